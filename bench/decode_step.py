@@ -4,13 +4,12 @@ Translates real sentences with a clock around every kernel (bench/programs/profi
 lists each kernel's own share of the decoder's time: the int8 products, and everything that is not.
 """
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
 
-from bench.timing import machine, positive, save
-from bench.translate import SENTENCES, STUDENT
+from bench.harness.command import command, machine, save
+from bench.harness.texts import SENTENCES, evenly, text_lines
 
 
 def shares(profiled, cycles_per_second, phase) -> list[tuple[str, float, int]]:
@@ -57,22 +56,16 @@ def show(title, found):
 
 def main(arguments=None):
     from bench.programs.profiled import Profiled
-    from bench.students import write_student
+    from bench.students import model_or_random
     from cpunmt import Translator
 
-    parser = argparse.ArgumentParser(prog="python -m bench.decode_step", description=__doc__.split("\n")[0])
+    parser = command("bench.decode_step", __doc__, sentences=200)
     parser.add_argument("--model", type=Path, help="packed model directory (default: a random tiny11-size student)")
     parser.add_argument("--input", type=Path, default=SENTENCES)
-    parser.add_argument("--sentences", type=positive, default=200)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
-    lines = chosen.input.read_text(encoding="utf8").split("\n")[:-1]
-    lines = lines[:: max(1, len(lines) // chosen.sentences)][: chosen.sentences]
+    lines = evenly(text_lines(chosen.input), chosen.sentences)
     with tempfile.TemporaryDirectory() as folder:
-        model = chosen.model
-        if model is None:
-            model = Path(folder) / "tiny11"
-            write_student(model, "tiny11", "int8", STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
+        model = model_or_random(chosen.model, folder)
         translator = Translator(model)
     profiled = Profiled()
     translator._model.engine._program = profiled

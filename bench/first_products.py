@@ -10,13 +10,11 @@ before it. Here both are done once more, and a third time: translations stay as 
 could be saved. Least CPU time of interleaved rounds, greedy search.
 """
 
-import argparse
 from pathlib import Path
 
-from bench.peers.workloads import evenly, read_lines
+from bench.harness.command import command, machine, one_line_errors, save
+from bench.harness.texts import SENTENCES, SHIPPED, sentences_of
 from bench.programs.in_turn import seconds_in_turn
-from bench.timing import machine, positive, save
-from bench.translate import SENTENCES, SHIPPED
 from cpunmt import Translator
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.errors import CpunmtError
@@ -26,7 +24,7 @@ SIDES = ("encoder", "decoder")
 
 
 def repeating(side: str, times: int):
-    """The program that makes the first product of a side so many times."""
+    """Returns the program that makes the first product of a side `times` times."""
     from bench.programs.replaced import program_with
     from cpunmt.architectures.transformer.records import DECODER_LAYER, ENCODER_LAYER, TRANSFORMER
     from cpunmt.kernels.matmul.int8_matmul import AFFINE
@@ -68,21 +66,16 @@ def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
 
 def main(arguments=None):
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.first_products", description=__doc__.split("\n")[0])
+    parser = command("bench.first_products", __doc__, rounds=7, sentences=200)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--input", type=Path, default=SENTENCES)
-    parser.add_argument("--sentences", type=positive, default=200)
-    parser.add_argument("--rounds", type=positive, default=7)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
-    try:
-        lines = evenly([line for line in read_lines(chosen.input) if line.strip()], chosen.sentences)
+    with one_line_errors("bench.first_products"):
+        lines = sentences_of(chosen.input, chosen.sentences)
         translator = Translator(chosen.model)
         architecture = translator.config.architecture
         if not isinstance(architecture, TransformerConfig) or architecture.preprocess or architecture.embedding_norm:
             raise CpunmtError(f"--model {chosen.model}: expected a Transformer whose first product reads the embedding")
-    except CpunmtError as error:
-        raise SystemExit(f"python -m bench.first_products: error: {error}") from None
     print(machine())
     found = measure(translator, lines, chosen.rounds)
     for mode, sides in found.items():

@@ -6,13 +6,11 @@ its share of the bandwidth of reading as many bytes, both measured in the same r
 products are timed too.
 """
 
-import argparse
-import statistics
-
 import numpy as np
 
+from bench.harness.command import command, machine, positive, save
+from bench.harness.timing import Timed, interleave, median_ratio
 from bench.operands import SCHEMES, Arena, product, quantize, weight_bytes
-from bench.timing import Timed, interleave, machine, positive, save
 from cpunmt.simd.matrix_tile import DEPTHS
 from cpunmt.simd.tile_shapes import MATRIX_ROWS
 
@@ -254,15 +252,19 @@ def _onnx_product(depth, columns, arena):
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
+def line_of(item: Timed, by_data: bool) -> str:
+    """Returns the time of an item, and its bytes or operations per second."""
+    amount, unit = (item.data, "GB/s") if by_data else (item.work, "GOP/s")
+    return f"{item.name:52s} {1e6 * item.median:10.2f} us {amount / item.median / 1e9:8.1f} {unit}"
+
+
 def main(arguments=None):
     from bench.programs import compiled
 
-    parser = argparse.ArgumentParser(prog="python -m bench.kernels", description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=positive, default=15)
+    parser = command("bench.kernels", __doc__, rounds=15)
     parser.add_argument("--rows", type=positive, nargs="+", default=ROWS, help="numbers of rows of the products")
     parser.add_argument("--schemes", nargs="+", default=SCHEMES, choices=SCHEMES, help="of the products")
     parser.add_argument("--products-only", action="store_true", help="leave the other kernels and programs out")
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     program, arena = compiled.load(), Arena()
     bounds = limits(program, arena)
@@ -278,22 +280,14 @@ def main(arguments=None):
         bound = bounds[name]
         bound.seconds.clear()
         interleave([bound, item], chosen.rounds)
-        if item.data:
-            ratios = [(b / bound.data) / (s / item.data) for b, s in zip(bound.seconds, item.seconds, strict=True)]
-            figure = f"{item.data / item.median / 1e9:8.1f} GB/s"
-        else:
-            ratios = [(b / bound.work) / (s / item.work) for b, s in zip(bound.seconds, item.seconds, strict=True)]
-            figure = f"{item.work / item.median / 1e9:8.1f} GOP/s"
-        share = statistics.median(ratios)
+        amounts = (bound.data, item.data) if item.data else (bound.work, item.work)
+        share = median_ratio([s / amounts[0] for s in bound.seconds], [s / amounts[1] for s in item.seconds])
         results[item.name] = {"median_s": item.median, "best_s": item.best, "share": share, "of": name}
-        print(f"{item.name:52s} {1e6 * item.median:10.2f} us {figure}  {100 * share:5.1f} % of {name}", flush=True)
+        print(line_of(item, by_data=bool(item.data)), f" {100 * share:5.1f} % of {name}", flush=True)
     interleave([*bounds.values(), *plain], chosen.rounds)
     for item in [*bounds.values(), *plain]:
-        figure = (
-            f"{item.work / item.median / 1e9:8.1f} GOP/s" if item.work else f"{item.data / item.median / 1e9:8.1f} GB/s"
-        )
         results[item.name] = {"median_s": item.median, "best_s": item.best}
-        print(f"{item.name:52s} {1e6 * item.median:10.2f} us {figure}", flush=True)
+        print(line_of(item, by_data=not item.work), flush=True)
     save(chosen.json, {"machine": machine(), "results": results})
 
 

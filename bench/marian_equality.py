@@ -6,19 +6,18 @@ VENV is Python 3.10 with bergamot==0.4.5. A FILE has a sentence a line, or lines
 from all pieces, one sentence at a time; their texts are compared, and those that differ are shown.
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 
+from bench.harness.command import command, hypotheses, machine, positive, save
 from bench.packing import pack_quietly
-from bench.timing import hypotheses, machine, positive, save
 from cpunmt import Translator
 from quantize.evaluation.evaluation_set import read_evaluation_set
 from tests.golden.bergamot_process import MAX_LENGTH_FACTOR, bergamot
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m bench.marian_equality", description=__doc__.split("\n")[0])
+    parser = command("bench.marian_equality", __doc__)
     parser.add_argument("checkpoint", type=Path, help="Marian's model.npz")
     parser.add_argument("--vocab", type=Path, required=True, help="its SentencePiece model")
     parser.add_argument("--python", required=True, help="an interpreter that has bergamot")
@@ -27,7 +26,6 @@ def main(arguments=None):
         "--sentences", type=positive, default=500, help="how many, evenly spread over all (default: 500)"
     )
     parser.add_argument("--beam", type=hypotheses, nargs="+", default=[1, 4], help="hypotheses (default: 1 and 4)")
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = [line for path in chosen.input for line in read_evaluation_set("lines", path).sources]
     lines = [lines[i * len(lines) // chosen.sentences] for i in range(min(chosen.sentences, len(lines)))]

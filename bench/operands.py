@@ -58,14 +58,14 @@ class Arena:
 
 
 def weight_bytes(scheme, shapes) -> float:
-    """What one row reads of weights of these shapes."""
+    """Returns the bytes that one row reads of weights of these shapes."""
     return {"int8": 1, "codes": 0.5, "int16": 2, "float32": 4}[scheme] * sum(
         depth * columns for depth, columns in shapes
     )
 
 
 def product(program, arena, scheme, rows, depth, columns, mode=0):
-    """(run, operations): a function that multiplies `rows` rows by a random matrix as many times as it is told."""
+    """(run, operations): a function of n that multiplies `rows` rows by a random matrix n times."""
     linear, out = arena.linears(scheme, [(depth, columns)]), arena.zeros(rows * columns)
     x, q, scales = arena.normal(rows * depth), arena.zeros(rows * 2 * depth, np.uint8), arena.zeros(2 * rows)
     quantize(program, scheme, x, rows, depth, q, scales)

@@ -9,8 +9,10 @@ import time
 import numpy as np
 
 from bench import limits
+from bench.harness.timing import seconds_of
 from bench.programs import compiled
 from bench.programs.profiled import Profiled
+from bench.programs.running import running
 from cpunmt.architectures.transformer.tensors import decoder_linears, encoder_linears
 from cpunmt.model.config import SCHEMES, ModelConfig
 from cpunmt.simd.tile_shapes import MATRIX_ROWS
@@ -24,7 +26,7 @@ _PEAKS = {
 
 
 def multiplications(config: ModelConfig, sources: list, targets: list[int], candidates: list[int]) -> int:
-    """Of the products of greedy translations, those of self-attention included where KERNELS do them.
+    """Counts the products of greedy translations, with those of self-attention where KERNELS do them.
 
     Parameters
     ----------
@@ -55,12 +57,7 @@ def peak(scheme: str) -> float:
     name, products = _PEAKS[SCHEMES[scheme]]
     program = compiled.load()
     run, data, out = getattr(program, name), np.zeros(128, np.uint8), np.zeros(4096, np.float32)
-    best = np.inf
-    for _ in range(30):
-        began = time.perf_counter()
-        run(data, 20_000, out)
-        best = min(best, time.perf_counter() - began)
-    return 20_000 * products / best
+    return 20_000 * products / min(seconds_of(lambda: run(data, 20_000, out), 30, time.perf_counter))
 
 
 def product_share(translator, lines: list[str], profiled: Profiled) -> float:
@@ -69,17 +66,13 @@ def product_share(translator, lines: list[str], profiled: Profiled) -> float:
     All matrices of the model must have one scheme.
     """
     model = translator._model
-    engine, kept = model.engine, model.engine._program
-    ids = model.source_vocabulary.encode_batch(lines)
-    engine._program = profiled
-    try:
+    engine, ids = model.engine, model.source_vocabulary.encode_batch(lines)
+    with running(engine, profiled):
         translator.translate(lines, split="none")
         profiled.counts[:] = 0
         began = time.perf_counter()
         results = translator.translate(lines, split="none")
         passed = time.perf_counter() - began
-    finally:
-        engine._program = kept
     targets = [len(result.pieces) + (not result.truncated) for result in results]
     shared = model.config.shared_vocabulary
     candidates = [

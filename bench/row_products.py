@@ -14,13 +14,12 @@ from its first byte to its last, which is no bound where the table does not fit 
 than a list of pieces says. Sets of pieces take turns, so that none is warm but as far as the caches hold all of them.
 """
 
-import argparse
 import time
 
 import numpy as np
 
+from bench.harness.command import command, machine, positive, save
 from bench.operands import Arena, quantize
-from bench.timing import machine, positive, save
 from cpunmt.engine.state_clusters import entries
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL, panels
@@ -124,14 +123,12 @@ def main(arguments=None):
     """The command."""
     from bench.programs import compiled
 
-    parser = argparse.ArgumentParser(prog="python -m bench.row_products", description=__doc__.split("\n")[0])
+    parser = command("bench.row_products", __doc__, rounds=7)
     parser.add_argument("--vocabularies", type=positive, nargs="+", default=VOCABULARIES)
     parser.add_argument("--depths", type=positive, nargs="+", default=DEPTHS)
     parser.add_argument("--counts", type=positive, nargs="+", default=COUNTS)
     parser.add_argument("--rows", type=positive, default=1, help="that score the same pieces")
     parser.add_argument("--scheme", choices=TYPES, default="int8")
-    parser.add_argument("--rounds", type=positive, default=7)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     if any(depth % PANEL for depth in chosen.depths):
         parser.error(f"argument --depths: {chosen.depths}: expected multiples of {PANEL}")

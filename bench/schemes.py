@@ -10,16 +10,15 @@ size on disk, BLEU, chrF and agreement with float32 on each set, words per secon
 share of the core's peak is that of the products of a bulk translation while they run (bench/product_share.py).
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 
+from bench.harness.command import command, machine, save
+from bench.harness.texts import SENTENCES, STUDENT, text_lines
 from bench.packing import pack_quietly
 from bench.product_share import product_share
 from bench.programs.profiled import Profiled
 from bench.students import SIZES, write_student
-from bench.timing import machine, positive, save
-from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
 from cpunmt.model.config import SCHEMES
 from quantize.evaluation.evaluation_set import EvaluationSet, named_set, read_evaluation_set
@@ -77,16 +76,14 @@ def table(title, models, sets, rounds, lines) -> list[dict]:
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m bench.schemes", description=__doc__.split("\n")[0])
+    parser = command("bench.schemes", __doc__, rounds=5)
     parser.add_argument("--checkpoint", type=Path, default=STUDENT / "float32")
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--calibration", type=Path, metavar="FILE")
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--rounds", type=positive, default=5)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     print(machine())
-    sources = SENTENCES.read_text(encoding="utf8").split("\n")[:-1]
+    sources = text_lines()
     speech = EvaluationSet("speed", str(SENTENCES), "", sources[:: len(sources) // 300][:300], [])
     results = {"machine": machine()}
     with tempfile.TemporaryDirectory() as folder:
@@ -100,7 +97,7 @@ def main(arguments=None):
         for size in chosen.sizes:
             models = {scheme: Path(folder) / f"{size}-{scheme}" for scheme in ("float32", *SCHEMES)}
             for scheme, path in models.items():
-                write_student(path, size, scheme, STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
+                write_student(path, size, scheme)
             results[size] = table(size, models, [speech], chosen.rounds, speech.sources)
     save(chosen.json, results)
 

@@ -1,7 +1,7 @@
 """Students of real sizes with seeded random weights, as sparse as trained ones (bench/sparsity.py), for speed only.
 
 Random weights never choose </s> on purpose: they repeat themselves up to the length limit, three times the
-source, and would measure a workload that nobody has. Here </s> is barred and the limit is 1.05 times the source,
+source, and would measure an unreal workload. Here </s> is barred and the limit is 1.05 times the source,
 so a translation has the length that a real student of this size gives (1.05 pieces per source piece).
 """
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.harness.texts import STUDENT, text_lines
 from bench.sparsity import make_sparse
 from cpunmt.formats.packed.packed_directory import write_directory
 from cpunmt.model.config import ModelConfig
@@ -24,7 +25,6 @@ SIZES = {
     "base": (512, 2048, 6, (0, 1)),
 }
 LENGTH_FACTOR = 1.05
-SENTENCES = Path(__file__).resolve().parent.parent / "tests" / "golden" / "sentences.en.txt"
 _SETTLING = 50  # sentences that biases are found on
 
 
@@ -66,17 +66,36 @@ def _sparse_checkpoint(size, vocabulary, shortlist, seed, changes):
     vocab = Vocabulary(vocabulary)
     config, tensors = random_checkpoint(size, vocab.size, seed, **dict(changes))
     listed = Shortlist.load(shortlist, vocab, vocab) if shortlist else None
-    lines = SENTENCES.read_text(encoding="utf8").split("\n")[:-1]
+    lines = text_lines()
     sources = [list(ids) for ids in vocab.encode_batch(lines[:: len(lines) // _SETTLING])]
     make_sparse(config, tensors, sources, listed, seed)
     return config, tensors, listed
 
 
 def write_student(
-    path: Path, size: str, scheme: str, vocabulary: Path, shortlist: Path | None, seed: int = 1, **changes
+    path: Path,
+    size: str,
+    scheme: str,
+    vocabulary: Path = STUDENT / "vocabulary.spm",
+    shortlist: Path | None = STUDENT / "shortlist.bin",
+    seed: int = 1,
+    **changes,
 ):
-    """Pack a student, with the vocabulary (and shortlist) of a real model."""
+    """Packs a student, with the vocabulary (and shortlist) of a real model."""
     config, tensors, listed = _sparse_checkpoint(size, vocabulary, shortlist, seed, tuple(sorted(changes.items())))
     config, packed, _ = pack_tensors(config, tensors, scheme)
     listed = listed and listed.to_bytes()
     write_directory(path, config, packed, vocabulary=vocabulary, shortlist=listed, metadata={"about": f"random {size}"})
+
+
+def length_limits(sources) -> list[int]:
+    """Returns the number of pieces of each translation by a random student, of sources with their </s>."""
+    return [round(LENGTH_FACTOR * len(source)) + 1 for source in sources]
+
+
+def model_or_random(model: Path | None, folder: str) -> Path:
+    """Returns the model's directory, or that of a new int8 student of size tiny11 if there is none."""
+    if model is None:
+        model = Path(folder) / "tiny11"
+        write_student(model, "tiny11", "int8")
+    return model

@@ -10,7 +10,6 @@ Results are compared to the bit. On a free-threaded Python all of them have a co
 compiled waits for it.
 """
 
-import argparse
 import statistics
 import sys
 import tempfile
@@ -18,33 +17,25 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bench.timing import machine, positive, save
-
-ROOT = Path(__file__).resolve().parent.parent
-STUDENT = ROOT / "models" / "ende-student"
-SENTENCES = ROOT / "tests" / "golden" / "sentences.en.txt"
+from bench.harness.command import command, machine, positive, save
+from bench.harness.texts import SENTENCES, count_words, text_lines
+from bench.harness.timing import median_ratio
 
 
 def main(arguments=None):
-    from bench.students import write_student
+    from bench.students import model_or_random
     from cpunmt import Translator
 
-    parser = argparse.ArgumentParser(prog="python -m bench.threads", description=__doc__.split("\n")[0])
+    parser = command("bench.threads", __doc__, rounds=7, sentences=2000)
     parser.add_argument("--model", type=Path, help="model directory (default: a random tiny11-size student)")
     parser.add_argument("--input", type=Path, default=SENTENCES)
-    parser.add_argument("--sentences", type=positive, default=2000)
     parser.add_argument("--threads", type=positive, nargs="+", default=[1, 2])
-    parser.add_argument("--rounds", type=positive, default=7)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
-    lines = chosen.input.read_text(encoding="utf8").split("\n")[:-1][: chosen.sentences]
-    words = sum(len(line.split()) for line in lines)
+    lines = text_lines(chosen.input)[: chosen.sentences]
+    words = count_words(lines)
     print(machine(), f"{len(lines)} sentences, {words} words")
     with tempfile.TemporaryDirectory() as folder:
-        model = chosen.model
-        if model is None:
-            model = Path(folder) / "tiny11"
-            write_student(model, "tiny11", "int8", STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
+        model = model_or_random(chosen.model, folder)
         shared = Translator(model)
         workers = {threads: Translator(model, inter_threads=threads) for threads in chosen.threads}
         ways = {"workers": lambda threads: workers[threads].translate(lines)}
@@ -65,7 +56,7 @@ def main(arguments=None):
     for way, of_threads in seconds.items():
         base = of_threads[chosen.threads[0]]
         for threads, found in of_threads.items():
-            ratio = statistics.median(b / f for b, f in zip(base, found, strict=True))
+            ratio = median_ratio(base, found)
             rate = words / statistics.median(found)
             print(f"{way:10}  {threads} thread(s)  {rate:8.0f} words/s  {ratio:.2f} x {chosen.threads[0]}, same bits")
     save(chosen.json, {"machine": machine(), "words": words, "seconds": seconds})

@@ -7,7 +7,6 @@ A word is what white space separates in the source. Text goes in and text comes 
 figure; loading is not in words/s. One at a time is one call per sentence; bulk is one call with all sentences.
 """
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -16,12 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.timing import machine, positive, save, spread
-
-ROOT = Path(__file__).resolve().parent.parent
-SHIPPED = ROOT / "models" / "ende-tiny"
-STUDENT = ROOT / "models" / "ende-student"  # smaller; its float32 weights are in the repository too
-SENTENCES = ROOT / "tests" / "golden" / "sentences.en.txt"
+from bench.harness.command import command, machine, positive, save
+from bench.harness.texts import ROOT, SENTENCES, SHIPPED, count_words, evenly, text_lines
+from bench.harness.timing import spread
 
 _START = """
 import time; began = time.perf_counter()
@@ -57,7 +53,7 @@ def speed(model, lines, rounds) -> dict:
 
     translator = Translator(model)
     translator.translate(lines[:50])
-    words = sum(len(line.split()) for line in lines)
+    words = count_words(lines)
     single, bulk, latencies, pieces = [], [], [], 0
     for _ in range(rounds):
         began = time.perf_counter()
@@ -102,15 +98,12 @@ def report(name, model, lines, file, rounds) -> dict:
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m bench.translate", description=__doc__.split("\n")[0])
+    parser = command("bench.translate", __doc__, rounds=5)
     parser.add_argument("--model", type=Path, help="packed model directory")
     parser.add_argument("--input", type=Path, default=SENTENCES, help="sentences, one per line")
     parser.add_argument("--sentences", type=positive, default=500, help="how many of them")
-    parser.add_argument("--rounds", type=positive, default=5)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
-    lines = chosen.input.read_text(encoding="utf8").split("\n")[:-1]
-    lines = lines[:: max(1, len(lines) // chosen.sentences)][: chosen.sentences]
+    lines = evenly(text_lines(chosen.input), chosen.sentences)
     print(machine())
     results = {"machine": machine()}
     with tempfile.TemporaryDirectory() as folder:
@@ -122,7 +115,7 @@ def main(arguments=None):
 
             for size in SIZES:
                 models[size] = Path(folder) / size
-                write_student(models[size], size, "int8", STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
+                write_student(models[size], size, "int8")
         for name, model in models.items():
             results[name] = report(name, model, lines, file, chosen.rounds)
     save(chosen.json, results)

@@ -10,7 +10,7 @@ from cpunmt.files import console
 def progress_bar(total: int | None, unit: str, doing: str = "") -> Iterator[Callable]:
     """A function to call with how many more are done, and with what is being done if that changes.
 
-    It does nothing where stderr is no terminal.
+    It does nothing if stderr is not a terminal.
     """
     if not console.is_watched():
         yield lambda done, doing="": None

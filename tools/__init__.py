@@ -1,1 +1,1 @@
-"""Commands for whoever changes and releases cpunmt; no wheel has them."""
+"""Commands for developers and releases of cpunmt; they are not part of the wheels."""

@@ -4,7 +4,7 @@
 
 FOLDER (default: build/arm) gets what is not there yet: Debian's packages, of which apt checks signature and SHA-256,
 and wheels of PyPI, which pip checks: of this environment's versions of Numba, llvmlite and NumPy, so that both machines
-have one compiler. Nothing else of this machine is changed, and nobody has to be root.
+have one compiler. Nothing else of this machine is changed, and root is not needed.
 
 COMMAND runs from the current folder with FOLDER's `python` first on its PATH. Processes that it starts with
 `sys.executable` are emulated too: it is a script that starts the emulator.

@@ -4,7 +4,7 @@
 
 Compiles the tiles of each path, takes their inner loops, and has llvm-mca run them: cycles of a step, products in a
 cycle, the share of what the instructions that multiply can do alone (as llvm-mca runs 24 independent ones), and which
-resource is busiest. Memory is no part of it: every load hits the L1 cache.
+resource is busiest. Memory is left out: every load hits the L1 cache.
 
 llvm-mca is part of LLVM (apt-get install llvm-19). `inner_loops` does without.
 """

@@ -34,7 +34,7 @@ class Interpreter(NamedTuple):
 
 
 class MissingError(Exception):
-    """There is no such interpreter, for the reason that is said."""
+    """An interpreter that does not exist, with the reason."""
 
 
 def run(*command: object, seconds: float = 600, settings: Mapping[str, str] = MappingProxyType({})) -> str:

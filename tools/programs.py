@@ -99,14 +99,14 @@ def _compiled(path: Isa, folder: Path) -> dict:
 
 
 def _tools() -> dict[str, str]:
-    """What shapes a program besides its sources: versions of what builds it, without importing that."""
+    """Returns what determines a program besides its sources: the versions of its builders, without importing them."""
     told = subprocess.run([linker(), "--version"], capture_output=True, text=True).stdout.splitlines()
     versions = {name: metadata.version(name) for name in ("numba", "llvmlite")}
     return {"python": platform.python_version(), **versions, "linker": told[0] if told else linker()}
 
 
 def _facts(paths) -> dict:
-    """What the manifest says of all programs."""
+    """Returns the facts on all programs for the manifest."""
     machine = processor.machine()
     complete = set(paths) >= set(PATHS[machine])
     return {"sources": sources_digest(), "system": sys.platform, "machine": machine, "complete": complete}

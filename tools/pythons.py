@@ -43,7 +43,7 @@ print(json.dumps(found))
 
 
 class Outcome(NamedTuple):
-    """What came of one Python."""
+    """The result of one Python."""
 
     name: str
     version: str = ""
@@ -60,14 +60,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.pythons", description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="+", default=NAMES, metavar="NAME", help=f"some of: {' '.join(NAMES)}")
     parser.add_argument("--list", action="store_true", help="only get the interpreters, and say which they are")
-    parser.add_argument("--at-least", type=int, default=1, metavar="N", help="so many must be tested (default: 1)")
+    parser.add_argument("--at-least", type=int, default=1, metavar="N", help="number that must be tested (default: 1)")
     parser.add_argument("--compile", action="store_true", help="without prebuilt programs: each Python compiles")
     parser.add_argument("--python", nargs="+", default=[], type=Path, metavar="PATH", help="interpreters to use")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "pythons", help="what is fetched and made")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="so many at once (default: 2)")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="number tested at once (default: 2)")
     chosen = parser.parse_args(arguments)
     if wrong := [name for name in chosen.only if not re.fullmatch(r"3\.\d+t?", name)]:
-        parser.error(f"--only: {wrong[0]} is no version, expected such as 3.13, or 3.14t for the free-threaded build")
+        parser.error(f"--only: {wrong[0]} is not a version; expected 3.13 or such, or 3.14t (free-threaded)")
     folder = chosen.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     wheel = None if chosen.list else built(folder, with_programs=not chosen.compile)
@@ -165,7 +165,7 @@ def pytest(python: Path, place: Path, log: Path, settings: dict[str, str]) -> st
     """Run the quick set, write what it prints to `log`, and return the last line."""
     import subprocess
 
-    ours = ("PYTHONPATH", "PYTHON_GIL", "CPUNMT_MODEL", "CPUNMT_ISA")  # of whoever runs this, not of a user
+    ours = ("PYTHONPATH", "PYTHON_GIL", "CPUNMT_MODEL", "CPUNMT_ISA")  # of the developer's environment, not of a user's
     variables = {name: value for name, value in os.environ.items() if name not in ours}
     command = [python, "-m", "pytest", "-q", "-m", "not slow", "-c", QUICK / "pytest.ini", "--rootdir", QUICK]
     command += ["--confcutdir", QUICK, "--durations=5", QUICK]

@@ -46,7 +46,7 @@ def main(arguments=None) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="directory of a model")
     parser.add_argument("--sentences", type=Path, required=True, metavar="FILE", help="one sentence a line")
     parser.add_argument("--limit", type=int, default=2000, help="sentences at most (default: %(default)s)")
-    parser.add_argument("--words", type=int, help="of each sentence at most so many: emulated machines are slow")
+    parser.add_argument("--words", type=int, help="maximum of each sentence: emulated machines are slow")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 4], help="sizes (default: 1 4)")
     given = parser.parse_args(arguments)
     sentences = given.sentences.read_text("utf-8").splitlines()[: given.limit]

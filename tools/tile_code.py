@@ -14,7 +14,7 @@ class _Context:
 
 
 def _emit(builder, intrinsic, values, parameters):
-    """What an intrinsic of so many parameters emits."""
+    """Emits the code of an intrinsic with this number of parameters."""
     _, generate = intrinsic._defn(*[None] * (1 + parameters))
     generate(_Context(), builder, None, values)
 

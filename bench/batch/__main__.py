@@ -6,12 +6,11 @@
     --rounds N        each does all in turn (default: 3)
 
 Words per second: of `Translator.translate` with all lines at once, in this process; of one worker and of two, while
-they work (without the start, which is told too); of one where each line is there four times. Of the least times of all
+they work (the start is printed apart); of one where each line is there four times. Of the least times of all
 rounds, and beside the first; also of processor time, less that of a run without lines: what others do on the machine
 matters less to that. How many cores there are decides what a second worker gains.
 """
 
-import argparse
 import os
 import resource
 import tempfile
@@ -19,8 +18,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.timing import machine, positive, save
-from bench.translate import SHIPPED
+from bench.harness.command import command, machine, save
+from bench.harness.texts import SHIPPED, count_words, read_test
 from cpunmt import Translator
 from cpunmt.corpora import sidecar
 from cpunmt.corpora.batch import Batch
@@ -29,14 +28,13 @@ from cpunmt.corpora.job import Job
 from cpunmt.corpora.model_digest import model_digest
 from cpunmt.corpora.pool import Pool
 from cpunmt.corpora.worker import Work
-from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 AGAIN = 4  # times that a line is there, where lines repeat
 SHARDS = 4  # for each worker, about
 
 
 class Cost(NamedTuple):
-    """What a way took: seconds until it was ready and of its work, and processor time, of its children too."""
+    """The cost of a way: seconds until it was ready and of its work, and processor time with its children's."""
 
     start: float
     work: float
@@ -73,7 +71,7 @@ def measure(model, lines, rounds) -> dict:
     """Figures of each way, by its name."""
     translator = Translator(model)
     in_bulk(translator, lines[:100])
-    words = sum(len(line.split()) for line in lines)
+    words = count_words(lines)
     costs: dict[str, Cost] = {}
     with tempfile.TemporaryDirectory() as folder:
         paths = {name: os.path.join(folder, f"{name}.txt") for name in ("none", "once", "often")}
@@ -106,14 +104,11 @@ def measure(model, lines, rounds) -> dict:
 
 def main(arguments=None) -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.batch", description=__doc__.split("\n")[0])
+    parser = command("bench.batch", __doc__, rounds=3, sentences=20_000)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--test", required=True, metavar="FILE")
-    parser.add_argument("--sentences", type=positive, default=20_000)
-    parser.add_argument("--rounds", type=positive, default=3)
-    parser.add_argument("--json", help="write the figures there")
     options = parser.parse_args(arguments)
-    lines = list(read_evaluation_set(*named_set(options.test)).sources[: options.sentences])
+    lines = list(read_test(options.test, options.sentences)[0])
     figures = measure(options.model, lines, options.rounds)
     what = f"{len(lines)} lines, {figures['words']} words, {figures['cores']} cores"
     print(f"{what}, a start {figures['start_seconds']:.2f} s\n{'':38} beside  in processor time")

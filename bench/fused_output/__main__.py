@@ -11,14 +11,13 @@ Each way is timed with the product that makes its logits, and the product alone:
 softmax and search. Minima of interleaved rounds: differences of medians would be the machine's moods. See ways.py.
 """
 
-import argparse
 import time
 
 import numpy as np
 
 from bench.fused_output.whole import measure_whole, show_whole
+from bench.harness.command import command, machine, positive, save
 from bench.operands import Arena
-from bench.timing import machine, positive, save
 from cpunmt.kernels import records
 from cpunmt.search.records import FUSED_ROWS, LOGITS
 from quantize.commands.shared_options import whole
@@ -48,7 +47,7 @@ class Layer:
         self.wanted["only"] = self.wanted["barred"] = self.wanted["also_barred"] = -1
 
     def seconds(self, way: str, rows: int, k: int, times: int) -> float:
-        """Of taking a way once."""
+        """Returns the seconds of taking a way once."""
         from bench.fused_output.ways import WAYS
 
         self.wanted["k"], self.wanted["normalized"] = k, way != ARGMAX
@@ -72,7 +71,7 @@ def measure(layer: Layer, batch: int, beam: int, rounds: int) -> dict:
 
 
 def beyond(found: dict, way: str) -> float:
-    """What a way takes beyond its product."""
+    """Returns the time that a way takes beyond its product."""
     return found[way] - found["product" if way in ("steps", "defined") else "blocks"]
 
 
@@ -92,16 +91,14 @@ def show(batch: int, beam: int, found: dict):
 def main(arguments=None):
     from bench.programs import compiled
 
-    parser = argparse.ArgumentParser(prog="python -m bench.fused_output", description=__doc__.split("\n")[0])
+    parser = command("bench.fused_output", __doc__, rounds=25)
     columns = whole(16, 1_000_000)
     parser.add_argument("--vocabularies", type=columns, nargs="+", default=[32000, 85000])
     parser.add_argument("--beams", type=whole(1, 64), nargs="+", default=[1, 3, 5, 9])
     parser.add_argument("--batches", type=whole(1, 1000), nargs="+", default=[1, 8, 32, 128])
     parser.add_argument("--depth", type=whole(64, 4096), default=512)
-    parser.add_argument("--rounds", type=positive, default=25)
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--sentences", type=positive, default=64, help="of whole translations")
-    parser.add_argument("--json")
     chosen = parser.parse_args(arguments)
     print(machine())
     import bench.fused_output.ways  # noqa: F401  defines kernels

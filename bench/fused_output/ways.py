@@ -1,6 +1,6 @@
 """Ways from the decoder's output to the best continuations, as kernels: each multiplies, and looks at all rows.
 
-product     the output layer alone, so many rows at a time as the stepwise ways
+product     the output layer alone, with as many rows at a time as the stepwise ways
 blocks      the output layer alone, as the fused way multiplies it
 steps       product, bias, log-softmax and search, one after the other, as toolkits of layers do it (the baseline of
             Hoang et al. 2018): each pass over the logits is vectorized

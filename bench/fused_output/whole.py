@@ -1,10 +1,11 @@
 """Whole translations with fused output and without: random students whose output layer is over the whole vocabulary."""
 
-import time
+from functools import partial
 
 import numpy as np
 
-from bench.students import LENGTH_FACTOR, random_checkpoint
+from bench.harness.timing import in_turn
+from bench.students import length_limits, random_checkpoint
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.formats.conversion import packed_tensors
@@ -33,17 +34,17 @@ def measure_whole(vocabulary: int, chosen) -> dict:
             ways["argmax"] = fused._replace(scored=False)
         for batch in chosen.batches:
             part = sources if batch > 1 else sources[:: max(1, len(sources) // 8)]
-            limits = [round(LENGTH_FACTOR * len(source)) + 1 for source in part]
-            seconds = {way: [] for way in ways}
-            for _ in range(max(2, chosen.rounds // 3)):
-                for way, search in ways.items():
-                    began = time.process_time()
-                    for first in range(0, len(part), batch):
-                        chunk = slice(first, first + batch)
-                        engine.translate(part[chunk], limits[chunk], search, slots=batch)
-                    seconds[way].append(time.process_time() - began)
+            limits = length_limits(part)
+            runs = {way: partial(_translate, engine, part, limits, batch, search) for way, search in ways.items()}
+            seconds = in_turn(runs, max(2, chosen.rounds // 3)).seconds
             found[f"beam {beam}, batch {batch}"] = {way: min(values) for way, values in seconds.items()}
     return {"vocabulary": vocabulary, "seconds": found}
+
+
+def _translate(engine, sources, limits, batch, search):
+    for first in range(0, len(sources), batch):
+        chunk = slice(first, first + batch)
+        engine.translate(sources[chunk], limits[chunk], search, slots=batch)
 
 
 def show_whole(results: list[dict]):

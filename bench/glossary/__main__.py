@@ -7,20 +7,20 @@ whole words, and "begun" where an ending follows. Speed is of all sentences in o
 all of them.
 """
 
-import argparse
 import re
 import statistics
 import time
 from pathlib import Path
 
 from bench.glossary.terms import Example, examples
-from bench.timing import hypotheses, machine, positive, save
+from bench.harness.command import command, hypotheses, machine, positive, save
+from bench.harness.timing import in_turn
 
 METHODS = ("none", "replace", "constrain")
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m bench.glossary", description=__doc__.split("\n")[0])
+    parser = command("bench.glossary", __doc__, rounds=5)
     parser.add_argument("corpus", type=Path, help="sentence pairs that terms are learnt from, TSV")
     parser.add_argument("test", type=Path, help="sentences and their references, TSV")
     parser.add_argument("--model", default="models/ende-tiny")
@@ -28,8 +28,6 @@ def main(arguments=None):
     parser.add_argument("--beam-size", type=hypotheses, nargs="+", default=[1, 4])
     parser.add_argument("--language", default="de", help="of the references, for BLEU")
     parser.add_argument("--changed", action="store_true", help="print translations that differ")
-    parser.add_argument("--rounds", type=positive, default=5)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     from cpunmt import Translator
 
@@ -101,12 +99,8 @@ def judged(texts: list[str], found: list[Example], language: str) -> dict[str, f
 def speed(translator, found: list[Example], method: str, beam_size: int, rounds: int) -> float:
     """Milliseconds a sentence in one call, the median."""
     layer = layer_of(translator, dict(example.term for example in found), method, beam_size)
-    sources, seconds = [example.source for example in found], []
-    layer(sources, False)
-    for _ in range(rounds):
-        began = time.perf_counter()
-        layer(sources, False)
-        seconds.append(time.perf_counter() - began)
+    sources = [example.source for example in found]
+    seconds = in_turn({"": lambda: layer(sources, False)}, rounds, time.perf_counter, warm=1).seconds[""]
     return 1000 * statistics.median(seconds) / len(found)
 
 

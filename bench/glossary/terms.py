@@ -1,16 +1,16 @@
 """Terms for sentences, out of their references: pairs of words that a corpus says are each other's translations."""
 
-import gzip
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from bench.harness.texts import tsv_rows
 
 _WORD = re.compile(r"[^\W\d_]+")
 SHORTEST = 4  # letters
 MOST_FREQUENT = 0.004  # of sentences with the word;
-FEW = 10  # it may always be in fewer than so many
+FEW = 10  # a word in fewer sentences is always rare
 LEAST = 0.05  # Dice coefficient, and
 TOGETHER = 2  # sentence pairs with both words
 
@@ -23,25 +23,17 @@ class Example(NamedTuple):
     term: tuple[str, str]
 
 
-def rows(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """(source, references) of each line of a TSV, packed by gzip or not."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf8", newline="\n") as lines:
-        for line in lines:
-            source, *references = line.rstrip("\n").split("\t")
-            yield source, references
-
-
 def examples(corpus: Path, test: Path, count: int) -> list[Example]:
     """`count` sentences of `test`, evenly out of all that have a term: the pair of words with the highest Dice."""
     sources, targets, pairs, size = Counter(), Counter(), Counter(), 0
-    for source, references in rows(corpus):
+    for source, *references in tsv_rows(corpus):
         words, others = {word.lower() for word in _WORD.findall(source)}, set(_WORD.findall(references[0]))
         sources.update(words)
         targets.update(others)
         pairs.update((word, other) for word in words for other in others)
         size += 1
     found = []
-    for source, references in rows(test):
+    for source, *references in tsv_rows(test):
         best = max(
             (
                 (2 * pairs[word.lower(), other] / (sources[word.lower()] + targets[other]), word, other)

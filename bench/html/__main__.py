@@ -9,14 +9,13 @@ Each page is translated by a layer that changes nothing, which must give the sam
 backwards, word by word, after which the tags must be the same, in an order that nests where it nested before.
 """
 
-import argparse
 import re
-import time
 from collections import Counter
 from pathlib import Path
 from statistics import median
 
-from bench.timing import machine, positive, save
+from bench.harness.command import command, machine, save
+from bench.harness.timing import seconds_of
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.markup.html_elements import VOID_ELEMENTS
 from cpunmt.markup.html_layer import translate_html
@@ -26,10 +25,8 @@ _WORD = re.compile(r"\S+")
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m bench.html", description=__doc__.split("\n")[0])
+    parser = command("bench.html", __doc__, rounds=5)
     parser.add_argument("pages", type=Path, nargs="+", help="HTML, UTF-8")
-    parser.add_argument("--rounds", type=positive, default=5)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     pages = {path: path.read_bytes().decode("utf-8", "surrogateescape") for path in chosen.pages}
     texts = list(pages.values())
@@ -50,13 +47,8 @@ def main(arguments=None):
 
 
 def seconds(call, rounds: int) -> float:
-    """Median of `rounds` calls, CPU time."""
-    times = []
-    for _ in range(rounds):
-        began = time.process_time()
-        call()
-        times.append(time.process_time() - began)
-    return median(times)
+    """Returns the median of `rounds` calls, CPU time."""
+    return median(seconds_of(call, rounds))
 
 
 def copied(text: str) -> str:

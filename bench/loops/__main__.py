@@ -9,15 +9,14 @@ A loop is what `Result.repeats` tells. Time is that of the process on its cores 
 rounds, and the same beside that without options.
 """
 
-import argparse
-import time
+from functools import partial
 
 import sacrebleu
 
-from bench.timing import machine, positive, save
-from bench.translate import SHIPPED
+from bench.harness.command import command, machine, save
+from bench.harness.texts import SHIPPED, read_test
+from bench.harness.timing import in_turn
 from cpunmt import Translator
-from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 CHOICES: tuple[dict[str, float], ...] = (
     {},
@@ -39,13 +38,8 @@ def name_of(choice) -> str:
 
 def measure(translator, sources, references, rounds) -> dict:
     """Figures of each choice of options, by its name."""
-    seconds, made = {}, {}
-    for _ in range(rounds):
-        for choice in CHOICES:
-            name = name_of(choice)
-            began = time.process_time()
-            made[name] = translator.translate(sources, **choice)
-            seconds[name] = min(seconds.get(name, float("inf")), time.process_time() - began)
+    ways = {name_of(choice): partial(translator.translate, sources, **choice) for choice in CHOICES}
+    seconds, made = in_turn(ways, rounds)
     found = {}
     for name, results in made.items():
         pieces = sum(len(result.pieces) + 1 for result in results)
@@ -53,7 +47,7 @@ def measure(translator, sources, references, rounds) -> dict:
             "loops": sum(result.repeats for result in results),
             "bleu": round(sacrebleu.corpus_bleu([result.text for result in results], [references]).score, 2),
             "pieces": pieces,
-            "microseconds": 1e6 * seconds[name] / pieces,
+            "microseconds": 1e6 * min(seconds[name]) / pieces,
         }
     for figures in found.values():
         figures["ratio"] = figures["microseconds"] / found["none"]["microseconds"]
@@ -62,16 +56,11 @@ def measure(translator, sources, references, rounds) -> dict:
 
 def main(arguments=None) -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.loops", description=__doc__.split("\n")[0])
+    parser = command("bench.loops", __doc__, rounds=3, sentences=500)
     parser.add_argument("--model", action="append")
     parser.add_argument("--test", required=True, metavar="FILE")
-    parser.add_argument("--sentences", type=positive, default=500)
-    parser.add_argument("--rounds", type=positive, default=3)
-    parser.add_argument("--json", help="write the figures there")
     options = parser.parse_args(arguments)
-    test = read_evaluation_set(*named_set(options.test))
-    sources = test.sources[: options.sentences]
-    references = [found[0] for found in test.references[: options.sentences]]
+    sources, references = read_test(options.test, options.sentences)
     models = {}
     for model in options.model or [str(SHIPPED)]:
         translator = Translator(model)

@@ -9,11 +9,10 @@ the same translations with digits repeated, left out or wrong, for the styles wh
 `mended` counts those that are right after the layer, `worse` those that the layer changed to something else.
 """
 
-import argparse
 import re
 
+from bench.harness.command import command, machine, save
 from bench.numbers.styles import FRAMES, STYLES
-from bench.timing import machine, save
 from cpunmt import Translator
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.sentence_layers.numbers import number_layer
@@ -107,10 +106,9 @@ def model_table(path, with_texts) -> list[dict]:
 
 def main(arguments=None) -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.numbers", description=__doc__.split("\n")[0])
+    parser = command("bench.numbers", __doc__)
     parser.add_argument("--model", nargs="*", default=[])
     parser.add_argument("--texts", action="store_true", help="print every translation")
-    parser.add_argument("--json", help="write the figures there")
     options = parser.parse_args(arguments)
     rows = layer_table()
     for row in rows:

@@ -8,20 +8,21 @@ onnxruntime runs the graphs of `quantize export-onnx`, in float32 and with its d
 onnxruntime has the best of the batch sizes that are tried. Medians of interleaved rounds.
 """
 
-import argparse
 import statistics
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import onnxruntime
 
+from bench.harness.command import command, hypotheses, machine, positive, save
+from bench.harness.texts import SENTENCES, STUDENT, count_words, evenly, text_lines
+from bench.harness.timing import in_turn, median_ratio, spread
 from bench.onnx.engine import OnnxEngine
 from bench.onnx.equality import logit_differences
 from bench.onnx.graphs import prepare
 from bench.students import write_student
-from bench.timing import hypotheses, machine, positive, save, spread
-from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory, write_directory
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
@@ -85,15 +86,11 @@ def compare(found, lines, options, rounds, clock) -> dict:
             for name, translator in found.items()
             if mode == "bulk" and name.startswith("onnx")
         }
-        outputs = {name: translate(translator, lines, mode, options) for name, translator in found.items()}
+        ways = {name: partial(translate, translator, lines, mode, options) for name, translator in found.items()}
+        outputs = {name: run() for name, run in ways.items()}
         ours = outputs["cpunmt float32"]
         same = {name: sum(map(str.__eq__, texts, ours)) / len(ours) for name, texts in outputs.items()}
-        seconds = {name: [] for name in found}
-        for _ in range(rounds):
-            for name, translator in found.items():
-                began = clock()
-                translate(translator, lines, mode, options)
-                seconds[name].append(clock() - began)
+        seconds = in_turn(ways, rounds, clock).seconds
         result[mode] = {"seconds": seconds, "same": same, "batches": batches}
     return result
 
@@ -104,7 +101,7 @@ def show(title, result, words):
     for mode, figures in result.items():
         seconds = figures["seconds"]
         for name, taken in seconds.items():
-            ratio = statistics.median(t / o for t, o in zip(taken, seconds["cpunmt float32"], strict=True))
+            ratio = median_ratio(taken, seconds["cpunmt float32"])
             speeds = [words / t for t in taken]
             batch = f", batches of {figures['batches'][name]}" if name in figures["batches"] else ""
             print(
@@ -115,19 +112,16 @@ def show(title, result, words):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m bench.onnx", description=__doc__.split("\n")[0])
+    parser = command("bench.onnx", __doc__, rounds=5)
     parser.add_argument("--model", type=Path, help="packed float32 model directory")
     parser.add_argument("--input", type=Path, default=SENTENCES, help="sentences, one per line")
     parser.add_argument("--sentences", type=positive, default=300, help="how many of them")
-    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--beam", type=hypotheses, default=1)
     parser.add_argument("--cpu-time", action="store_true", help="time of this process alone: for a busy machine")
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     clock = time.process_time if chosen.cpu_time else time.perf_counter
-    lines = chosen.input.read_text(encoding="utf8").split("\n")[:-1]
-    lines = lines[:: max(1, len(lines) // chosen.sentences)][: chosen.sentences]
-    words = sum(len(line.split()) for line in lines)
+    lines = evenly(text_lines(chosen.input), chosen.sentences)
+    words = count_words(lines)
     about = {**machine(), "onnxruntime": onnxruntime.__version__}
     print(about, f"{len(lines)} sentences, {words} words, beam {chosen.beam}", flush=True)
     results = {"machine": about, "words": words}
@@ -135,7 +129,7 @@ def main(arguments=None):
         models = {chosen.model.name: chosen.model} if chosen.model else {"ende-student": STUDENT / "float32"}
         if not chosen.model:
             models["tiny11"] = Path(folder) / "tiny11"
-            write_student(models["tiny11"], "tiny11", "float32", STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
+            write_student(models["tiny11"], "tiny11", "float32")
         for name, model in models.items():
             inside = Path(folder) / f"engines-{name}"
             inside.mkdir()

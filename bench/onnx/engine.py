@@ -59,7 +59,7 @@ class OnnxEngine:
         return found
 
     def encode(self, sources) -> dict[str, np.ndarray]:
-        """What the decoder's steps read of a batch: keys, values and mask."""
+        """Returns keys, values and mask of a batch, which the decoder's steps read."""
         lengths = np.array([len(source) for source in sources])
         ids = np.zeros((len(sources), lengths.max()), np.int64)
         for row, source in enumerate(sources):

@@ -30,7 +30,7 @@ class Batch:
         self._memory = engine.encode(sources)
 
     def greedy(self) -> list[list[Hypothesis]]:
-        """Of each sentence the best piece at every step."""
+        """Returns the translation of each sentence by the best piece at every step."""
         if len(self._limits) == 1:
             return [[self._told(self._greedy_alone())]]
         limits = np.array(self._limits)
@@ -74,7 +74,7 @@ class Batch:
         return Hypothesis(ids, math.nan, math.nan, ids[-1] != self._eos, None, None)
 
     def beam(self, search: Search) -> list[list[Hypothesis]]:
-        """Of each sentence the best hypotheses that a beam finds, the best first."""
+        """Returns the hypotheses that a beam finds for each sentence, the best first."""
         width, count = search.beam_size, len(self._limits)
         live, paths, ended = np.arange(count), [[[]] for _ in range(count)], [[] for _ in range(count)]
         sums = np.full((count, width), -np.inf, np.float32)

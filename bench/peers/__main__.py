@@ -18,26 +18,26 @@ cpunmt runs bergamot's own int8 file as it is ("cpunmt, bergamot's file"), and t
 --trained, a packed model whose weights before rounding are in its directory float16, as it is packed. That model's file
 for bergamot is made here, its activation scales found on --calibration lines of the text that are not translated.
 
---recurrent is Marian's `s2s` of random weights, with states of so many numbers: cpunmt and bergamot run the same file,
-in float32 and in int8 (`recurrent`). CTranslate2 has no such networks. How many texts are cpunmt's is told, too: in
+--recurrent is Marian's `s2s` of random weights, with states of this width: cpunmt and bergamot run the same file,
+in float32 and in int8 (`recurrent`). CTranslate2 does not have such networks. The number of equal texts is printed: in
 float32, one at a time, all but near-ties.
 
 Bergamot and CTranslate2 run at their better setting each, of those that `engines` lists. Words per second of wall time
 on one core, tokenization included, loading and a warm-up excluded. All engines are given text and give text, a line
-at a time: no sentence is split. With --lengths the lines are not whole ones but segments of so many words.
+at a time: no sentence is split. With --lengths the lines are segments of these numbers of words.
 """
 
-import argparse
 import itertools
 import statistics
 import tempfile
 from pathlib import Path
 
+from bench.harness.command import command, hypotheses, machine, positive, save
+from bench.harness.texts import count_words, evenly, length_range, read_lines, segments
+from bench.harness.timing import median_ratio
 from bench.peers.engines import PEERS, engines, python_of, run
 from bench.peers.models import HOME_SHORTLIST, HOME_VOCABULARY, INTEGERS, Contest, synthetic, trained
 from bench.peers.recurrent import WIDTHS, recurrent
-from bench.peers.workloads import evenly, length_range, read_lines, segments
-from bench.timing import hypotheses, machine, positive, save
 from cpunmt.files.tables import aligned
 from quantize.commands.shared_options import number, parsed
 
@@ -53,8 +53,8 @@ def measure(home: Path, contest: Contest, lines: Path, mode: str, beam: int, rou
     seconds, pieces, texts = {}, {}, {}
     found = engines(home, contest, mode, beam)
     for _ in range(rounds):
-        for name, (command, environment) in found.items():
-            measured = run(command, environment, lines)
+        for name, (started, environment) in found.items():
+            measured = run(started, environment, lines)
             seconds.setdefault(name, []).append(measured["seconds"])
             pieces[name] = measured["pieces"]
             texts[name] = measured.get("texts", [])
@@ -72,7 +72,7 @@ def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
         settings = [times for name, times in seconds.items() if name.startswith(peer)]
         if settings:
             better = min(settings, key=statistics.median)
-            found[peer] = statistics.median(t / o for t, o in zip(better, seconds["cpunmt"], strict=True))
+            found[peer] = median_ratio(better, seconds["cpunmt"])
     return found
 
 
@@ -96,26 +96,24 @@ def summary(results: dict[str, dict]) -> list[str]:
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__.split("\n")[0])
+    parser = command("bench.peers", __doc__, rounds=5)
     parser.add_argument("--home", type=Path, required=True)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--trained", type=Path, metavar="DIR", help="a packed model, instead of random weights")
     width = number(int, WIDTHS.__contains__, f"a multiple of 16 up to {WIDTHS[-1]}")
     what.add_argument("--recurrent", type=width, metavar="WIDTH", help="a recurrent network of random weights")
     parser.add_argument("--text", type=Path, metavar="FILE", help=f"lines of a source, TAB, ... (default: {TEXT})")
-    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--sentences", type=positive, default=500, help="how many lines, or segments of each length")
     parser.add_argument("--lengths", type=parsed(length_range), nargs="+", metavar="LOW-HIGH", help="words of segments")
     parser.add_argument("--calibration", type=positive, default=100, metavar="N", help="lines for activation scales")
     parser.add_argument("--beam", type=hypotheses, default=1, help="hypotheses (default: 1)")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     needed = () if chosen.trained else NEEDED if chosen.recurrent else (*NEEDED, *STUDENT)
     needed = needed if chosen.text else (TEXT, *needed)
     missing = [name for name in needed if not (chosen.home / name).is_file()]
     if missing:
-        parser.error(f"--home {chosen.home}: there is no {', no '.join(missing)}; bench/peers tells what is needed")
+        parser.error(f"--home {chosen.home}: there is no {', no '.join(missing)}; bench/peers lists the needed files")
     home = chosen.home.resolve()
     text = read_lines(chosen.text or home / TEXT)
     workloads = {WHOLE: evenly(text, chosen.sentences)}
@@ -135,7 +133,7 @@ def main(arguments=None):
             if not python_of(home, peer):
                 print(f"{peer} is left out: {home}/venv-{PEERS[peer]}/bin/python does not exist", flush=True)
         for (workload, sample), (precision, contest) in itertools.product(workloads.items(), contests.items()):
-            name, words = f"{workload} {precision}".rstrip(), sum(len(line.split()) for line in sample)
+            name, words = f"{workload} {precision}".rstrip(), count_words(sample)
             print(machine(), f"{name}: {len(sample)} lines, {words} words, beam {chosen.beam}", flush=True)
             lines = Path(folder) / "lines"
             lines.write_text("".join(line + "\n" for line in sample), encoding="utf8")
@@ -150,7 +148,7 @@ def main(arguments=None):
 def tell(mode: str, found: dict, words: int, lines: int):
     """Print a line for each engine."""
     for name, seconds in found["seconds"].items():
-        ratio = statistics.median(s / o for s, o in zip(seconds, found["seconds"]["cpunmt"], strict=True))
+        ratio = median_ratio(seconds, found["seconds"]["cpunmt"])
         median = statistics.median(seconds)
         same = f", {found['same'][name]} of {lines} texts as cpunmt's" if name in found["same"] else ""
         print(

@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bench.harness.command import machine
+from bench.harness.texts import ROOT
 from bench.peers.drivers import BERGAMOT, CTRANSLATE2, OURS
 from bench.peers.models import Contest
-from bench.timing import machine
 
-ROOT = Path(__file__).resolve().parents[2]
 PEERS = {"bergamot": "bergamot", "CTranslate2": "peers"}  # -> what the name of its environment ends with
 
 
@@ -49,7 +49,7 @@ def engines(home: Path, contest: Contest, mode: str, beam: int) -> dict[str, tup
 
 
 def run(command: list[str], environment: dict, lines: Path) -> dict:
-    """What an engine prints: see `drivers`. Ends the benchmark if it fails."""
+    """Returns the figures that an engine prints: see `drivers`. Ends the benchmark if it fails."""
     command = [str(lines) if part == "LINES" else part for part in command]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600)
     if done.returncode:

@@ -25,7 +25,7 @@ WIDTHS = range(16, 4096 + 1, 16)
 _EMBEDDING = 512  # the widest that is asked for
 _GAIN = 2.0  # deviation of a weight, in inputs^-0.5: what a source says must not drown in what was said last
 # What Marian computes the products in. Bergamot 0.4.5 rounds every matrix of `s2s` when it is first used; a file with
-# activation scales ("alphas") would need some for each, and nobody finds them for this family.
+# activation scales ("alphas") would need some for each, and no tool finds them for this family.
 _PRECISIONS = {"float32": ("float32",), "int8": ("int8", "int8shift", "int8shiftAll")}
 
 

@@ -1,7 +1,7 @@
 """The first start on a fresh machine: python -m bench.programs.first_start --wheel dist/cpunmt-*.whl
 
     --wheel FILE    a wheel with programs (make wheel): pip installs it into a new environment, with what it needs from
-                    the network; its size is told, and what Numba adds
+                    the network; its size is printed, and what Numba adds
     --programs DIR  instead: this environment, and what tools.programs has built
     --model DIR     a packed model (default: models/ende-tiny)
 
@@ -10,7 +10,6 @@ cannot be written, too (a mount namespace). Time is from before the process is s
 memory is the process's own (VmHWM). The time of the CPU tells more where others use the machine.
 """
 
-import argparse
 import os
 import shutil
 import statistics
@@ -20,8 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.timing import machine, positive, save, spread
-from bench.translate import ROOT, SHIPPED
+from bench.harness.command import command, machine, save
+from bench.harness.texts import ROOT, SHIPPED
+from bench.harness.timing import spread
 
 _TRANSLATE = """
 import sys, time
@@ -51,7 +51,7 @@ _READ_ONLY = 'mount --bind / / && mount -o remount,ro,bind / && cd / && exec "$@
 
 
 def isolated() -> list[str]:
-    """What begins a command whose file system cannot be written; nothing where that is not allowed."""
+    """Returns the prefix of a command whose file system is read-only; empty where that is not allowed."""
     command = ["unshare", "--mount", "sh", "-c", _READ_ONLY, "sh"]
     if os.geteuid() or not shutil.which("unshare"):
         return []
@@ -74,7 +74,7 @@ def start(python: str, model: Path, programs: Path | None, folder: str) -> dict:
 
 
 def megabytes(python: Path) -> float:
-    """What an environment's packages take on the disk."""
+    """Returns the size of an environment's packages on the disk."""
     place = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True
     ).stdout.strip()
@@ -94,13 +94,11 @@ def install(wheel: Path, folder: Path) -> tuple[Path, dict]:
 
 def main(arguments=None):
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.programs.first_start", description=__doc__.split("\n")[0])
+    parser = command("bench.programs.first_start", __doc__, rounds=9)
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--wheel", type=Path)
     which.add_argument("--programs", type=Path)
     parser.add_argument("--model", type=Path, default=SHIPPED)
-    parser.add_argument("--rounds", type=positive, default=9)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     model = chosen.model.resolve()
     with tempfile.TemporaryDirectory() as folder:

@@ -8,14 +8,12 @@ Both in one process, in turn, for this process's path (CPUNMT_ISA); CPU time, th
 is that of `cpunmt warmup`, which is compiled where there is none yet.
 """
 
-import argparse
 import statistics
 from pathlib import Path
 
-from bench.peers.workloads import evenly, read_lines
+from bench.harness.command import command, machine, one_line_errors, save
+from bench.harness.texts import SENTENCES, SHIPPED, sentences_of
 from bench.programs.in_turn import seconds_in_turn
-from bench.timing import machine, positive, save
-from bench.translate import SENTENCES, SHIPPED
 from cpunmt import Translator
 from cpunmt.engine import prebuilt, program, program_files
 from cpunmt.errors import CpunmtError
@@ -53,20 +51,15 @@ def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
 
 def main(arguments=None):
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.programs.portable", description=__doc__.split("\n")[0])
+    parser = command("bench.programs.portable", __doc__, rounds=20, sentences=100)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--input", type=Path, default=SENTENCES)
     parser.add_argument("--programs", type=Path, default=prebuilt.FOLDER)
-    parser.add_argument("--sentences", type=positive, default=100)
-    parser.add_argument("--rounds", type=positive, default=20)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     prebuilt.FOLDER = chosen.programs
-    try:
-        lines = evenly([line for line in read_lines(chosen.input) if line.strip()], chosen.sentences)
+    with one_line_errors("bench.programs.portable"):
+        lines = sentences_of(chosen.input, chosen.sentences)
         figures = measure(Translator(chosen.model), lines, chosen.rounds)
-    except (CpunmtError, OSError) as error:
-        raise SystemExit(f"python -m bench.programs.portable: error: {error}") from None
     print(machine())
     for mode, one in figures.items():
         told = "   ".join(f"{name} {one[name] * 1e3:.1f} ms" for name in ("portable", "tuned"))

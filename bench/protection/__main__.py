@@ -16,7 +16,6 @@ how many the words are those of the sentence without tags; BLEU of the words. In
 that are a part of the text, with tags that are kept as an address is, and as markup.
 """
 
-import argparse
 import html
 import random
 import re
@@ -24,9 +23,9 @@ from collections import Counter
 
 import sacrebleu
 
+from bench.harness.command import command, machine, save
+from bench.harness.texts import SHIPPED
 from bench.protection.sentences import BY_KIND, beside, tagged, within, without
-from bench.timing import machine, save
-from bench.translate import SHIPPED
 from cpunmt import Translator
 from cpunmt.sentence_layers.capitals import capitals_layer
 from cpunmt.sentence_layers.numbers import agree, number_layer
@@ -43,12 +42,12 @@ ALWAYS = 1000  # a margin with which stand-ins are never taken; its negative: al
 
 
 def bleu(texts, references, **options) -> float:
-    """Of texts with one reference each."""
+    """Returns BLEU of texts with one reference each."""
     return round(sacrebleu.corpus_bleu(texts, [references], **options).score, 2)
 
 
 def targets(layer, texts) -> list[str]:
-    """What a layer makes of texts."""
+    """Returns the output of a layer for texts."""
     return [aligned.target for aligned in layer(texts, False)]
 
 
@@ -210,10 +209,9 @@ def measure(translator, test) -> dict:
 
 def main(arguments=None) -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.protection", description=__doc__.split("\n")[0])
+    parser = command("bench.protection", __doc__)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--test", action="append", required=True, metavar="NAME=FILE")
-    parser.add_argument("--json", help="write the figures there")
     options = parser.parse_args(arguments)
     translator = Translator(options.model)
     tests = [read_evaluation_set(name, path) for name, path in map(named_set, options.test)]

@@ -11,16 +11,14 @@ Time is that of the process on its cores per line, the least of all rounds: of t
 takes, measured alone on the candidates of whole lines.
 """
 
-import argparse
 import math
-import time
-from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
-from bench.timing import hypotheses, machine, positive, save
-from bench.translate import SHIPPED
+from bench.harness.command import command, hypotheses, machine, save
+from bench.harness.texts import SHIPPED, read_test
+from bench.harness.timing import in_turn, seconds_of
 from cpunmt import Hypothesis, Translator, expected_utilities
-from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 from quantize.evaluation.text_metrics import load_metrics
 
 CHANNEL = (0.3, 1.0)  # weights of the other direction
@@ -91,36 +89,26 @@ def translated(way: Way, translator: Translator, backward: Translator | None, so
 
 
 def candidates_of(way: Way, translator: Translator, sources: list[str]) -> list[list[str]]:
-    """What is reranked, but of whole lines."""
+    """Returns the candidates to rerank, for whole lines."""
     search = {name: value for name, value in way.search.items() if name != "num_candidates"}
     count = way.search.get("num_candidates") or way.search["beam_size"]
     found = translator.translate(sources, num_hypotheses=count, **search)
     return [[h.text for h in result.hypotheses] for result in found]
 
 
-def seconds_of(work: Callable[[], object]) -> tuple[float, object]:
-    """Of the process, and what was made."""
-    began = time.process_time()
-    made = work()
-    return time.process_time() - began, made
-
-
 def measure(ways, translator, backward, sources, references, rounds) -> dict:
     """Figures of each way, by its name."""
-    found: dict[str, dict] = {name: {"milliseconds": float("inf"), "choosing": 0.0} for name in ways}
-    texts = {}
-    for _ in range(rounds):
-        for name, way in ways.items():
-            seconds, texts[name] = seconds_of(lambda way=way: translated(way, translator, backward, sources))
-            figures = found[name]
-            figures["milliseconds"] = min(figures["milliseconds"], 1e3 * seconds / len(sources))
+    runs = {name: partial(translated, way, translator, backward, sources) for name, way in ways.items()}
+    seconds, texts = in_turn(runs, rounds)
+    found: dict[str, dict] = {
+        name: {"milliseconds": 1e3 * min(taken) / len(sources), "choosing": 0.0} for name, taken in seconds.items()
+    }
     for name, way in ways.items():
         if way.utility:
             lists = candidates_of(way, translator, sources)
-            times = [
-                seconds_of(lambda way=way, lists=lists: [expected_utilities(one, way.utility) for one in lists])[0]
-                for _ in range(rounds)
-            ]
+            times = seconds_of(
+                lambda way=way, lists=lists: [expected_utilities(one, way.utility) for one in lists], rounds
+            )
             found[name]["choosing"] = 1e3 * min(times) / len(sources)
     metrics = load_metrics()
     for name, made in texts.items():
@@ -132,20 +120,15 @@ def measure(ways, translator, backward, sources, references, rounds) -> dict:
 
 def main(arguments=None) -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.reranking", description=__doc__.split("\n")[0])
+    parser = command("bench.reranking", __doc__, rounds=3, sentences=200)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--backward")
     parser.add_argument("--test", required=True, metavar="FILE")
-    parser.add_argument("--sentences", type=positive, default=200)
     parser.add_argument("--candidates", type=hypotheses, default=32)
-    parser.add_argument("--rounds", type=positive, default=3)
-    parser.add_argument("--json", help="write the figures there")
     options = parser.parse_args(arguments)
     if options.candidates < 2:
         parser.error("--candidates is 1, expected 2 or more: of one there is nothing to choose")
-    test = read_evaluation_set(*named_set(options.test))
-    sources = test.sources[: options.sentences]
-    references = [found[0] for found in test.references[: options.sentences]]
+    sources, references = read_test(options.test, options.sentences)
     translator = Translator(options.model)
     backward = Translator(options.backward) if options.backward else None
     translator.translate(sources[:20])

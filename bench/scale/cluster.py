@@ -19,7 +19,7 @@ DOWN, STARTING, TRANSFERRING, TRANSLATING, IDLE = range(5)
 
 @dataclass(frozen=True)
 class Cluster:
-    """What there is.
+    """A cluster of workers.
 
     workers         how many, of one core each
     speed_spread    standard deviation of the logarithm of a machine's speed, whose median is 1
@@ -43,7 +43,7 @@ class Cluster:
 
 @dataclass
 class Outcome:
-    """What came of it, in seconds of workers but for the makespan.
+    """The result of a simulation, in seconds of workers but for the makespan.
 
     useful    transfers and translations of those attempts that counted
     lost      those that were preempted

@@ -2,12 +2,11 @@
 
     python -m bench.scale.ray_actors [--model DIR] [--input FILE] [--sentences 12000] [--rounds 3] [--rows 500]
 
-Needs the extra `ray`. Rates are told of the whole call, with the start of the actors, of the time between the first and
+Needs the extra `ray`. Rates are of the whole call, with the start of the actors, of the time between the first and
 the last part, as the files' times say, and for each second of a processor that the actors have used, starts left out:
 that is what does not depend on who else uses the machine.
 """
 
-import argparse
 import hashlib
 import itertools
 import os
@@ -18,10 +17,8 @@ import threading
 import time
 from pathlib import Path
 
-from bench.timing import machine, positive, save
-
-ROOT = Path(__file__).resolve().parents[2]
-SENTENCES = ROOT / "tests" / "golden" / "sentences.en.txt"
+from bench.harness.command import command, machine, positive, save
+from bench.harness.texts import SENTENCES, SHIPPED, count_words, text_lines
 
 
 def bytes_of(folder) -> str:
@@ -86,7 +83,7 @@ class Seconds(threading.Thread):
 
 
 def kill_one(folder, parts, done):
-    """Kill an actor once so many parts are there; `done` is given its number."""
+    """Kills an actor once `parts` parts are there, and appends its number to `done`."""
     while len(list(Path(folder).glob("*.parquet"))) < parts:
         time.sleep(0.01)
     if found := actors():
@@ -95,13 +92,10 @@ def kill_one(folder, parts, done):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m bench.scale.ray_actors", description=__doc__.split("\n")[0])
-    parser.add_argument("--model", type=Path, default=ROOT / "models" / "ende-tiny", help="(default: models/ende-tiny)")
+    parser = command("bench.scale.ray_actors", __doc__, rounds=3, sentences=12000)
+    parser.add_argument("--model", type=Path, default=SHIPPED, help="(default: models/ende-tiny)")
     parser.add_argument("--input", type=Path, default=SENTENCES, help="lines of text, repeated as often as it takes")
-    parser.add_argument("--sentences", type=positive, default=12000)
     parser.add_argument("--rows", type=positive, default=500, help="of a part (default: 500)")
-    parser.add_argument("--rounds", type=positive, default=3)
-    parser.add_argument("--json", help="write the figures there")
     given = parser.parse_args(arguments)
     if given.sentences < 4 * given.rows:
         parser.error(f"argument --rows: {given.rows} of {given.sentences} sentences, expected a fourth at most")
@@ -111,12 +105,12 @@ def main(arguments=None):
 
     from cpunmt.corpora.ray_data import translate_parquet
 
-    lines = given.input.read_text("utf-8").split("\n")[:-1]
+    lines = text_lines(given.input)
     # equal texts of a part would be translated once
     lines = [
         line if turn == 0 else f"{line} {turn}" for turn in range(given.sentences // len(lines) + 1) for line in lines
     ][: given.sentences]
-    words = sum(len(line.split()) for line in lines)
+    words = count_words(lines)
     print(f"{len(lines)} lines, {words} words, parts of {given.rows} rows, {len(os.sched_getaffinity(0))} cores")
     ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100 << 20, log_to_driver=False)
     seconds, rates, cores, digests = {1: [], 2: []}, {1: [], 2: []}, {1: [], 2: []}, set()

@@ -5,34 +5,24 @@
 Workers and failures are drawn with a fixed seed: the same figures everywhere. See `bench/scale/cluster.py`.
 """
 
-import argparse
 import time
 
 import numpy as np
 
+from bench.harness.command import command, machine, positive, save
 from bench.scale.cluster import Cluster, simulate
-from bench.timing import machine, positive, save
+from quantize.commands.shared_options import number
 
 HOUR = 3600.0
 
 
 def real(low, high):
     """The type of an argument: a number in this range."""
-
-    def read(text):
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
-        return value
-
-    return read
+    return number(float, lambda value: low <= value <= high, f"a number from {low:g} to {high:g}")
 
 
 def parser():
-    found = argparse.ArgumentParser(prog="python -m bench.scale.simulate", description=__doc__.split("\n")[0])
+    found = command("bench.scale.simulate", __doc__)
     found.add_argument("--words", type=real(1, 1e14), default=1e12, help="of the source (default: 1e12)")
     found.add_argument("--speed", type=real(1, 1e6), default=10477, help="words per second of a core (default: 10477)")
     found.add_argument("--workers", type=positive, default=1000, help="of one core each (default: 1000)")
@@ -45,7 +35,6 @@ def parser():
     found.add_argument("--storage", type=real(0.001, 1e6), default=1, help="GB/s, of all (default: 1)")
     found.add_argument("--price", type=real(0, 100), default=0.02, help="dollars per core-hour (default: 0.02)")
     found.add_argument("--seed", type=positive, default=1)
-    found.add_argument("--json", help="write the figures to this file")
     return found
 
 
@@ -98,7 +87,7 @@ def main(arguments=None):
                 "transfers": found.waiting,
             }
             share = {name: 100 * value / found.total for name, value in share.items()}
-            # nobody pays for a machine that is not there
+            # a machine that is not there costs nothing
             dollars = (found.total - found.down) / HOUR * given.price
             row = {"minutes": minutes, "shards": len(seconds), "speculation": speculation, **share}
             rows.append(row | {"makespan": found.makespan / HOUR, "failures": found.failures, "dollars": dollars})

@@ -6,14 +6,14 @@ A file has a sentence a line in each of its columns. Those that end with a stop 
 document; the end of a document is not counted. Speed is that of the whole column in one piece, UTF-8.
 """
 
-import argparse
-import gzip
 import re
 import statistics
 import time
 from pathlib import Path
 
-from bench.timing import machine, positive, save
+from bench.harness.command import command, machine, positive, save
+from bench.harness.texts import tsv_rows
+from bench.harness.timing import seconds_of
 
 # what a sentence ends with that can be found: a stop, what closes
 STOP = re.compile(
@@ -22,13 +22,11 @@ STOP = re.compile(
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m bench.sentences", description=__doc__.split("\n")[0])
+    parser = command("bench.sentences", __doc__, rounds=5)
     parser.add_argument("files", type=Path, nargs="+", help="TSV, packed by gzip or not")
     parser.add_argument("--languages", nargs="+", default=["en", "de"], help="of the columns; 'none': not known")
     parser.add_argument("--sentences", type=positive, default=15, help="of a document (default: 15)")
     parser.add_argument("--errors", action="store_true", help="print where it is wrong")
-    parser.add_argument("--rounds", type=positive, default=5)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     print(machine())
     figures = []
@@ -50,8 +48,7 @@ def main(arguments=None):
 
 def read_column(path: Path, column: int) -> list[str]:
     """The sentences of a column that end with a stop."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf8", newline="\n") as lines:
-        found = [line.rstrip("\n").split("\t")[column].strip() for line in lines]
+    found = [columns[column].strip() for columns in tsv_rows(path)]
     return [line for line in found if STOP.search(line)]
 
 
@@ -84,11 +81,7 @@ def speed(text: str, language: str | None, rounds: int) -> float:
     """10^6 bytes of UTF-8 per second, the median."""
     from cpunmt.text.sentences import sentence_spans
 
-    seconds = []
-    for _ in range(rounds):
-        began = time.perf_counter()
-        sentence_spans(text, language)
-        seconds.append(time.perf_counter() - began)
+    seconds = seconds_of(lambda: sentence_spans(text, language), rounds, time.perf_counter)
     return len(text.encode()) / 1e6 / statistics.median(seconds)
 
 

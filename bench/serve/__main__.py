@@ -6,7 +6,6 @@ The server has the last of the cores that are allowed, its clients the first; no
 is compared with `Translator`.
 """
 
-import argparse
 import asyncio
 import os
 import statistics
@@ -17,19 +16,31 @@ import time
 import urllib.request
 from pathlib import Path
 
+from bench.harness.command import command, machine, positive, save
+from bench.harness.texts import count_words, text_lines
+from bench.harness.timing import median_ratio
 from bench.serve.clients import at_a_rate, one_by_one, parts, side_by_side
 from bench.serve.echo import floor
-from bench.timing import machine, positive, save
 
-ROOT = Path(__file__).resolve().parents[2]
-STUDENT = ROOT / "models" / "ende-student"
-SENTENCES = ROOT / "tests" / "golden" / "sentences.en.txt"
 ALONE = 300  # sentences that are translated one by one
 
 
 def sentences(most=None):
     """Returns the first `most` different sentences of the tests, by default all."""
-    return list(dict.fromkeys(SENTENCES.read_text(encoding="utf8").split("\n")[:-1]))[:most]
+    return list(dict.fromkeys(text_lines()))[:most]
+
+
+def memory_of(pid) -> int:
+    """Returns the bytes of a process's memory that are in use."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return 1024 * int(next(line.split()[1] for line in status.split("\n") if line.startswith("VmRSS:")))
+
+
+def right_answers(model, lines) -> dict[str, str]:
+    """Returns the translation of each line by `Translator`."""
+    from cpunmt import Translator
+
+    return dict(zip(lines, (result.text for result in Translator(model).translate(lines)), strict=True))
 
 
 class Running:
@@ -41,17 +52,8 @@ class Running:
 
     def start_again(self):
         """Start it, at the port that it had; what was there is gone."""
-        command = [
-            sys.executable,
-            "-m",
-            "cpunmt",
-            "serve",
-            f"en-de={self._model}",
-            "--port",
-            str(self.port),
-            "--preload",
-        ]
-        command += ["--cache-mb", str(self._cache_mb)]
+        command = [sys.executable, "-m", "cpunmt", "serve", f"en-de={self._model}", "--preload"]
+        command += ["--port", str(self.port), "--cache-mb", str(self._cache_mb)]
         with tempfile.NamedTemporaryFile("w") as file:
             file.write("\n".join(self._keys))
             file.flush()
@@ -67,12 +69,11 @@ class Running:
                 time.sleep(0.05)
 
     def memory(self):
-        """Bytes of its memory that are in use."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return 1024 * int(next(line.split()[1] for line in status.split("\n") if line.startswith("VmRSS:")))
+        """Returns the bytes of its memory that are in use."""
+        return memory_of(self.process.pid)
 
     def seconds(self):
-        """Of the processor that it has used."""
+        """Returns the processor's seconds that it has used."""
         tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
@@ -85,24 +86,18 @@ class Running:
 
 
 def main(arguments=None):
-    from bench.students import write_student
+    from bench.students import model_or_random
 
-    parser = argparse.ArgumentParser(prog="python -m bench.serve", description=__doc__.split("\n")[0])
+    parser = command("bench.serve", __doc__, rounds=3, sentences=2000)
     parser.add_argument("--model", type=Path, help="model directory (default: a random tiny11-size student)")
-    parser.add_argument("--sentences", type=positive, default=2000)
     parser.add_argument("--clients", type=positive, default=200)
     parser.add_argument("--rate", type=positive, default=20, help="requests per second")
     parser.add_argument("--seconds", type=positive, default=30, help="of that rate")
-    parser.add_argument("--rounds", type=positive, default=3)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = sentences(chosen.sentences)
     print(machine(), f"{len(lines)} sentences")
     with tempfile.TemporaryDirectory() as folder:
-        model = chosen.model
-        if model is None:
-            model = Path(folder) / "tiny11"
-            write_student(model, "tiny11", "int8", STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
+        model = model_or_random(chosen.model, folder)
         cores = sorted(os.sched_getaffinity(0))
         try:
             found = measured(model, lines, chosen, cores[0], cores[-1])
@@ -119,7 +114,7 @@ def measured(model, lines, chosen, ours, theirs) -> dict:
     translator, alone = Translator(model), lines[:ALONE]
     expected = [result.text for result in translator.translate(lines)]
     rated = [lines[number % len(lines)] for number in range(chosen.rate * chosen.seconds)]
-    words = sum(len(line.split()) for line in lines)
+    words = count_words(lines)
     found = {"words": words, "bulk": [], "alone": [], "http": [], "parallel": [], "rated": []}
     with Running(model, theirs) as server:
         for _ in range(chosen.rounds):
@@ -148,7 +143,7 @@ def report(found, chosen):
     """The figures as text."""
     alone, http = (1000 * statistics.median(found[name]) for name in ("alone", "http"))
     bulk, parallel = (found["words"] / statistics.median(found[name]) for name in ("bulk", "parallel"))
-    share = statistics.median(b / p for b, p in zip(found["bulk"], found["parallel"], strict=True))
+    share = median_ratio(found["bulk"], found["parallel"])
     print(f"one at a time  {alone:.2f} ms in Python, {http:.2f} ms over HTTP: {http - alone:.2f} ms more")
     least = 1000 * statistics.median(found["floor"])
     share_of_it = f"{100 * least / alone:.0f} % of a sentence"

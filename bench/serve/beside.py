@@ -5,51 +5,45 @@
 
 The other server has to be there already, on the last of the cores that are allowed: there ours is started, and the
 clients have the first. The one that is not asked has nothing to do. Every request has a connection of its own. For
-equal work both need the same model; the words of both translations are told, since a translation that is longer takes
+equal work both need the same model; the words of both translations are printed, since a longer translation takes
 longer. Answers of ours are compared with `Translator`; those of the other one must only be answers.
 """
 
-import argparse
 import asyncio
 import os
 import statistics
 from pathlib import Path
 
-from bench.serve.__main__ import STUDENT, Running, sentences
-from bench.serve.clients import at_a_rate, one_by_one, side_by_side
-from bench.timing import machine, positive, save
+from bench.harness.command import command, machine, positive, save
+from bench.harness.texts import STUDENT, count_words
+from bench.harness.timing import pinned
+from bench.serve.__main__ import Running, memory_of, sentences
+from bench.serve.clients import at_a_rate, one_by_one, parts, side_by_side
 
 ALONE = 100  # sentences that are translated one by one
-PARTS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+PARTS = ("p50", "p95", "p99")
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m bench.serve.beside", description=__doc__.split("\n")[0])
+    parser = command("bench.serve.beside", __doc__, rounds=3, sentences=400)
     parser.add_argument("--port", type=positive, required=True, help="of the other server, on this machine")
-    parser.add_argument("--pid", type=positive, help="of its process: its memory is told too")
+    parser.add_argument("--pid", type=positive, help="of its process: its memory is printed too")
     parser.add_argument("--model", type=Path, default=STUDENT, help="model directory of ours, English to German")
-    parser.add_argument("--sentences", type=positive, default=400)
     parser.add_argument("--clients", type=positive, nargs="+", default=[8, 200])
     parser.add_argument("--rate", type=positive, default=20, help="requests per second")
     parser.add_argument("--seconds", type=positive, default=15, help="of that rate")
-    parser.add_argument("--rounds", type=positive, default=3)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = sentences(chosen.sentences)
     cores = sorted(os.sched_getaffinity(0))
-    try:
-        with Running(chosen.model, cores[-1]) as server:
-            os.sched_setaffinity(0, {cores[0]})
-            found = measured(server, lines, chosen)
-    finally:
-        os.sched_setaffinity(0, cores)
+    with Running(chosen.model, cores[-1]) as server, pinned(cores[0]):
+        found = measured(server, lines, chosen)
     print(machine(), f"{len(lines)} sentences")
     report(found, chosen)
     save(chosen.json, {"machine": machine(), **found})
 
 
 def measured(server, lines, chosen) -> dict:
-    """What each server did, round by round, and how much memory it has then."""
+    """Measures each server, round by round, and its memory afterwards."""
     from cpunmt import Translator
 
     right = [result.text for result in Translator(chosen.model).translate(lines)]
@@ -69,11 +63,11 @@ def measured(server, lines, chosen) -> dict:
                 one["parallel"].setdefault(count, []).append(passed)
             made, seconds = asyncio.run(at_a_rate(port, [lines[n] for n in rated], chosen.rate, keep=False))
             _checked(name, made, [right[number] for number in rated])
-            one["rated"].append(_parts(seconds))
-    found["words"] = sum(len(line.split()) for line in lines)
+            one["rated"].append(parts(seconds))
+    found["words"] = count_words(lines)
     found["cpunmt"]["memory"] = server.memory()
     if chosen.pid:
-        found["other"]["memory"] = _memory(chosen.pid)
+        found["other"]["memory"] = memory_of(chosen.pid)
     return found
 
 
@@ -81,17 +75,6 @@ def _checked(name, made, right) -> int:
     """Words of the translations; ours must be right, the other's must be there."""
     assert all(made) and (name != "cpunmt" or made == right[: len(made)]), f"an answer of {name} is wrong"
     return sum(len(text.split()) for text in made)
-
-
-def _parts(seconds) -> dict:
-    ordered = sorted(seconds)
-    return {name: ordered[min(len(ordered) - 1, int(part * len(ordered)))] for name, part in PARTS.items()}
-
-
-def _memory(pid):
-    """Bytes of a process's memory that are in use."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return 1024 * int(next(line.split()[1] for line in status.split("\n") if line.startswith("VmRSS:")))
 
 
 def report(found, chosen):

@@ -22,9 +22,7 @@ class Client:
         reader, writer = self._streams
         body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
         writer.write(f"{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        status, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
-        length = next(int(line.partition(":")[2]) for line in lines if line.startswith("content-length:"))
-        content = await reader.readexactly(length)
+        (status, *_), content = await read_answer(reader)
         if not self._keep:
             self.close()
         if " 200 " not in status:
@@ -38,8 +36,22 @@ class Client:
             self._streams = None
 
 
+async def read_answer(reader) -> tuple[list[str], bytes]:
+    """Returns the status line and the headers of an answer, in small letters, and its body."""
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
+    if not any(line.startswith("transfer-encoding: chunked") for line in lines):
+        length = next(int(line.partition(":")[2]) for line in lines if line.startswith("content-length:"))
+        return lines, await reader.readexactly(length)
+    body = b""
+    while size := int(await reader.readuntil(b"\n"), 16):
+        body += await reader.readexactly(size)
+        await reader.readexactly(2)
+    await reader.readexactly(2)
+    return lines, body
+
+
 async def one_by_one(port, texts, keep=True):
-    """(translations, seconds of each)."""
+    """Returns (translations, seconds of each)."""
     client, made, seconds = Client(port, keep), [], []
     for text in texts:
         began = time.perf_counter()
@@ -50,7 +62,7 @@ async def one_by_one(port, texts, keep=True):
 
 
 async def side_by_side(port, texts, count, keep=True):
-    """(translations, seconds of all): so many clients, each of which sends the next text when it has an answer."""
+    """Returns (translations, seconds of all) of `count` clients, each of which sends a text after each answer."""
     made, numbers = [None] * len(texts), iter(range(len(texts)))
 
     async def work():
@@ -65,7 +77,7 @@ async def side_by_side(port, texts, count, keep=True):
 
 
 async def at_a_rate(port, texts, rate, keep=True):
-    """(translations, seconds of each): so many requests per second, whether those before have an answer or not."""
+    """Returns (translations, seconds of each) of `rate` requests per second, answered or not."""
     free, began = [], time.perf_counter()
 
     async def work(number):

@@ -7,20 +7,20 @@ opened again. Four honest clients ask for a sentence every tenth of a second, wi
 `Translator`. The server asks for keys; some attackers have one.
 """
 
-import argparse
 import asyncio
-import contextlib
 import json
 import os
 import random
 import time
 from pathlib import Path
 
-from bench.serve.__main__ import Running, sentences
+from bench.harness.command import command, machine, positive, save
+from bench.harness.texts import SHIPPED
+from bench.harness.timing import pinned
+from bench.serve.__main__ import Running, right_answers, sentences
 from bench.serve.clients import Client, parts
 from bench.serve.mixed import ENDLESS
-from bench.serve.soak import MODEL, memory_line
-from bench.timing import machine, positive, save
+from bench.serve.soak import memory_line
 
 KEY = "sesame"
 _ASK = 0.1  # seconds from one question of an honest client to the next
@@ -205,22 +205,16 @@ class Siege:
 
 
 def main(arguments=None):
-    from cpunmt import Translator
-
-    parser = argparse.ArgumentParser(prog="python -m bench.serve.hostile", description=__doc__.split("\n")[0])
-    parser.add_argument("--model", type=Path, default=MODEL, help="model directory, English to German")
+    parser = command("bench.serve.hostile", __doc__)
+    parser.add_argument("--model", type=Path, default=SHIPPED, help="model directory, English to German")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--each", type=positive, default=12, help="connections of each kind of attack")
     parser.add_argument("--attacks", choices=ATTACKS, nargs="+", default=list(ATTACKS), help="kinds of attacks")
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = sentences(2000)
-    right = dict(zip(lines, (result.text for result in Translator(chosen.model).translate(lines)), strict=True))
+    right = right_answers(chosen.model, lines)
     cores = sorted(os.sched_getaffinity(0))
-    with contextlib.ExitStack() as stack:
-        server = stack.enter_context(Running(chosen.model, cores[-1], cache_mb=1, keys=[KEY]))
-        os.sched_setaffinity(0, {cores[0]})
-        stack.callback(os.sched_setaffinity, 0, cores)
+    with Running(chosen.model, cores[-1], cache_mb=1, keys=[KEY]) as server, pinned(cores[0]):
         siege = Siege(server, right, chosen.each, chosen.attacks)
         asyncio.run(siege.run(60 * chosen.minutes))
         began = time.monotonic()

@@ -7,41 +7,34 @@ answer. `--endless N` adds N clients whose sentences have 50,000 characters. Eve
 is compared with `Translator`.
 """
 
-import argparse
 import asyncio
 import os
 import random
 import time
 from pathlib import Path
 
-from bench.serve.__main__ import Running, sentences
+from bench.harness.command import command, machine, positive, save
+from bench.harness.texts import SHIPPED
+from bench.harness.timing import pinned
+from bench.serve.__main__ import Running, right_answers, sentences
 from bench.serve.clients import Client, parts
-from bench.serve.soak import MODEL
-from bench.timing import machine, positive, save
 
 ENDLESS = ("a" * 50_000, "#a" * 25_000)
 
 
 def main(arguments=None):
-    from cpunmt import Translator
-
-    parser = argparse.ArgumentParser(prog="python -m bench.serve.mixed", description=__doc__.split("\n")[0])
-    parser.add_argument("--model", type=Path, default=MODEL, help="model directory, English to German")
+    parser = command("bench.serve.mixed", __doc__)
+    parser.add_argument("--model", type=Path, default=SHIPPED, help="model directory, English to German")
     parser.add_argument("--clients", type=positive, default=200)
     parser.add_argument("--endless", type=positive, default=0, help="clients that send sentences of 50,000 characters")
     parser.add_argument("--seconds", type=positive, default=60)
     parser.add_argument("--seed", type=positive, default=1)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     lines = sentences()
-    right = dict(zip(lines, (result.text for result in Translator(chosen.model).translate(lines)), strict=True))
+    right = right_answers(chosen.model, lines)
     cores = sorted(os.sched_getaffinity(0))
-    with Running(chosen.model, cores[-1]) as server:
-        os.sched_setaffinity(0, {cores[0]})
-        try:
-            found = asyncio.run(measured(server.port, right, chosen))
-        finally:
-            os.sched_setaffinity(0, cores)
+    with Running(chosen.model, cores[-1]) as server, pinned(cores[0]):
+        found = asyncio.run(measured(server.port, right, chosen))
     print(machine(), f"{chosen.clients} clients, {chosen.endless} with endless sentences")
     made = {kind: parts(seconds) for kind, seconds in found.items()}
     for kind, seconds in found.items():

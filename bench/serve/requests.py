@@ -28,7 +28,7 @@ WRONG = [
 
 
 class Texts(NamedTuple):
-    """What a request is made of: a text, several, and the translator that says what is right."""
+    """Parts of a request: a text, several texts, and the translator that gives the right answers."""
 
     number: int
     text: str

@@ -7,7 +7,6 @@ is wrong, or leave in the middle. Every translation is compared with `Translator
 besides, which ask for /health now and then; `--kill` ends the server by SIGKILL from time to time and starts it again.
 """
 
-import argparse
 import asyncio
 import json
 import os
@@ -16,12 +15,13 @@ import statistics
 import time
 from pathlib import Path
 
-from bench.serve.__main__ import ROOT, Running, sentences
-from bench.serve.clients import parts
+from bench.harness.command import command, machine, positive, save
+from bench.harness.texts import SHIPPED
+from bench.harness.timing import pinned
+from bench.serve.__main__ import Running, sentences
+from bench.serve.clients import parts, read_answer
 from bench.serve.requests import WRONG, questions
-from bench.timing import machine, positive, save
 
-MODEL = ROOT / "models" / "ende-tiny"
 _SETTLED = 0.2  # of the time, after which memory is to be flat
 _EVERY = 2.0  # seconds between looks at the memory
 _ALIVE = 20.0  # seconds after which each idle connection has asked something
@@ -103,17 +103,7 @@ class Soak:
         """(status, body) of a request."""
         reader, writer = streams
         writer.write(_head(method, path, len(content), form) + content)
-        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _WAIT)
-        lines = head.decode("latin-1").lower().split("\r\n")
-        if any(line.startswith("transfer-encoding: chunked") for line in lines):
-            body = b""
-            while size := int(await reader.readuntil(b"\n"), 16):
-                body += await reader.readexactly(size)
-                await reader.readexactly(2)
-            await reader.readexactly(2)
-        else:
-            length = next(int(line.partition(":")[2]) for line in lines if line.startswith("content-length:"))
-            body = await asyncio.wait_for(reader.readexactly(length), _WAIT)
+        lines, body = await asyncio.wait_for(read_answer(reader), _WAIT)
         if "connection: close" in lines:
             writer.close()
             raise EOFError
@@ -140,8 +130,8 @@ def _head(method, path, length, form):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m bench.serve.soak", description=__doc__.split("\n")[0])
-    parser.add_argument("--model", type=Path, default=MODEL, help="model directory, English to German")
+    parser = command("bench.serve.soak", __doc__)
+    parser.add_argument("--model", type=Path, default=SHIPPED, help="model directory, English to German")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--clients", type=positive, default=32)
     parser.add_argument("--pause", type=float, default=0.05, help="seconds of a client from an answer on, on average")
@@ -150,26 +140,21 @@ def main(arguments=None):
     parser.add_argument("--texts", type=positive, default=2000)
     parser.add_argument("--cache-mb", type=positive, default=1, help="of the server: less than all translations take")
     parser.add_argument("--seed", type=positive, default=1)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     cores = sorted(os.sched_getaffinity(0))
     asked = questions(chosen.model, sentences(chosen.texts), chosen.seed)
     print(machine(), f"{len(asked)} questions", flush=True)
     with Running(chosen.model, cores[-1], chosen.cache_mb) as server:
-        os.sched_setaffinity(0, {cores[0]})
-        try:
+        with pinned(cores[0]):
             soak = Soak(server, asked, chosen.seed, chosen.pause)
-            given = (chosen.connections or 0, chosen.kill)
-            asyncio.run(soak.run(60 * chosen.minutes, chosen.clients, *given))
-        finally:
-            os.sched_setaffinity(0, cores)
+            asyncio.run(soak.run(60 * chosen.minutes, chosen.clients, chosen.connections or 0, chosen.kill))
         report(soak, chosen)
     save(chosen.json, {"machine": machine(), "counts": soak.counts, "memory": soak.memory, "seconds": soak.seconds})
     return 1 if soak.counts["wrong"] else 0
 
 
 def report(soak, chosen):
-    """What was found, as text."""
+    """Prints the figures."""
     print(json.dumps(soak.counts), f"{len(soak.seconds) / (60 * chosen.minutes):.0f} answers/s")
     print(", ".join(f"{name} {1000 * seconds:.1f} ms" for name, seconds in parts(soak.seconds).items()))
     if chosen.connections:

@@ -5,14 +5,14 @@ model, and rows take turns: no row meets the same weights twice in a row of prod
 product, its quantization included; that of the product alone is what remains of it. Best of interleaved rounds.
 """
 
-import argparse
 import ctypes
 import time
 
 import numpy as np
 
+from bench.harness.command import command, machine, save
+from bench.harness.timing import Timed
 from bench.operands import Arena
-from bench.timing import Timed, machine, positive, save
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import BLOCK, GROUP, PANEL, by_depth
 
@@ -88,11 +88,9 @@ def _timed(program, way, given):
 def main(arguments=None):
     from bench.programs import compiled
 
-    parser = argparse.ArgumentParser(prog="python -m bench.sparse_product", description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=positive, default=15)
+    parser = command("bench.sparse_product", __doc__, rounds=15)
     shares = [rows for rows in range(1, TOGETHER + 1) if TOGETHER % rows == 0]  # memory is of that many
     parser.add_argument("--rows", type=int, nargs="+", choices=shares, default=ROWS, help="how many at a time")
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     print(machine())
     results = measure(compiled.load(), Arena(), chosen.rounds, chosen.rows)

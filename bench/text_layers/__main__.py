@@ -14,16 +14,15 @@ it must be kept, `numbers` that its translation, and `right` that the reference,
 for each sentence, `list` one for all; both less what they take with split="none", which is without any text layer.
 """
 
-import argparse
 import copy
 import re
-import time
 from dataclasses import replace
 from itertools import islice
 from statistics import median
 
-from bench.timing import machine, positive, save
-from bench.translate import SHIPPED
+from bench.harness.command import command, machine, save
+from bench.harness.texts import SHIPPED
+from bench.harness.timing import in_turn
 from cpunmt import Translator
 from cpunmt.decoding.call_settings import settings_of
 from cpunmt.sentence_layers.numbers import is_doubtful
@@ -84,14 +83,7 @@ def ways_of(translator, sources, references) -> dict:
 def measure(translator, sources, references, rounds) -> dict:
     """Microseconds of a sentence."""
     ways = ways_of(translator, sources, references)
-    seconds = {name: [] for name in ways}
-    for run in ways.values():
-        run()
-    for _ in range(rounds):
-        for name, run in ways.items():
-            began = time.process_time()
-            run()
-            seconds[name].append(time.process_time() - began)
+    seconds = in_turn(ways, rounds, warm=1).seconds
     found = {name: 1e6 * median(some) / len(sources) for name, some in seconds.items()}
     for name in ("alone", "list"):
         found[name] -= found.pop(f"{name}, without")
@@ -100,12 +92,9 @@ def measure(translator, sources, references, rounds) -> dict:
 
 def main(arguments=None) -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.text_layers", description=__doc__.split("\n")[0])
+    parser = command("bench.text_layers", __doc__, rounds=15, sentences=400)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--test", action="append", required=True, metavar="NAME=FILE")
-    parser.add_argument("--sentences", type=positive, default=400)
-    parser.add_argument("--rounds", type=positive, default=15)
-    parser.add_argument("--json", help="write the figures there")
     options = parser.parse_args(arguments)
     translator = Translator(options.model)
     translator._loaded = translator._model._replace(engine=Recorded(translator._model.engine))

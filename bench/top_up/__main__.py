@@ -11,13 +11,11 @@ Ids in, ids out, at most 1.5 times as many as the source has. Medians of interle
 same, to the bit: that is checked.
 """
 
-import argparse
 import math
 from pathlib import Path
 
-from bench.peers.workloads import read_lines
-from bench.timing import hypotheses, machine, positive, save
-from bench.translate import SENTENCES, SHIPPED
+from bench.harness.command import command, hypotheses, machine, one_line_errors, positive, save
+from bench.harness.texts import SENTENCES, SHIPPED, read_lines
 from cpunmt import Translator
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.engine.search import Search
@@ -32,25 +30,21 @@ DRAWN = 128  # sentences of a picture
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="python -m bench.top_up", description=__doc__.split("\n")[0])
+    parser = command("bench.top_up", __doc__, rounds=5)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--input", type=Path, default=SENTENCES)
     parser.add_argument("--sentences", type=positive, default=320, help="of each workload")
-    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--beam", type=hypotheses, nargs="+", default=(1, 5))
     parser.add_argument("--slots", type=positive, help="sentences side by side")
     parser.add_argument("--picture", help="draw the rows of each step there, as SVG")
-    parser.add_argument("--json", help="write the figures there")
     return parser.parse_args(arguments)
 
 
 def main(arguments=None):
     """The command."""
     chosen = parse(arguments)
-    try:
+    with one_line_errors("bench.top_up"):
         results = _measured(chosen)
-    except CpunmtError as error:
-        raise SystemExit(f"python -m bench.top_up: error: {error}") from None
     save(chosen.json, results)
 
 
@@ -60,7 +54,9 @@ def _measured(chosen) -> dict:
     lines = [line for line in read_lines(chosen.input) if line.strip()]
     translator = Translator(chosen.model)
     if not isinstance(translator.config.architecture, TransformerConfig):
-        raise CpunmtError(f"--model {chosen.model}: is no Transformer, whose attention is what padding changes")
+        raise CpunmtError(
+            f"--model {chosen.model}: is not a Transformer; padding changes only a Transformer's attention"
+        )
     engine = translator._model.engine
     decoders, results, drawn = ways.Decoders(engine), {"machine": machine(), "workloads": []}, {}
     print(results["machine"])

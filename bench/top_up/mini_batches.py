@@ -119,7 +119,7 @@ def masked_cross_attention_row(
 
 @kernel
 def translate_mini_batches(batch: address, workspace: address, begin: count, budget: count) -> count:
-    """`translate`, where slots are filled when all sentences have ended, and nobody leaves before."""
+    """`translate`, where slots are filled when all sentences have ended; none leaves before."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     model = at(MEMBER, w.members, 0).model
     fused = w.models == 1 and at(SEARCH, b.search, 0).whole_logits == 0

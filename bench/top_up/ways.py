@@ -2,9 +2,10 @@
 
 import ctypes
 import statistics
-import time
+from functools import partial
 from typing import NamedTuple
 
+from bench.harness.timing import in_turn, median_ratio
 from bench.top_up.mini_batches import MiniBatches
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
@@ -33,7 +34,7 @@ WAYS = {
 
 
 class Work(NamedTuple):
-    """What is decoded, in this order."""
+    """Sentences to decode, in this order."""
 
     sources: list[list[int]]  # ids with their </s>
     limits: list[int]
@@ -52,7 +53,7 @@ class Decoders:
         self._engine, self._staying = engine, {}
 
     def of(self, way: Way) -> Engine:
-        """The one that decodes so."""
+        """Returns the engine that decodes in this way."""
         if not way.stays:
             return self._engine
         if way.padded not in self._staying:
@@ -60,11 +61,11 @@ class Decoders:
         return self._staying[way.padded]
 
     def run(self, way: Way, work: Work, search: Search, slots: int) -> list:
-        """Translations in order."""
+        """Returns the translations in order."""
         return self.of(way).translate(work.sources, work.limits, search, slots=slots, refill=way.refill)
 
     def rows(self, way: Way, work: Work, search: Search, slots: int) -> list[int]:
-        """Of each step, how many hypotheses it computes."""
+        """Returns the number of hypotheses that each step computes."""
         engine = self.of(way)
         record, memory, *kept = engine._prepared(work.sources, work.limits, search, None, slots, way.refill)
         state = {
@@ -88,15 +89,12 @@ def measure(decoders: Decoders, work: Work, search: Search, slots: int, rounds: 
 
     Raises RuntimeError if one of them says anything else than the others.
     """
-    seconds: dict[str, list[float]] = {name: [] for name in WAYS}
     said = {name: decoders.run(way, work, search, slots) for name, way in WAYS.items()}  # caches, memory
     if any(found != said[REMOVAL] for found in said.values()):
         raise RuntimeError("not all ways say the same")
-    for _ in range(rounds):
-        for name, way in WAYS.items():
-            began = time.process_time()
-            decoders.run(way, work, search, slots)
-            seconds[name].append(time.process_time() - began)
+    seconds = in_turn(
+        {name: partial(decoders.run, way, work, search, slots) for name, way in WAYS.items()}, rounds
+    ).seconds
     found = []
     for name, way in WAYS.items():
         rows = decoders.rows(way, work, search, slots)
@@ -104,14 +102,10 @@ def measure(decoders: Decoders, work: Work, search: Search, slots: int, rounds: 
             {
                 "name": name,
                 "words_per_second": work.words / statistics.median(seconds[name]),
-                "over_padded": _ratio(seconds[PADDED], seconds[name]),
-                "over_removal": _ratio(seconds[REMOVAL], seconds[name]),
+                "over_padded": median_ratio(seconds[PADDED], seconds[name]),
+                "over_removal": median_ratio(seconds[REMOVAL], seconds[name]),
                 "steps": len(rows),
                 "rows_per_step": sum(rows) / len(rows),
             }
         )
     return found
-
-
-def _ratio(slow: list[float], fast: list[float]) -> float:
-    return statistics.median(a / b for a, b in zip(slow, fast, strict=True))

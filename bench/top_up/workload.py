@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.peers.workloads import of_lengths
+from bench.harness.texts import of_lengths
 
 DRAWS = 100_000
 

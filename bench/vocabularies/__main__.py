@@ -12,15 +12,14 @@ may be chosen, and how many pieces may be, in the mean; speed one line at a time
 vocabulary's: CPU time, the median of interleaved rounds. Greedy search, lines that are not split.
 """
 
-import argparse
-import statistics
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from bench.timing import machine, positive, save
+from bench.harness.command import command, machine, one_line_errors, positive, save
+from bench.harness.quality import bleu
+from bench.harness.timing import in_turn, median_ratio
 from cpunmt import Translator
 from cpunmt.decoding.loading import LoadedModel, load_model
 from cpunmt.engine.state_clusters import OTHERS
@@ -29,7 +28,6 @@ from cpunmt.text.clusters import Clusters
 from quantize.clusters.states import decoder_states
 from quantize.commands.shared_options import parsed
 from quantize.evaluation.evaluation_set import EvaluationSet, named_set, read_evaluation_set
-from quantize.evaluation.text_metrics import by_rank, load_metrics
 
 TOGETHER = "all together"
 FILES = ("weights.safetensors", "shortlist.bin", "clusters.safetensors")
@@ -99,23 +97,14 @@ def _active(clusters: Clusters, size: int) -> np.ndarray:
 
 def speeds(translator: Translator, ways: list[str], sources: list[str], rounds: int) -> dict[str, dict[str, float]]:
     """Way -> how many times as fast as the whole vocabulary, one line at a time and in bulk."""
-    seconds: dict = {way: {"single": [], "bulk": []} for way in ways}
+    runs = {}
     for way in ways:
         translated(translator, sources[:20], way)
-    for _ in range(rounds):
-        for way in ways:
-            began = time.process_time()
-            for source in sources:
-                translated(translator, [source], way)
-            middle = time.process_time()
-            translated(translator, sources, way)
-            seconds[way]["single"].append(middle - began)
-            seconds[way]["bulk"].append(time.process_time() - middle)
+        runs[way, "single"] = lambda way=way: [translated(translator, [source], way) for source in sources]
+        runs[way, "bulk"] = lambda way=way: translated(translator, sources, way)
+    seconds = in_turn(runs, rounds).seconds
     return {
-        way: {
-            mode: statistics.median(full / one for full, one in zip(seconds["full"][mode], found, strict=True))
-            for mode, found in seconds[way].items()
-        }
+        way: {mode: median_ratio(seconds["full", mode], seconds[way, mode]) for mode in ("single", "bulk")}
         for way in ways
     }
 
@@ -124,14 +113,14 @@ def measure(
     model: LoadedModel, translator: Translator, test: EvaluationSet, timed: list[str], rounds: int
 ) -> list[dict]:
     """Figures of each way on one set."""
-    ways, bleu = ways_of(model), load_metrics().bleu if test.references else None
+    ways = ways_of(model)
     texts = {way: translated(translator, test.sources, way) for way in ways}
     same = {way: sum(map(str.__eq__, texts[way], texts["full"])) for way in ways}
     chosen, speed = choices(model, ways, test.sources), speeds(translator, ways, timed, rounds)
     return [
         {
             "way": way,
-            "bleu": bleu.corpus_score(texts[way], by_rank(test.references)).score if bleu else None,
+            "bleu": bleu(texts[way], test.references) if test.references else None,
             "identical": same[way] / len(test.sources),
             "covered": chosen[way][0],
             "pieces": chosen[way][1],
@@ -145,9 +134,9 @@ def show(test: EvaluationSet, rows: list[dict]) -> None:
     """Print a table."""
     print(f"\n{test.name}, {len(test.sources)} lines\n{'':10}  BLEU  same %  covered %  pieces  x single  x bulk")
     for row in rows:
-        bleu = "    -" if row["bleu"] is None else f"{row['bleu']:5.2f}"
+        score = "    -" if row["bleu"] is None else f"{row['bleu']:5.2f}"
         print(
-            f"{row['way']:10} {bleu} {100 * row['identical']:7.2f} {100 * row['covered']:10.2f} {row['pieces']:7.0f} "
+            f"{row['way']:10} {score} {100 * row['identical']:7.2f} {100 * row['covered']:10.2f} {row['pieces']:7.0f} "
             f"{row['single']:9.2f} {row['bulk']:7.2f}",
             flush=True,
         )
@@ -155,17 +144,13 @@ def show(test: EvaluationSet, rows: list[dict]) -> None:
 
 def main(arguments=None) -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m bench.vocabularies", description=__doc__.split("\n")[0])
+    parser = command("bench.vocabularies", __doc__, rounds=5)
     parser.add_argument("model", metavar="MODEL", type=Path)
     parser.add_argument("--tsv", type=parsed(named_set), action="append", required=True, metavar="[NAME=]FILE")
     parser.add_argument("--timed", type=positive, default=300)
-    parser.add_argument("--rounds", type=positive, default=5)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
-    try:
+    with one_line_errors("bench.vocabularies"):
         results = _measured(chosen)
-    except CpunmtError as error:
-        raise SystemExit(f"python -m bench.vocabularies: error: {error}") from None
     save(chosen.json, results)
 
 

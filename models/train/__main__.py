@@ -28,7 +28,7 @@ def main(arguments=None) -> int:
 
 
 def command_line() -> int:
-    """`main`, with what is wrong with the input told in one line."""
+    """Runs `main`; an error of the input is reported in one line."""
     try:
         return main()
     except KeyboardInterrupt:

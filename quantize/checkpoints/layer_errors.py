@@ -16,7 +16,7 @@ def _reach(levels) -> float:
     return float(magnitudes[-1] + (magnitudes[-1] - magnitudes[-2]) / 2)
 
 
-# of each scheme: a weight that is more than so many scales large is not rounded but clipped
+# of each scheme: a weight larger than this number of scales is clipped, not rounded
 REACH = {"int8": int8.LARGEST + 0.5, "int16": int16.LARGEST + 0.5}
 REACH |= {scheme: _reach(levels) for scheme, levels in CODEBOOKS.items()}
 
@@ -64,7 +64,7 @@ def layer_error(name: str, scheme: str, weights: np.ndarray, stored: np.ndarray,
 
 
 def poor(errors: list[LayerError]) -> list[LayerError]:
-    """Those that lost more than their scheme should lose, the worst first."""
+    """Returns the layers that lost more than their scheme should lose, the worst first."""
     found = [error for error in errors if error.lowest < LEAST[error.scheme]]
     return sorted(found, key=lambda error: error.lowest - LEAST[error.scheme])
 

@@ -20,7 +20,7 @@ _ENCODERS = {"bidirectional": "bidirectional", "alternating": "alternating", "un
 
 
 def marian_options(config: ModelConfig) -> dict:
-    """What `special:model.yml` says of an architecture.
+    """Returns the fields of `special:model.yml` for an architecture.
 
     Raises ValueError for what Marian cannot express.
     """

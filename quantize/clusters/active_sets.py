@@ -127,7 +127,7 @@ def _chosen(pairs, sums, members, size, eos, active):
 
 
 class Coverage(NamedTuple):
-    """What clusters are worth on some text."""
+    """The coverage of clusters on some text."""
 
     states: int
     covered: float  # share of the states whose best piece is active in their cluster

@@ -27,7 +27,7 @@ _ROWS = 32  # that are multiplied with the output layer at once
 
 
 class Step(NamedTuple):
-    """What one step of the decoder leaves, a row for each hypothesis that it went on with."""
+    """The result of one decoder step, with a row for each hypothesis that continues."""
 
     sentences: np.ndarray  # int64 [rows]: which of the sources each is a translation of
     states: np.ndarray  # float32 [rows, model_dim]: what the output layer reads

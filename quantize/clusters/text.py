@@ -19,7 +19,7 @@ class Directed:
         id_ = vocabulary.ids([piece])[0] if piece else vocabulary.eos_id
         if piece and (id_ == vocabulary.unk_id or id_ not in vocabulary.encode(f"{piece} a")[:2]):
             raise ModelFileError(
-                f"{vocabulary.path}: {piece!r} is no piece that a text can begin with; expected one that names a "
+                f"{vocabulary.path}: {piece!r} is not a piece that a text can begin with; expected one that names a "
                 "target language, such as '>>de<<'; a model of one language needs none"
             )
         self._vocabulary, self._piece = vocabulary, piece

@@ -22,7 +22,7 @@ from quantize.clusters.text import Directed, read_texts
 from quantize.commands.shared_options import number, whole
 from quantize.progress import progress_bar
 
-_EVERY = 10  # one of so many sentences is held out
+_EVERY = 10  # one in ten sentences is held out
 _PART = 4096  # sentences that are translated before it is looked whether there are states enough
 
 

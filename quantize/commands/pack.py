@@ -64,7 +64,7 @@ def run(given: argparse.Namespace):
 
 
 def _refuse(given):
-    """What stands in the way, before the work."""
+    """Raises for obstacles that can be found before the work begins."""
     if not Path(given.checkpoint).exists():  # before advice on the options that it would need
         raise ModelFileError(
             f"{given.checkpoint}: not found; expected a Marian file (model.npz) or a model's directory"

@@ -122,7 +122,7 @@ def add_options(pack: argparse.ArgumentParser):
 
 
 def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
-    """What is wrong with options that do not fit together, or None."""
+    """Returns a message on options that do not fit together, or None."""
     if is_directory and (given.vocab or given.source_vocab or given.target_vocab):
         return "CHECKPOINT is a directory, which has its vocabularies: leave --vocab and the like out"
     wrong = None if is_directory else wrong_vocabularies(given)

@@ -14,7 +14,7 @@ LIMITS = (
 
 
 def parsed(parse: Callable) -> Callable:
-    """An argument's type: what `parse` makes of the text, whose ValueErrors are told as they are."""
+    """Returns an argument's type: the result of `parse`, whose ValueErrors become the message."""
 
     def checked(text):
         try:
@@ -26,7 +26,7 @@ def parsed(parse: Callable) -> Callable:
 
 
 def number(kind: type, fits: Callable[[float], bool], expected: str) -> Callable:
-    """An argument's type: an int or float that fits; of any other text "it is not EXPECTED" is told."""
+    """Returns an argument's type: a number that fits; for any other text, the message is "it is not EXPECTED"."""
 
     def checked(text):
         try:
@@ -41,7 +41,7 @@ def number(kind: type, fits: Callable[[float], bool], expected: str) -> Callable
 
 
 def whole(low: int, high: int) -> Callable:
-    """An argument's type: a whole number of this range."""
+    """Returns an argument's type: a whole number of this range."""
     return number(int, lambda value: low <= value <= high, f"a number from {low} to {high}")
 
 
@@ -54,7 +54,7 @@ def add_vocabularies(parser: argparse.ArgumentParser, use: str = ""):
 
 
 def wrong_vocabularies(given: argparse.Namespace) -> str | None:
-    """What is wrong with the vocabularies that were given, or None."""
+    """Returns a message on missing or contradictory vocabularies, or None."""
     if (given.source_vocab is None) != (given.target_vocab is None):
         return "--source-vocab and --target-vocab belong together; a joint vocabulary is --vocab"
     if given.vocab and given.source_vocab:
@@ -65,7 +65,7 @@ def wrong_vocabularies(given: argparse.Namespace) -> str | None:
 
 
 def vocabulary_paths(given: argparse.Namespace) -> list[str]:
-    """One path for both languages, or that of each."""
+    """Returns one path for both languages, or the path of each."""
     return [given.vocab] if given.vocab else [given.source_vocab, given.target_vocab]
 
 

@@ -17,7 +17,7 @@ WINDOW = 512  # sentences that are translated between two signs of progress
 
 
 class Translated(NamedTuple):
-    """What a model makes of some sentences."""
+    """The output of a model for some sentences."""
 
     texts: list[str]
     parts: list[Part]  # the sentences as it reads them: one that is too long is several

@@ -24,7 +24,7 @@ class EvaluationSet(NamedTuple):
 
     @property
     def words(self) -> int:
-        """Of the sources, as white space separates them."""
+        """Returns the number of words of the sources, as white space separates them."""
         return sum(len(source.split()) for source in self.sources)
 
 

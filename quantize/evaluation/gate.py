@@ -38,7 +38,7 @@ class Limit(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What became of a limit in one place."""
+    """The result of one limit in one place."""
 
     measure: str
     where: str | None  # a test set or a layer
@@ -56,7 +56,7 @@ class Verdict(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What is limited, in words."""
+        """Returns the name of the limited figure, in words."""
         return _MEASURES[self.measure][0]
 
     def __str__(self):
@@ -128,7 +128,7 @@ def refuse_unjudged(gate: list[Limit], sets: list[EvaluationSet]):
 
 
 def judge(report: dict, gate: list[Limit]) -> list[Verdict]:
-    """What a report of `quantize.evaluation.report.measure` says of each limit, in order."""
+    """Returns the result of each limit, in order, by a report of `quantize.evaluation.report.measure`."""
     verdicts = []
     for measured, name, value in gate:
         if measured == "size":

@@ -41,7 +41,7 @@ class Subject(NamedTuple):
 
 
 def work(sets: list[EvaluationSet], rounds: int) -> int:
-    """What `progress` of `measure` adds up to."""
+    """Returns the total that `progress` of `measure` adds up to."""
     return sum(4 * len(one.sources) + 2 * rounds * len(sampled(one.sources)) for one in sets)
 
 

@@ -20,7 +20,7 @@ MOST_SENTENCES = 100  # that the network in NumPy reads: five seconds of everyda
 
 
 class Sparsity(NamedTuple):
-    """Of the inputs of one layer."""
+    """Zeros among the inputs of one layer."""
 
     name: str  # of the linear layer
     depth: int  # units that it reads

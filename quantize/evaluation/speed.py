@@ -57,7 +57,7 @@ def compare_speed(
 
 
 def machine() -> dict:
-    """What the figures were measured on."""
+    """Returns a description of the machine that the figures were measured on."""
     name = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as file:

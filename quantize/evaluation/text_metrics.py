@@ -64,7 +64,7 @@ def _compare(metric, model, baseline, references):
 
 
 def segment_statistics(bleu, texts: list[str], references: list[list[str]]) -> np.ndarray:
-    """What BLEU is made of, int64 [sentences, 10]: n-grams that match, n-grams, length, reference length."""
+    """Returns the counts of BLEU, int64 [sentences, 10]: n-grams that match, n-grams, length, reference length."""
     rows = []
     for text, found in zip(texts, references, strict=True):
         score = bleu.corpus_score([text], [[reference] for reference in found])

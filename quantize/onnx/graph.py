@@ -49,7 +49,7 @@ def _arithmetic(operator, turned=False):
 
 @dataclass(frozen=True)
 class Value:
-    """What a graph computes, or is given. Arithmetic adds nodes to the graph; numbers in it are float32."""
+    """A value that a graph computes or receives. Arithmetic adds nodes to the graph; numbers in it are float32."""
 
     graph: "Graph"
     name: str
@@ -95,7 +95,7 @@ class Graph:
         return Value(self, name)
 
     def constant(self, values, dtype) -> Value:
-        """A small constant that is nobody's parameter: a shape, a scale."""
+        """Adds a small constant that does not belong to the parameters: a shape, a scale."""
         array = np.asarray(values, dtype)
         shape = "x".join(map(str, array.shape))
         return self.tensor(f"constant_{array.dtype}_{shape}_" + "_".join(map(str, array.ravel().tolist())), array)

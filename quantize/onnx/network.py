@@ -134,7 +134,7 @@ class GraphNetwork(Transformer):
 
 
 class _Weights:
-    """What `Reference` is to NumPy: products and tables as nodes."""
+    """Products and tables as nodes: the counterpart of `Reference` in NumPy."""
 
     def __init__(self, graph, config, tensors):
         self._graph = graph

@@ -8,7 +8,7 @@ from quantize.reference.formulas import layer_norm
 
 
 class State(NamedTuple):
-    """What a decoder step needs; never written in place."""
+    """The state that a decoder step reads; never written in place."""
 
     position: int  # tokens emitted so far
     # state of each decoder layer: (rows, width), of a Transformer's self-attention (rows, position, 2 d)

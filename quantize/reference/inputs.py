@@ -102,6 +102,6 @@ class _Hearing(Reference):
         """x W, which is heard."""
         if name in self._layers:
             self._hear(self._layers[name], x)
-        if name == self._output:  # nobody looks at the logits: the target is known
+        if name == self._output:  # the logits are not needed: the target is known
             return np.zeros((len(x), self.config.vocab_size), np.float32)
         return super().product(name, x)

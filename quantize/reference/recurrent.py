@@ -57,7 +57,7 @@ class Recurrent(Definition):
         return x
 
     def _encoder_layer(self, layer, x, backwards):
-        """What a layer says of each position."""
+        """Returns the output of a layer at each position."""
         config, kind = self.architecture, self.architecture.encoder_cell
         read = self._maps(kind, f"{layer}.0", x)
         state = np.zeros((1, config.encoder_dim * (2 if kind == "lstm" else 1)), np.float32)
@@ -170,5 +170,5 @@ class Recurrent(Definition):
 
 
 def _said(kind, state):
-    """What a cell says: of an LSTM the first half of its state."""
+    """Returns the output of a cell: of an LSTM the first half of its state."""
     return np.split(state, 2, axis=1)[0] if kind == "lstm" else state

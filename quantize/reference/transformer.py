@@ -171,7 +171,7 @@ class Transformer(Definition):
         return self._normed(f"{block}.pre_norm", x) if self.architecture.preprocess else x
 
     def _after(self, block, y, x):
-        """What becomes of a block's output y and input x: see TransformerConfig."""
+        """Combines a block's output y with its input x: see TransformerConfig."""
         for letter in self.architecture.postprocess:
             if letter == "a":
                 y = x + y

@@ -69,7 +69,7 @@ def as_read(items: Sequence, config: ModelConfig, ended: bool = True) -> Sequenc
 
 
 class InputStatistics(NamedTuple):
-    """Of the inputs x [rows, depth] of one matrix."""
+    """Statistics of the inputs x [rows, depth] of one matrix."""
 
     moments: np.ndarray  # float32 [depth, depth]: mean of x^T x
     maxima: np.ndarray  # float32 [rows]: the absolute maximum of each

@@ -37,7 +37,7 @@ def exceptions(config: ModelConfig, kept: Iterable[tuple[str, str]]) -> dict[str
 def matrix_quantizer(
     config: ModelConfig, chosen: Range, statistics: Mapping[str, InputStatistics] | None = None
 ) -> Callable[[str, np.ndarray, str], tuple[np.ndarray, np.ndarray]]:
-    """What `conversion.packed_tensors` takes as its `quantizer`.
+    """Returns the `quantizer` of `conversion.packed_tensors`.
 
     With `statistics` int8 and 4-bit matrices are rounded so that their products with such inputs change least. int16
     loses so little that it is left as it is, with the sums that are its proof against overflow.

@@ -13,7 +13,7 @@ _TRIED = np.linspace(1, 0.4, 25, dtype=np.float32)
 
 
 class Range(NamedTuple):
-    """What a column's range is.
+    """The way the range of a column is chosen.
 
     int8: with "max" max |w|, with "sigma" min(max |w|, sigmas * standard deviation), with "mse" the range with which
     the sum of squared errors is least. 4 bits: always the latter, of each column, or of the whole matrix

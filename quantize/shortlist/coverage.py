@@ -10,7 +10,7 @@ from quantize.shortlist.corpus import Corpus
 
 
 class Coverage(NamedTuple):
-    """Of one shortlist on one held-out text."""
+    """The coverage of one shortlist on one held-out text."""
 
     pieces: float  # share of reference pieces that are among their sentence's candidates
     sentences: float  # share of sentence pairs of which all are

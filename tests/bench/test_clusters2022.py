@@ -11,7 +11,7 @@ from bench.papers.clusters2022 import __main__ as command
 from bench.papers.clusters2022 import nearest, planted, recorded
 from bench.papers.clusters2022.steps import Projection, Setting, States, step_rows
 from bench.programs import compiled
-from bench.students import random_checkpoint
+from bench.students import length_limits, random_checkpoint
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.engine.state_clusters import OTHERS, StateClusters
@@ -65,8 +65,8 @@ def test_a_planted_model_says_many_pieces_but_few_in_each_cluster(seed, topics):
 
 
 def test_a_planted_model_says_many_things_at_the_lengths_of_news(task, made):
-    said = [h[0].ids for h in task.engine.translate(task.timed, planted.limits(task.timed), Search(full=True))]
-    assert [len(ids) for ids in said] == planted.limits(task.timed)
+    said = [h[0].ids for h in task.engine.translate(task.timed, length_limits(task.timed), Search(full=True))]
+    assert [len(ids) for ids in said] == length_limits(task.timed)
     assert np.mean([len(set(ids)) / len(ids) for ids in said]) > 0.5
     assert len(np.unique(np.concatenate(said))) > 100
     held_out = recorded.record(task.engine, task.held_out)

@@ -197,6 +197,7 @@ def test_a_number_with_which_nothing_would_be_measured_is_one_error(module, caps
     place = place / "__main__.py" if place.is_dir() else place.with_suffix(".py")
     source = place.read_text("utf-8")
     taken = re.findall(r'add_argument\("(--[a-z-]+)", type=(?:positive|hypotheses)\b', source)
+    taken += [f"--{name}" for name in re.findall(r"\b(rounds|sentences)=", re.findall(r"command\(.*", source)[0])]
     assert source.count("type=int") == source.count("choices=shares") and bool(taken) == (
         module not in ("bench.numbers", "bench.protection")
     )

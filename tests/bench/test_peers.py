@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 
+from bench.harness.texts import evenly, length_range, read_lines, segments
 from bench.peers.__main__ import main, measure, ratios, summary
 from bench.peers.models import INTEGERS, Contest, trained
 from bench.peers.recurrent import random_recurrent
-from bench.peers.workloads import evenly, length_range, read_lines, segments
 from cpunmt.formats.marian.marian import read_marian
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 from quantize.checkpoints.marian_export import write_marian_npz

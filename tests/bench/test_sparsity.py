@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from bench.harness.texts import SENTENCES, SHIPPED, STUDENT
 from bench.sparsity import NONZEROS, bias_of
 from bench.students import random_checkpoint, write_student
-from bench.translate import SENTENCES, SHIPPED, STUDENT
 from cpunmt.decoding.loading import load_model
 from cpunmt.formats.packed.packed_directory import read_directory
 from quantize.evaluation.sparsity import model_sparsity

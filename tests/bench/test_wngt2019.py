@@ -2,10 +2,10 @@
 
 import pytest
 
+from bench.harness.texts import SENTENCES, STUDENT
 from bench.papers.wngt2019 import cost, decoders, sizes, steps
 from bench.papers.wngt2019.workload import Workload
 from bench.students import write_student
-from bench.translate import SENTENCES, STUDENT
 from cpunmt import Translator
 
 LINES = SENTENCES.read_text(encoding="utf8").split("\n")[:40]
@@ -48,7 +48,7 @@ def test_sizes_are_those_of_written_models(tmp_path):
 
 @pytest.mark.slow
 def test_every_decoder_is_another_student(tmp_path):
-    written = decoders.write_random(tmp_path, "pilot", STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin")
+    written = decoders.write_random(tmp_path, "pilot")
     rows = decoders.measure(written, LINES[:3], 1, [])
     configs = {Translator(path).config for path in written.values()}
     assert [row["name"] for row in rows] == list(written) and len(configs) == len(rows) == 7

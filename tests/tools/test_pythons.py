@@ -98,7 +98,7 @@ def test_the_command_lists(tmp_path, capsys):
     assert f"{HERE} {VERSION}" in capsys.readouterr().out
     with pytest.raises(SystemExit) as ended:
         pythons.main(["--only", "python3"])
-    assert ended.value.code == 2 and "--only: python3 is no version" in capsys.readouterr().err
+    assert ended.value.code == 2 and "--only: python3 is not a version" in capsys.readouterr().err
 
 
 def test_what_the_quick_set_says_of_a_failure_is_told(tmp_path):

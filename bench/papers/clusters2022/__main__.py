@@ -20,11 +20,9 @@ https://arxiv.org/abs/2208.06874: see `bench/papers/clusters2022/`. Weights are 
 unless a model is given: what they say means nothing.
 """
 
-import argparse
 from pathlib import Path
 
-from bench.timing import hypotheses, machine, positive, save
-from cpunmt.errors import CpunmtError
+from bench.harness.command import command, hypotheses, machine, one_line_errors, positive, save
 from quantize.clusters import k_means
 from quantize.commands.shared_options import number, whole
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
@@ -34,13 +32,12 @@ share = number(float, lambda value: 0 < value <= 1, "a share of the vocabulary, 
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.clusters2022", description=__doc__.split("\n")[0])
+    parser = command("bench.papers.clusters2022", __doc__, rounds=5, sentences=40)
     parser.add_argument("--only", nargs="+", choices=FIGURES)
     parser.add_argument("--vocabularies", type=whole(100, 1_000_000), nargs="+", default=[32_000, 128_000, 250_000])
     parser.add_argument("--size", choices=("tiny11", "base"), default="base")
     parser.add_argument("--scheme", choices=("int8", "float32"), default="int8")
     parser.add_argument("--learned", type=positive, default=2000)
-    parser.add_argument("--sentences", type=positive, default=40)
     parser.add_argument("--shares", type=share, nargs="*", default=[0.01, 0.04, 0.16])
     parser.add_argument("--zipf-shares", type=share, nargs="*", default=[0.16])
     parser.add_argument("--count", type=positive, default=500)
@@ -53,8 +50,6 @@ def parse(arguments):
     parser.add_argument("--direction", nargs=3, action="append", default=[], metavar=("PIECE", "TEXT", "TEST"))
     parser.add_argument("--most-lines", type=positive, default=10_000, help="of a text, spread over it")
     parser.add_argument("--beam", type=hypotheses, default=1, help="of trained models (default: 1)")
-    parser.add_argument("--rounds", type=positive, default=5)
-    parser.add_argument("--json", help="write the figures there")
     chosen = parser.parse_args(arguments)
     if chosen.only is None:
         has = {
@@ -70,7 +65,7 @@ def parse(arguments):
 
 
 def planted_figures(chosen, vocabulary: int, backend: str) -> dict:
-    """Of one random model: those of FIGURES that are wanted."""
+    """Measures the requested FIGURES of one random model."""
     from bench.papers.clusters2022 import end_to_end, nearest, planted, projection, recorded, steps
     from quantize.clusters.states import decoder_states
 
@@ -117,7 +112,7 @@ def planted_figures(chosen, vocabulary: int, backend: str) -> dict:
 
 
 def trained_figures(chosen, backend: str) -> dict:
-    """Of the model that is given."""
+    """Measures the requested FIGURES of the trained model."""
     from bench.papers.clusters2022 import languages, sweep, trained
     from cpunmt.decoding.loading import load_model
 
@@ -150,14 +145,12 @@ def main(arguments=None):
     chosen = parse(arguments)
     results: dict = {"machine": machine()}
     print(results["machine"])
-    try:
+    with one_line_errors("bench.papers.clusters2022"):
         backend = k_means.load_backend()
         if "projection" in chosen.only or "end_to_end" in chosen.only:
             results["planted"] = [planted_figures(chosen, size, backend) for size in chosen.vocabularies]
         if chosen.trained:
             results |= trained_figures(chosen, backend)
-    except CpunmtError as error:
-        raise SystemExit(f"python -m bench.papers.clusters2022: error: {error}") from None
     save(chosen.json, results)
 
 

@@ -1,13 +1,15 @@
 """Whole translations: over the whole vocabulary and over clusters; and how much memory clusters take."""
 
 import statistics
-import time
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
-from bench.papers.clusters2022.planted import Task, limits
+from bench.harness.timing import in_turn, median_ratio
+from bench.papers.clusters2022.planted import Task
 from bench.papers.clusters2022.projection import FULL
 from bench.papers.clusters2022.recorded import bytes_of
+from bench.students import length_limits
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.engine.state_clusters import OTHERS
@@ -41,23 +43,16 @@ def measure(task: Task, sets: Mapping[str, Clusters], rounds: int) -> list[dict]
     engines |= {name: Engine(task.engine.model, clusters={OTHERS: clusters}) for name, clusters in sets.items()}
     rows = []
     for mode_name, mode in MODES.items():
-        seconds: dict = {name: [] for name in engines}
-        said = {}
-        for number in range(rounds + 1):
-            for name, engine in engines.items():
-                began = time.process_time()
-                said[name] = _translated(engine, task.timed, mode, name != FULL)
-                if number:  # the first round is for the caches
-                    seconds[name].append(time.process_time() - began)
+        ways = {name: partial(_translated, engine, task.timed, mode, name != FULL) for name, engine in engines.items()}
+        seconds, said = in_turn(ways, rounds, warm=1)
         pieces = sum(map(len, said[FULL]))
         for name in engines:
-            ratios = [slow / fast for slow, fast in zip(seconds[FULL], seconds[name], strict=True)]
             rows.append(
                 {
                     "mode": mode_name,
                     "sets": name,
                     "pieces_per_second": pieces / statistics.median(seconds[name]),
-                    "speedup": statistics.median(ratios),
+                    "speedup": median_ratio(seconds[FULL], seconds[name]),
                     "same": sum(a == b for a, b in zip(said[name], said[FULL], strict=True)) / len(said[FULL]),
                 }
             )
@@ -69,7 +64,7 @@ def _translated(engine: Engine, sources, mode: Mode, clustered: bool) -> list[li
     for first in range(0, len(sources), batch):
         part = sources[first : first + batch]
         search = mode.search._replace(clusters=clustered)
-        found += engine.translate(part, limits(part), search, slots=mode.batch or None)
+        found += engine.translate(part, length_limits(part), search, slots=mode.batch or None)
     return [hypotheses[0].ids for hypotheses in found]
 
 

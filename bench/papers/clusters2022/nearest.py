@@ -4,11 +4,11 @@ Also how often a state belongs to the cluster that the state before belonged to:
 that keeping candidates from one step to the next could save is finding the centroid and, of "both", uniting two lists.
 """
 
-import statistics
-import time
+from functools import partial
 
 import numpy as np
 
+from bench.harness.timing import in_turn, median_ratio
 from bench.papers.clusters2022.recorded import Recorded
 from bench.papers.clusters2022.steps import Projection, Setting, States
 from cpunmt.engine.engine import Engine
@@ -52,24 +52,23 @@ def measure(
     projection = Projection(program, engine, given, setting, clusters)
     made = StateClusters({OTHERS: clusters}, engine.model)
     eight_bits, kept = byte_layer(clusters)
-    depth, steps, seconds, chosen = clusters.centroids.shape[1], projection.steps, {}, {}
+    depth, steps = clusters.centroids.shape[1], projection.steps
     layers = {"float32": made.address + CLUSTERS.fields["centroids"][1], "int8": eight_bits}
     states = {scheme: States(program, given.states, scheme) for scheme in layers}
-    for number in range(rounds + 1):
-        for scheme, layer in layers.items():
-            began = time.process_time()
-            given_states = projection.workspace, states[scheme].record
-            program.nearest_steps(layer, *given_states, depth, setting.rows, 0, steps)
-            if number:  # the first round is for the caches
-                seconds.setdefault(scheme, []).append((time.process_time() - began) / steps)
-            chosen[scheme] = states[scheme].best
+    ways = {
+        scheme: partial(
+            *(program.nearest_steps, layer, projection.workspace, states[scheme].record, depth, setting.rows, 0, steps)
+        )
+        for scheme, layer in layers.items()
+    }
+    seconds = in_turn(ways, rounds, warm=1).seconds
+    chosen = {scheme: of_scheme.best for scheme, of_scheme in states.items()}
     del kept
-    ratios = [slow / fast for slow, fast in zip(seconds["float32"], seconds["int8"], strict=True)]
     return {
         "rows": str(setting),
         "clusters": len(clusters.centroids),
-        "microseconds": {scheme: 1e6 * min(found) for scheme, found in seconds.items()},
-        "speedup": statistics.median(ratios),
+        "microseconds": {scheme: 1e6 * min(found) / steps for scheme, found in seconds.items()},
+        "speedup": median_ratio(seconds["float32"], seconds["int8"]),
         "other_choices": float((chosen["int8"] != chosen["float32"]).mean()),
         "active": {
             scheme: float(clusters.sizes[found].mean()) / clusters.vocab_size for scheme, found in chosen.items()

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.students import LENGTH_FACTOR, random_checkpoint
+from bench.students import random_checkpoint
 from bench.top_up.workload import LENGTHS, drawn
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
@@ -31,7 +31,7 @@ _SHARE = 0.5  # of a row's squared length that is its topic's
 _ADDED = 1.5  # mean length of what units add to a state, where that of what they add it to is 1
 _UNITS = 4  # at most, for each topic
 _OWN = 1.0  # length of a unit's own direction, where its topic's is 1
-_RARE = 2.7  # a unit fires where its input is so many deviations above the mean
+_RARE = 2.7  # a unit fires where its input is this number of deviations above the mean
 _FALL = 0.1  # of the bias, by the logarithm of a piece's rank in its topic
 _HEARD = 60  # sentences
 _HELD_OUT = 64  # at least: a step of 20 sentences needs more of them
@@ -97,20 +97,15 @@ def sources(vocab_size: int, count: int, eos_id: int, seed: int) -> list[list[in
 
 
 def task(size: str, vocab_size: int, scheme: str, text: int, timed: int, topics: int = TOPICS) -> Task:
-    """A planted model, packed as `scheme`, and so many sentences to make clusters of, and to be timed."""
+    """Returns a planted model, packed as `scheme`, with sentences to make clusters of and to be timed."""
     config, tensors = planted_checkpoint(size, vocab_size, topics)
     engine, eos = Engine(Model(*packed_tensors(config, tensors, scheme))), config.eos_id
     counts = {11: text, 12: max(text // 10, _HELD_OUT), 13: timed}
     return Task(engine, *(sources(vocab_size, count, eos, seed) for seed, count in counts.items()))
 
 
-def limits(given: list[list[int]]) -> list[int]:
-    """How long their translations become."""
-    return [round(LENGTH_FACTOR * len(source)) + 1 for source in given]
-
-
 def _heard(config, tensors, given, layer):
-    """What a layer reads, float32 [rows, depth], where any pieces have been said."""
+    """Returns the inputs of a layer, float32 [rows, depth], for random targets."""
     random, rows = np.random.default_rng(4), []
     said = [[*random.integers(2, config.vocab_size, len(source) - 1).tolist(), config.eos_id] for source in given]
     hear_inputs(config, tensors, given, said, lambda name, x: rows.append(np.array(x)) if name == layer else None)

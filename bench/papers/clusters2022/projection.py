@@ -6,11 +6,11 @@ centroids are in the time of clusters. What is timed is the engine's own code, b
 """
 
 import math
-import statistics
 from collections.abc import Mapping
 
 import numpy as np
 
+from bench.harness.timing import median_ratio
 from bench.papers.clusters2022.steps import Projection, Setting
 from cpunmt.engine.engine import Engine
 from cpunmt.text.clusters import Clusters
@@ -68,8 +68,7 @@ def _steps(projection, union) -> int:
 
 
 def _told(seconds, whole) -> dict:
-    ratio = statistics.median(slow / fast for slow, fast in zip(whole, seconds, strict=True))
-    return {"microseconds": 1e6 * min(seconds), "speedup": ratio}
+    return {"microseconds": 1e6 * min(seconds), "speedup": median_ratio(whole, seconds)}
 
 
 def show(title: str, rows: list[dict]):

@@ -48,7 +48,7 @@ def joined(steps: Iterable[Step]) -> Recorded:
 
 
 def centroids(recorded: Recorded, count: int, backend: str) -> np.ndarray:
-    """Float32 [count, model_dim]; fewer, if there are not so many states."""
+    """Returns float32 [count, model_dim], fewer if there are fewer states."""
     states = recorded.states
     if len(states) > MOST_STATES:
         states = states[np.random.default_rng(SEED).choice(len(states), MOST_STATES, replace=False)]
@@ -61,7 +61,7 @@ def made_clusters(config: ModelConfig, recorded: Recorded, count: int, top: int,
 
 
 def covered(clusters: Clusters, held_out: Recorded) -> Coverage:
-    """What they are worth on other states."""
+    """Returns their coverage of other states."""
     return coverage(clusters, [held_out.top(1)])
 
 
@@ -86,5 +86,5 @@ def widened(clusters: Clusters, share: float, eos_id: int, zipf: bool = False) -
 
 
 def bytes_of(clusters: Clusters) -> int:
-    """What they are on disk, and mapped into memory."""
+    """Returns their size on disk, and mapped into memory."""
     return clusters.centroids.nbytes + clusters.offsets.nbytes + clusters.ids.nbytes

@@ -4,6 +4,7 @@ import statistics
 import time
 from typing import NamedTuple
 
+from bench.harness.quality import bleu
 from bench.papers.clusters2022.recorded import Recorded, bytes_of, covered, record
 from cpunmt.decoding.batching import cut_sentences, translate_parts
 from cpunmt.decoding.call_settings import settings_of
@@ -15,7 +16,6 @@ from cpunmt.options.options import Options
 from cpunmt.text.clusters import Clusters
 from quantize.clusters.text import Directed, read_texts
 from quantize.evaluation.evaluation_set import EvaluationSet
-from quantize.evaluation.text_metrics import by_rank, load_metrics
 
 
 class Judged(NamedTuple):
@@ -52,9 +52,7 @@ class Judged(NamedTuple):
         }
 
     def _bleu(self, texts):
-        if not self.references:
-            return None
-        return load_metrics().bleu.corpus_score(texts, by_rank(self.references)).score
+        return bleu(texts, self.references) if self.references else None
 
 
 def judged(model: LoadedModel, test: EvaluationSet, piece: str, beam: int) -> Judged:
@@ -86,8 +84,8 @@ def translate(model: LoadedModel, texts: list[str], vocabulary: str, beam: int) 
 def told(row: dict) -> str:
     """The figures of one row."""
     whole, clustered = row["bleu"]["whole"], row["bleu"]["clusters"]
-    bleu = f", BLEU {clustered:.2f} ({clustered - whole:+.2f})" if whole is not None else ""
+    scores = f", BLEU {clustered:.2f} ({clustered - whole:+.2f})" if whole is not None else ""
     return (
         f"coverage {100 * row['coverage']:.2f} %, active {100 * row['active']:.2f} %, same {100 * row['same']:.1f} %"
-        f"{bleu}, {row['speedup']:.2f} x, {row['bytes'] / 1e6:.2f} MB, stays {100 * row['stays']:.1f} %"
+        f"{scores}, {row['speedup']:.2f} x, {row['bytes'] / 1e6:.2f} MB, stays {100 * row['stays']:.1f} %"
     )

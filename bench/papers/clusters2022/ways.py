@@ -54,7 +54,7 @@ def keep_best(workspace: address, states: address, first: count, rows: count):
 
 @kernel
 def project_steps(batch: address, workspace: address, states: address, rows: count, begin: count, end: count):
-    """Steps from `begin` to `end`, each of so many rows."""
+    """Takes the steps from `begin` to `end`, each of `rows` rows."""
     for step in range(begin, end):
         show_states(workspace, states, step * rows)
         name_candidates(batch, workspace, rows)

@@ -11,13 +11,11 @@
 "Sharp Models on Dull Hardware", https://arxiv.org/abs/1705.01991. Its sizes: see `systems`; its baseline: `baseline`.
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 
-from bench.timing import machine, positive, save
-from bench.translate import SENTENCES, SHIPPED
-from cpunmt.errors import CpunmtError
+from bench.harness.command import command, machine, one_line_errors, positive, save
+from bench.harness.texts import SENTENCES, SHIPPED
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 MORE = 10  # times as many sentences for a trained model, which is smaller, and to see whether it says the same
@@ -25,32 +23,27 @@ TABLES = ("products", "ladder", "speeds", "quality")
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.devlin2017", description=__doc__.split("\n")[0])
+    parser = command("bench.papers.devlin2017", __doc__, rounds=7, sentences=12)
     parser.add_argument("--only", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--trained", type=named_set, action="append", default=[], metavar="NAME=PATH[,PATH...]")
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--shortlist", type=Path, default=SHIPPED / "shortlist.bin")
     parser.add_argument("--mkl", help="path of libmkl_rt (default: where pip puts it in this environment)")
     parser.add_argument("--input", type=Path, default=SENTENCES)
-    parser.add_argument("--sentences", type=positive, default=12)
-    parser.add_argument("--rounds", type=positive, default=7)
     parser.add_argument("--rows", type=positive, nargs="+", help="of the products (default: 1 to 8, 12 and 16)")
     parser.add_argument("--divisor", type=positive, default=1, help="of all widths, to try it out")
     parser.add_argument("--vocabulary", type=positive, default=80_000, help="words of the random networks")
-    parser.add_argument("--json", help="write the figures there")
     return parser.parse_args(arguments)
 
 
 def main(arguments=None):
     chosen = parse(arguments)
+    from bench.harness.texts import evenly, read_lines
     from bench.papers.devlin2017 import sgemm, systems
-    from bench.peers.workloads import evenly, read_lines
 
-    try:
+    with one_line_errors("bench.papers.devlin2017"):
         found = [line for line in read_lines(chosen.input) if line.strip()]
         libraries = {"OpenBLAS": sgemm.openblas(), "MKL": sgemm.mkl(chosen.mkl)}
-    except (CpunmtError, OSError) as error:
-        raise SystemExit(f"python -m bench.papers.devlin2017: error: {error}") from None
     lines = evenly(found, chosen.sentences), evenly(found, MORE * chosen.sentences)
     sizes = systems.Sizes(chosen.vocabulary, chosen.divisor)
     results = {"machine": machine()}

@@ -27,7 +27,7 @@ BY_ROWS = 1  # in LINEAR.codes: weights lie [depth, columns]; else [columns, dep
 
 
 def sgemm_products(name: str, multiply, integer) -> dict[str, Kernel]:
-    """What `replaced.program_with` takes, for a cblas_sgemm with integers of that type; `name` is any."""
+    """Returns replacements for `replaced.program_with`: a cblas_sgemm with integers of that type, under any `name`."""
     product = sgemm.declared(multiply, integer, *"eeeiiifpipifpi")
 
     def library_linear(linear: address, x: address, rows: count, out: address, mode: count):

@@ -1,14 +1,13 @@
 """Table 1: what each change brings, one upon the other, one sentence at a time."""
 
-import statistics
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from bench.harness.timing import Timed, interleave, median_ratio, repeated
 from bench.papers.devlin2017 import baseline
 from bench.papers.devlin2017.systems import BEAM
 from bench.papers.devlin2017.work import Work
 from bench.programs.replaced import program_with
-from bench.timing import Timed, interleave
 from cpunmt.architectures.recurrent.network import MOST_KNOWN
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
@@ -94,10 +93,7 @@ def measure(work: Work, libraries: Mapping[str, dict], rounds: int, beam: int = 
     runs["float32, our products"] = contestants.run(FIRST, beam)
     runs |= {rung.name: contestants.run(rung, beam) for rung in (*RUNGS, alone)}
     said = {name: run() for name, run in runs.items()}
-    items = {
-        name: Timed(name, lambda times, run=run: [run() for _ in range(times)], work.words)
-        for name, run in runs.items()
-    }
+    items = {name: Timed(name, repeated(run), work.words) for name, run in runs.items()}
     interleave(list(items.values()), rounds, SLICE)
     first = min(names or ["float32, our products"], key=lambda name: items[name].median)
     chain = [first, *(rung.name for rung in RUNGS)]
@@ -108,8 +104,8 @@ def measure(work: Work, libraries: Mapping[str, dict], rounds: int, beam: int = 
         {
             "name": name + (" (baseline)" if name == first else ""),
             "words_per_second": work.words / item.median,
-            "speedup": _ratio(items[first], item),
-            "step": _ratio(items[before[name]], item) if name in before else None,
+            "speedup": median_ratio(items[first].seconds, item.seconds),
+            "step": median_ratio(items[before[name]].seconds, item.seconds) if name in before else None,
             "paper": paper.get(name),
             "same": _share(said["float32, our products"], said[name]),
             "same_in_float32": exact.get(name),
@@ -129,12 +125,8 @@ def _without_rounding(contestants, beam, expected) -> dict[str, float]:
     return found
 
 
-def _ratio(slow, fast):
-    return statistics.median(a / b for a, b in zip(slow.seconds, fast.seconds, strict=True))
-
-
 def _share(expected, found) -> float:
-    """Of the pieces at their places."""
+    """Returns the share of equal pieces at their places."""
     same = sum(a == b for one, other in zip(expected, found, strict=True) for a, b in zip(one, other, strict=False))
     return same / max(sum(max(len(a), len(b)) for a, b in zip(expected, found, strict=True)), 1)
 

@@ -6,13 +6,11 @@ MKL's float32 where a decoder's batches are small. Here float32 is OpenBLAS (Num
 and bias; of the integer ones also with the quantization of their input.
 """
 
-import statistics
-
 import numpy as np
 
+from bench.harness.timing import Timed, interleave, median_ratio
 from bench.operands import REACH, Arena
 from bench.papers.devlin2017 import sgemm
-from bench.timing import Timed, interleave
 
 SHAPES = ((512, 2048), (1024, 1024), (256, 1536), (1536, 256))
 ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16)
@@ -78,11 +76,7 @@ def measure(program, libraries, rounds, rows_list=None) -> list[dict]:
             floats = [name for name in items if "int" not in name]
             best = min(floats, key=lambda name: items[name].median)
             ratios = {
-                name: statistics.median(
-                    fast / slow for fast, slow in zip(items[best].seconds, items[name].seconds, strict=True)
-                )
-                for name in items
-                if name not in floats
+                name: median_ratio(items[best].seconds, items[name].seconds) for name in items if name not in floats
             }
             if rows == rows_list[0]:
                 print(

@@ -1,13 +1,13 @@
 """Table 2, its quality side in kind: trained models, each as float32, int16 and int8."""
 
-import statistics
 from pathlib import Path
 
+from bench.harness.quality import bleu
+from bench.harness.texts import count_words
+from bench.harness.timing import Timed, interleave, repeated
 from bench.packing import pack_quietly
-from bench.timing import Timed, interleave
 from cpunmt import Translator
 from quantize.evaluation.evaluation_set import EvaluationSet
-from quantize.evaluation.text_metrics import by_rank, load_metrics
 
 SCHEMES = ("float32", "int16", "int8")
 
@@ -33,7 +33,7 @@ def measure(
                     "name": name,
                     "scheme": scheme,
                     "words_per_second": speeds[scheme],
-                    "bleu": {one.name: _bleu(said[scheme][one.name], one) for one in sets},
+                    "bleu": {one.name: bleu(said[scheme][one.name], one.references) for one in sets},
                     "same": _share(said["float32"], said[scheme]),
                 }
             )
@@ -48,22 +48,13 @@ def _alone(translator, sets, rounds):
     """Words/s, one sentence at a time, greedily: of some of each set."""
     lines = [line for one in sets for line in one.sources[:: max(1, len(one.sources) // 40)]]
 
-    def run(times):
-        for _ in range(times):
-            for line in lines:
-                translator.translate(line, split="none")
-
-    item = Timed("", run)
+    item = Timed("", repeated(lambda: [translator.translate(line, split="none") for line in lines]))
     interleave([item], rounds)
-    return sum(len(line.split()) for line in lines) / statistics.median(item.seconds)
-
-
-def _bleu(texts, one):
-    return load_metrics().bleu.corpus_score(texts, by_rank(one.references)).score
+    return count_words(lines) / item.median
 
 
 def _share(expected, found) -> float:
-    """Of sentences that are the same, of all sets."""
+    """Returns the share of equal sentences of all sets."""
     pairs = [(a, b) for name in expected for a, b in zip(expected[name], found[name], strict=True)]
     return sum(a == b for a, b in pairs) / max(len(pairs), 1)
 
@@ -72,5 +63,5 @@ def show(rows: list[dict], sets: list[EvaluationSet]):
     print("\nTable 2 in kind: trained models, BLEU with a beam of 4, words/s greedily, one sentence at a time")
     print(f"{'':20}{'scheme':>9}{'words/s':>9}" + "".join(f"{one.name:>12}" for one in sets) + "   same sentences")
     for row in rows:
-        bleu = "".join(f"{row['bleu'][one.name]:12.2f}" for one in sets)
-        print(f"{row['name']:20}{row['scheme']:>9}{row['words_per_second']:9.0f}{bleu}{100 * row['same']:15.2f} %")
+        scores = "".join(f"{row['bleu'][one.name]:12.2f}" for one in sets)
+        print(f"{row['name']:20}{row['scheme']:>9}{row['words_per_second']:9.0f}{scores}{100 * row['same']:15.2f} %")

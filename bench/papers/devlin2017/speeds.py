@@ -1,9 +1,9 @@
 """Table 2: words per second of its systems, one sentence at a time."""
 
+from bench.harness.timing import Timed, interleave, repeated
 from bench.papers.devlin2017 import systems
 from bench.papers.devlin2017.ladder import SLICE
 from bench.papers.devlin2017.work import random_work
-from bench.timing import Timed, interleave
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Member
@@ -25,11 +25,7 @@ def measure(lines: list[str], sizes: systems.Sizes, rounds: int, schemes=("int16
         items = []
         for scheme in schemes:
             engine = engine_of(name, scheme, sizes, work.shortlist)
-
-            def run(times, engine=engine):
-                for _ in range(times):
-                    work.run(engine, search, {})
-
+            run = repeated(lambda engine=engine: work.run(engine, search, {}))
             items.append(Timed(scheme, run, work.words))
         interleave(items, rounds, SLICE)
         speeds = {item.name: work.words / item.median for item in items}

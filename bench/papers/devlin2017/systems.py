@@ -56,7 +56,7 @@ ABOUT = {
 
 
 class Sizes(NamedTuple):
-    """Of what is timed: the paper's, or smaller ones to try the benchmark."""
+    """Sizes of the timed networks: the paper's, or smaller ones to try the benchmark."""
 
     vocabulary: int = VOCABULARY
     divisor: int = 1  # of all widths
@@ -94,7 +94,7 @@ def _frequent(random, count: int, vocabulary: int) -> np.ndarray:
 
 
 def word_ids(lengths: Sequence[int], sizes: Sizes, seed: int = 1) -> list[list[int]]:
-    """Sentences of so many words, and </s>."""
+    """Returns sentences of these lengths, each with </s>."""
     random = np.random.default_rng(seed)
     return [[*_frequent(random, length, sizes.vocabulary).tolist(), 0] for length in lengths]
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.harness.texts import count_words
 from bench.packing import pack_quietly
 from bench.papers.devlin2017 import systems
 from cpunmt import Translator
@@ -56,7 +57,7 @@ def trained_work(checkpoint: Path, folder: Path, lines: list[str], shortlist: Pa
     one = translator("float32")
     sources = [source for source in map(one.source_vocabulary.encode, lines) if source]
     limits = [2 * len(source) for source in sources]
-    words = sum(len(line.split()) for line in lines)
+    words = count_words(lines)
     return Work(
         str(checkpoint),
         words,

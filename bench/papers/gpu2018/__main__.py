@@ -10,19 +10,17 @@
 "Fast Neural Machine Translation Implementation", https://arxiv.org/abs/1805.09863: see `bench/papers/gpu2018/`.
 """
 
-import argparse
 from pathlib import Path
 
-from bench.timing import hypotheses, machine, positive, save
-from bench.translate import SENTENCES
-from cpunmt.errors import CpunmtError
+from bench.harness.command import command, hypotheses, machine, one_line_errors, positive, save
+from bench.harness.texts import SENTENCES
 from quantize.commands.shared_options import whole
 
 FIGURES = ("shares", "ladder")
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.gpu2018", description=__doc__.split("\n")[0])
+    parser = command("bench.papers.gpu2018", __doc__, rounds=3, sentences=256)
     parser.add_argument("--only", nargs="+", choices=FIGURES, default=FIGURES)
     parser.add_argument("--size", choices=("tiny11", "base"), default="tiny11")
     parser.add_argument("--vocabulary", type=whole(100, 1_000_000), default=32_000)
@@ -30,9 +28,6 @@ def parse(arguments):
     parser.add_argument("--input", type=Path, default=SENTENCES)
     parser.add_argument("--beams", type=hypotheses, nargs="+", default=[1, 5])
     parser.add_argument("--batches", type=positive, nargs="+", default=[8, 32, 128])
-    parser.add_argument("--sentences", type=positive, default=256)
-    parser.add_argument("--rounds", type=positive, default=3)
-    parser.add_argument("--json", help="write the figures there")
     return parser.parse_args(arguments)
 
 
@@ -43,12 +38,10 @@ def main(arguments=None):
 
     results = {"machine": machine()}
     print(results["machine"])
-    try:
+    with one_line_errors("bench.papers.gpu2018"):
         tasks = [work.random_task(chosen.size, chosen.vocabulary, chosen.sentences)]
         if chosen.trained:
             tasks.append(work.trained_task(chosen.trained, chosen.input, chosen.sentences))
-    except CpunmtError as error:
-        raise SystemExit(f"python -m bench.papers.gpu2018: error: {error}") from None
     if "shares" in chosen.only:
         profiled = shares.Profiled(shares.ENTERED)
         for task in tasks:

@@ -5,8 +5,9 @@ wider ones, and whole translations up to 41 % less. Its sizes of mini-batches an
 """
 
 import statistics
-import time
+from functools import partial
 
+from bench.harness.timing import in_turn, median_ratio
 from bench.papers.gpu2018.work import Task
 from bench.top_up.ways import HALF, MINI_BATCHES, REMOVAL, WAYS, Decoders
 from cpunmt.engine.search import Search
@@ -26,19 +27,17 @@ def measure(task: Task, beams: list[int], batches: list[int], rounds: int) -> li
     for workload, work in task.works.items():
         for beam in beams:
             for slots in batches:
-                seconds: dict[str, list[float]] = {name: [] for name in RUNGS}
-                for number in range(rounds + 1):
-                    for name, (way, fused) in RUNGS.items():
-                        search = Search(beam_size=beam, full=True, scored=False, stepwise=not fused)
-                        began = time.process_time()
-                        decoders.run(WAYS[way], work, search, slots)
-                        if number:  # the first round is for the caches
-                            seconds[name].append(time.process_time() - began)
+                search = Search(beam_size=beam, full=True, scored=False)
+                ways = {
+                    name: partial(decoders.run, WAYS[way], work, search._replace(stepwise=not fused), slots)
+                    for name, (way, fused) in RUNGS.items()
+                }
+                seconds = in_turn(ways, rounds, warm=1).seconds
                 first = next(iter(seconds.values()))
                 speeds = {
                     name: {
                         "words_per_second": work.words / statistics.median(found),
-                        "speedup": statistics.median(a / b for a, b in zip(first, found, strict=True)),
+                        "speedup": median_ratio(first, found),
                     }
                     for name, found in seconds.items()
                 }

@@ -2,6 +2,7 @@
 
 from bench.papers.gpu2018.work import Task
 from bench.programs.profiled import Profiled
+from bench.programs.running import running
 from cpunmt.engine.search import Search
 
 SEARCH, PRODUCT = "bias, softmax, search", "output product"
@@ -18,9 +19,7 @@ def measure(task: Task, beams: list[int], slots: int, profiled: Profiled) -> lis
     Clocks are around every kernel, some 20 ns a call, which are booked on the caller.
     """
     work, rows = task.works["news"], []
-    own = task.engine._program
-    task.engine._program = profiled
-    try:
+    with running(task.engine, profiled):
         for beam in beams:
             fused = Search(beam_size=beam, full=True)
             ways = {"step by step": fused._replace(stepwise=True), "fused": fused}
@@ -33,8 +32,6 @@ def measure(task: Task, beams: list[int], slots: int, profiled: Profiled) -> lis
                 cycles = _cycles(profiled)
                 whole = sum(cycles.values())
                 rows.append({"beam": beam, "way": name, "shares": {part: cycles[part] / whole for part in PARTS}})
-    finally:
-        task.engine._program = own
     return rows
 
 

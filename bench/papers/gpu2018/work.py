@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.peers.workloads import of_lengths, read_lines
-from bench.students import LENGTH_FACTOR, random_checkpoint
+from bench.harness.texts import of_lengths, read_lines
+from bench.students import length_limits, random_checkpoint
 from bench.top_up.ways import Work
 from bench.top_up.workload import LENGTHS, drawn
 from cpunmt import Translator
@@ -31,8 +31,7 @@ def random_task(size: str, vocabulary: int, sentences: int) -> Task:
     for name, lengths in LENGTHS.items():
         counts = drawn(lengths, sentences)
         sources = [[*generator.integers(2, vocabulary, count).tolist(), config.eos_id] for count in counts]
-        limits = [round(LENGTH_FACTOR * len(source)) + 1 for source in sources]
-        works[name] = Work(sources, limits, sum(counts))
+        works[name] = Work(sources, length_limits(sources), sum(counts))
     engine = Engine(Model(*packed_tensors(config, tensors, "int8")))
     return Task(f"a random student of size {size}, {vocabulary:,} pieces", engine, works)
 

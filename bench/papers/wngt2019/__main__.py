@@ -10,37 +10,32 @@
 Students with other decoders are trained as models/train/README.md says.
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 
+from bench.harness.command import command, machine, save
+from bench.harness.texts import SHIPPED, evenly, text_lines
 from bench.packing import pack_quietly
 from bench.papers.wngt2019 import cost, decoders, sigmas, sizes, steps
-from bench.timing import machine, positive, save
-from bench.translate import SENTENCES, SHIPPED, STUDENT
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 TABLES = ("steps", "decoders", "sigmas", "sizes", "cost")
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.wngt2019", description=__doc__.split("\n")[0])
+    parser = command("bench.papers.wngt2019", __doc__, rounds=7, sentences=320)
     parser.add_argument("--only", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--checkpoint", type=Path, default=SHIPPED / "float16")
     parser.add_argument("--decoder", type=named_set, action="append", default=[], metavar="NAME=PATH")
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--size", choices=decoders.SIZES, default="base")
     parser.add_argument("--price", type=float, default=cost.PRICE)
-    parser.add_argument("--sentences", type=positive, default=320)
-    parser.add_argument("--rounds", type=positive, default=7)
-    parser.add_argument("--json", help="write the figures there")
     return parser.parse_args(arguments)
 
 
 def main(arguments=None):
     chosen = parse(arguments)
-    lines = SENTENCES.read_text(encoding="utf8").split("\n")[:-1]
-    lines = lines[:: max(1, len(lines) // chosen.sentences)][: chosen.sentences]
+    lines = evenly(text_lines(), chosen.sentences)
     sets = [read_evaluation_set(name, path) for name, path in chosen.test]
     results = {"machine": machine()}
     print(results["machine"])
@@ -60,8 +55,7 @@ def _steps(chosen, folder, lines, sets, results):
 
 
 def _decoders(chosen, folder, lines, sets, results):
-    shipped = STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin"
-    random = decoders.write_random(folder, chosen.size, *shipped)
+    random = decoders.write_random(folder, chosen.size)
     found = {"random": decoders.measure(random, lines, chosen.rounds, [])}
     decoders.show(f"Figure 1 in kind, random students of size {chosen.size}", found["random"])
     if chosen.decoder:

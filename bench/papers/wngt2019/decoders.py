@@ -4,16 +4,15 @@ Speed is that of random students of one shape, which all say equally much; BLEU 
 any, and with it their own speed.
 """
 
-import statistics
 from pathlib import Path
 
+from bench.harness.quality import bleu
+from bench.harness.timing import interleave, median_ratio
 from bench.papers.wngt2019.workload import Workload, words_per_second
 from bench.students import write_student
-from bench.timing import interleave
 from cpunmt import Translator
 from models.train.updates.configs import SHAPES
 from quantize.evaluation.evaluation_set import EvaluationSet
-from quantize.evaluation.text_metrics import by_rank, load_metrics
 
 BATCHES = (1, 32)
 SIZES = ("pilot", "tiny", "base")
@@ -28,12 +27,12 @@ def shapes(size: str) -> dict[str, dict]:
     return found
 
 
-def write_random(folder: Path, size: str, vocabulary: Path, shortlist: Path) -> dict[str, Path]:
+def write_random(folder: Path, size: str) -> dict[str, Path]:
     """A random int8 student of `size` with each decoder: name -> directory."""
     found = {}
     for name, fields in shapes(size).items():
         found[name] = folder / name.replace(", ", "-").replace(" ", "-")
-        write_student(found[name], "base", "int8", vocabulary, shortlist, **fields)
+        write_student(found[name], "base", "int8", **fields)
     return found
 
 
@@ -47,17 +46,14 @@ def measure(models: dict[str, Path], lines: list[str], rounds: int, sets: list[E
         interleave(list(items.values()), rounds)
         first = next(iter(items.values()))
         for name, item in items.items():
-            ratio = statistics.median(a / b for a, b in zip(first.seconds, item.seconds, strict=True))
+            ratio = median_ratio(first.seconds, item.seconds)
             rows[name]["batches"][size] = {"words_per_second": words_per_second(item), "speedup": ratio}
     return list(rows.values())
 
 
 def _bleu(translator, sets):
-    found = {}
-    for one in sets:
-        texts = [result.text for result in translator.translate(one.sources, split="none")]
-        found[one.name] = load_metrics().bleu.corpus_score(texts, by_rank(one.references)).score
-    return found
+    texts = {one.name: [result.text for result in translator.translate(one.sources, split="none")] for one in sets}
+    return {one.name: bleu(texts[one.name], one.references) for one in sets}
 
 
 def show(title: str, rows: list[dict]):
@@ -67,5 +63,5 @@ def show(title: str, rows: list[dict]):
     print(" " * width + "".join(f"{head:>20}" for head in heads))
     for row in rows:
         told = [f"{c['words_per_second']:.0f} ({c['speedup']:.2f})" for c in row["batches"].values()]
-        told += [f"{bleu:.2f}" for bleu in row["bleu"].values()]
+        told += [f"{score:.2f}" for score in row["bleu"].values()]
         print(row["name"].ljust(width) + "".join(f"{text:>20}" for text in told), flush=True)

@@ -1,4 +1,4 @@
-"""Where the range of an int8 column ends: its largest weight, but at most so many standard deviations."""
+"""Where the range of an int8 column ends: its largest weight, but at most N standard deviations."""
 
 from pathlib import Path
 

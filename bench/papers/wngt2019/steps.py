@@ -4,10 +4,8 @@ Its row for vectorized functions has no counterpart, since every kernel here is 
 be seen by running this with CPUNMT_ISA=avx2.
 """
 
-import statistics
-
+from bench.harness.timing import interleave, median_ratio
 from bench.papers.wngt2019.workload import Workload, words_per_second
-from bench.timing import interleave
 from cpunmt import Translator
 
 BATCHES = (1, 32)
@@ -39,7 +37,7 @@ def measure(models: dict, lines: list[str], rounds: int) -> list[dict]:
         interleave(list(items.values()), rounds)
         first = items["float32"]
         for name, item in items.items():
-            ratio = statistics.median(a / b for a, b in zip(first.seconds, item.seconds, strict=True))
+            ratio = median_ratio(first.seconds, item.seconds)
             rows[name]["batches"][size] = {"words_per_second": words_per_second(item), "speedup": ratio}
     return list(rows.values())
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from bench.timing import Timed
+from bench.harness.texts import count_words
+from bench.harness.timing import Timed, repeated
 from cpunmt import Translator
 
 MOST_FACTOR = 100.0  # no limit by the source: the length is what `unpruned` says
@@ -13,7 +14,7 @@ class Workload:
 
     def __init__(self, lines: list[str], size: int):
         ordered = sorted(lines, key=lambda line: len(line.split()))
-        self.size, self.words = size, sum(len(line.split()) for line in lines)
+        self.size, self.words = size, count_words(lines)
         self.batches = [ordered[i : i + size] for i in range(0, len(ordered), size)]
 
     def pruned(self, translator: Translator) -> Callable:
@@ -35,15 +36,10 @@ class Workload:
         return lambda: [translator.translate(batch, **options) for batch, options in given]
 
     def timed(self, name: str, run: Callable) -> Timed:
-        """As `bench.timing.interleave` takes it."""
-
-        def repeat(times):
-            for _ in range(times):
-                run()
-
-        return Timed(name, repeat, work=self.words)
+        """As `bench.harness.timing.interleave` takes it."""
+        return Timed(name, repeated(run), work=self.words)
 
 
 def words_per_second(item: Timed) -> float:
-    """Of a Workload that was measured: the median of the rounds."""
+    """Returns the words per second of a measured Workload: the median of the rounds."""
     return item.work / item.median

@@ -8,42 +8,37 @@
 "Marian: Cost-effective High-Quality Neural Machine Translation in C++", https://arxiv.org/abs/1805.12096.
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 
+from bench.harness.command import command, machine, save
+from bench.harness.texts import evenly, text_lines
 from bench.papers.wngt2019 import decoders
 from bench.papers.wnmt2018 import memoization, students
-from bench.timing import machine, positive, save
-from bench.translate import SENTENCES, STUDENT
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 TABLES = ("students", "memoization")
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(prog="python -m bench.papers.wnmt2018", description=__doc__.split("\n")[0])
+    parser = command("bench.papers.wnmt2018", __doc__, rounds=5, sentences=160)
     parser.add_argument("--only", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--student", type=named_set, action="append", default=[], metavar="NAME=PATH")
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--size", choices=decoders.SIZES, default="base")
-    parser.add_argument("--sentences", type=positive, default=160)
-    parser.add_argument("--rounds", type=positive, default=5)
-    parser.add_argument("--json", help="write the figures there")
     return parser.parse_args(arguments)
 
 
 def main(arguments=None):
     """The command."""
     chosen = parse(arguments)
-    lines = SENTENCES.read_text(encoding="utf8").split("\n")[:-1]
-    lines = lines[:: max(1, len(lines) // chosen.sentences)][: chosen.sentences]
+    lines = evenly(text_lines(), chosen.sentences)
     sets = [read_evaluation_set(name, path) for name, path in chosen.test]
-    shipped, results = (STUDENT / "vocabulary.spm", STUDENT / "shortlist.bin"), {"machine": machine()}
+    results = {"machine": machine()}
     print(results["machine"])
     if "students" in chosen.only:
         with tempfile.TemporaryDirectory() as folder:
-            models = {"random": students.write_random(Path(folder), chosen.size, *shipped)}
+            models = {"random": students.write_random(Path(folder), chosen.size)}
             if chosen.student:
                 models["trained"] = students.pack_trained(chosen.student, Path(folder))
             for name, packed in models.items():

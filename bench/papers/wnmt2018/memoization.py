@@ -1,11 +1,13 @@
 """Weights that are quantized and laid out once, or for each mini-batch."""
 
 import time
+from functools import partial
 
+from bench.harness.texts import STUDENT
+from bench.harness.timing import seconds_of
 from bench.papers.wngt2019.workload import Workload
 from bench.papers.wnmt2018.students import SCHEMES
-from bench.students import LENGTH_FACTOR, random_checkpoint
-from bench.translate import STUDENT
+from bench.students import length_limits, random_checkpoint
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.model import Model
@@ -32,19 +34,17 @@ def measure(size: str, lines: list[str], rounds: int) -> list[dict]:
         speeds = {}
         for batch in BATCHES:
             work = Workload(lines, batch)
-            seconds = min(_translate(engine, vocabulary, work) for _ in range(rounds + 1))
+            seconds = min(seconds_of(partial(_translate, engine, vocabulary, work), rounds + 1))
             without = seconds + packing * len(work.batches)
             speeds[batch] = {"memoized": work.words / seconds, "not memoized": work.words / without}
         rows.append({"name": name, "seconds_of_weights": packing, "batches": speeds})
     return rows
 
 
-def _translate(engine: Engine, vocabulary: Vocabulary, work: Workload) -> float:
-    began = time.process_time()
+def _translate(engine: Engine, vocabulary: Vocabulary, work: Workload) -> None:
     for batch in work.batches:
         sources = vocabulary.encode_batch(batch)
-        engine.translate(sources, [round(LENGTH_FACTOR * len(source)) + 1 for source in sources])
-    return time.process_time() - began
+        engine.translate(sources, length_limits(sources))
 
 
 def show(size: str, rows: list[dict]):

@@ -10,13 +10,13 @@ SCHEMES = {"float32": "float32", "16 bits": "int16", "8 bits": "int8"}
 DECODERS = ("self-attention", "AAN")
 
 
-def write_random(folder: Path, size: str, vocabulary: Path, shortlist: Path) -> dict[str, Path]:
+def write_random(folder: Path, size: str) -> dict[str, Path]:
     """Random students of `size`, see bench.papers.wngt2019: name -> directory."""
     found, fields = {}, shapes(size)
     for decoder in DECODERS:
         for name, scheme in SCHEMES.items():
             path = folder / f"{decoder}-{scheme}"
-            write_student(path, "base", scheme, vocabulary, shortlist, **fields[decoder])
+            write_student(path, "base", scheme, **fields[decoder])
             found[f"{decoder}, {name}"] = path
     return found
 

@@ -30,7 +30,7 @@ def add_corpora(parser):
 
 
 def data_of(given) -> Data:
-    """What these options say."""
+    """Returns the settings of these options."""
     return read_data(given.corpora, given.data, given.source, given.target)
 
 

@@ -56,7 +56,7 @@ def grown(config: ModelConfig, found: ModelConfig, arrays: dict[str, np.ndarray]
 
 
 def _of_same_name(config, arrays, seed):
-    """What both have under one name and in one shape: of another family the tables, of the same one what is alike."""
+    """Returns the tensors that both have under one name in one shape; across families only the tables."""
     given, made = torch_tensors(arrays), initial_tensors(config, seed)
     alike = {name for name, fresh in made.items() if name in given and given[name].shape == fresh.shape}
     return {name: given[name] if name in alike else fresh for name, fresh in made.items()}

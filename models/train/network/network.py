@@ -28,7 +28,7 @@ _ACTIVATIONS = {  # but for relu
 
 
 class Memory(NamedTuple):
-    """What the decoder knows of the source: keys and values of each layer, and which of them count."""
+    """The encoded source: keys and values of each layer, and which of them count."""
 
     keys_values: list[tuple[torch.Tensor, torch.Tensor]]
     visible: torch.Tensor  # (batch, 1, source time), bool
@@ -39,14 +39,14 @@ class Memory(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the decoder knows of the target so far."""
+    """The decoder's state of the target so far."""
 
     steps: int
     cells: list[torch.Tensor]  # by layer
 
 
 class Decoded(NamedTuple):
-    """What `decode` says."""
+    """The result of `decode`."""
 
     output: torch.Tensor  # (batch, time, d): what the output layer takes
     state: State
@@ -114,7 +114,7 @@ class Network:
         return self._normed("encoder.top_norm", x) if self.architecture.top_norm else x
 
     def remember(self, encoded: torch.Tensor, lengths: torch.Tensor) -> Memory:
-        """What the decoder attends to. Layers with tied parameters share it."""
+        """Returns the memory that the decoder attends to. Layers with tied parameters share it."""
         made = {
             p: self.keys_values(f"decoder.{p}.cross_attention", encoded) for p in range(self.architecture.decoder_sets)
         }
@@ -175,7 +175,7 @@ class Network:
         return made.unflatten(0, x.shape[:-1])
 
     def hidden(self, name, x, activation):
-        """What a hidden layer makes of x."""
+        """Returns the output of a hidden layer for x."""
         y = self.affine(name, x)
         return self.relu(name, y) if activation == "relu" else _ACTIVATIONS[activation](y)
 
@@ -190,7 +190,7 @@ class Network:
         return self._normed(f"{block}.pre_norm", x) if self.architecture.preprocess else x
 
     def after(self, block, y, x):
-        """What becomes of a block's output y and input x: see TransformerConfig."""
+        """Combines a block's output y with its input x: see TransformerConfig."""
         y = self._dropped(y)
         for letter in self.architecture.postprocess:
             if letter == "a":

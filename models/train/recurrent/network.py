@@ -22,7 +22,7 @@ from models.train.recurrent.step_by_step import step_by_step
 
 
 class Memory(NamedTuple):
-    """What the decoder knows of the source."""
+    """The encoded source, as the decoder reads it."""
 
     keys: torch.Tensor  # (batch, source time, A)
     context: torch.Tensor  # (batch, source time, C)
@@ -35,14 +35,14 @@ class Memory(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the decoder knows of the target so far."""
+    """The decoder's state of the target so far."""
 
     steps: int
     cells: list[tuple[torch.Tensor, ...]]  # of each layer, the top's last if that is recurrent
 
 
 class Decoded(NamedTuple):
-    """What `decode` says."""
+    """The result of `decode`."""
 
     output: torch.Tensor  # (batch, time, d): what the output layer takes
     state: State
@@ -88,7 +88,7 @@ class RecurrentNetwork:
         return self._dropped(y).transpose(0, 1)
 
     def remember(self, encoded: torch.Tensor, lengths: torch.Tensor) -> Memory:
-        """What the decoder attends to, and begins with."""
+        """Returns the memory that the decoder attends to, and its first state."""
         visible = torch.arange(encoded.shape[1], device=encoded.device) < lengths[:, None]
         sums = (encoded.float() * visible[..., None]).sum(1)
         first = torch.tanh(self._affine("start", sums / lengths[:, None]).float())
@@ -169,7 +169,7 @@ class RecurrentNetwork:
         return recurrence(layer[0].kind, x, first, [self._cell(cell, j) for j, cell in enumerate(layer)], attended)
 
     def _cell(self, cell: Cell, number) -> CellWeights:
-        """What `recurrence` needs of a cell."""
+        """Returns the parameters of a cell for `recurrence`."""
         weight, inner = self.weight(cell, cell.state_gates), self.tensors.get(f"{cell.name}.state_candidate.bias")
         if number == 0:
             return CellWeights(weight, None, inner)
@@ -201,7 +201,7 @@ class RecurrentNetwork:
         return self._normed(f"{cell.name}.{'state' if names[0].endswith('state_gates') else 'input'}_norm", y)
 
     def attended(self, memory: Memory, state) -> tuple[torch.Tensor, torch.Tensor]:
-        """What one step reads, (batch, C), and how much of each position."""
+        """Returns the context of one step, (batch, C), and the weight of each position."""
         keys, query = memory.keys.float(), self._affine("attention.query", state).float()
         scores = torch.tanh(keys + query[:, None]) @ self.tensors["attention.score"]
         alphas = scores.masked_fill(~memory.visible, torch.finfo(scores.dtype).min).softmax(1)

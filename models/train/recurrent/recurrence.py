@@ -21,7 +21,7 @@ _tanh_backward = torch.ops.aten.tanh_backward
 
 
 class CellWeights(NamedTuple):
-    """Of a cell with a state of H, and G = 3 H (GRU) or 4 H (LSTM) numbers before its gates."""
+    """Parameters of a cell with a state of H, and G = 3 H (GRU) or 4 H (LSTM) numbers before its gates."""
 
     state: torch.Tensor  # (H, G)
     outer: torch.Tensor | None = None  # (G,): biases of a cell that does not read the layer's input
@@ -29,7 +29,7 @@ class CellWeights(NamedTuple):
 
 
 class Attended(NamedTuple):
-    """What attention needs, and which cell it is for; A is its width, C the context's."""
+    """Inputs of attention, and the cell that it is for; A is its width, C the context's."""
 
     cell: int
     keys: torch.Tensor  # (rows, source time, A)
@@ -182,7 +182,7 @@ class _Attention:
         self.to_keys = self.to_score = None
 
     def forward(self, query):
-        """What is read, (rows, C), and how much of each position, (rows, source time)."""
+        """Returns the context, (rows, C), and the weight of each position, (rows, source time)."""
         scores = torch.tanh_(self.keys + query[:, None]) @ self.score
         alphas = scores.masked_fill_(self.hidden, torch.finfo(scores.dtype).min).softmax(1)
         return (alphas.to(self.values.dtype)[:, None] @ self.values)[:, 0], alphas

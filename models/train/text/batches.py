@@ -90,7 +90,7 @@ def batches_of_epoch(
 ) -> list[np.ndarray]:
     """Batches as arrays of pairs (rows, 2), in the order of training; `tokens` target pieces each, padding counted.
 
-    With `row_bits` the number of rows has so many significant bits: batches are of fewer shapes.
+    `row_bits` limits the significant bits of the number of rows, so that batches have fewer shapes.
     """
     pairs = pairs_of_epoch(examples, seed, epoch, longest)
     source, target = examples.sources.lengths[pairs[:, 0]], examples.targets.lengths[pairs[:, 1]]

@@ -8,19 +8,19 @@ from models.train.text.held_out import normalized
 
 
 class Limits(NamedTuple):
-    """What a good pair keeps to, in characters."""
+    """Limits that a good pair keeps, in characters."""
 
     longest: int = 600
     ratio: float = 3.0  # of the lengths, each plus `slack`
     slack: int = 15
-    repeats: int = 6  # the same word so many times running is a loop of some machine translation
+    repeats: int = 6  # the same word this often in a row is a loop of a machine translation
 
 
 LIMITS = Limits()
 
 
 def fault(source: str, target: str, limits: Limits = LIMITS) -> str | None:
-    """What is wrong with a pair; None: nothing."""
+    """Returns why a pair is bad, or None."""
     if max(len(source), len(target)) > limits.longest:
         return "too long"
     shorter, longer = sorted((len(source) + limits.slack, len(target) + limits.slack))

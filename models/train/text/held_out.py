@@ -19,7 +19,7 @@ class HeldOut(NamedTuple):
 
 
 class Leaks(NamedTuple):
-    """What was found among the examples of one corpus."""
+    """Overlaps among the examples of one corpus."""
 
     examples: int  # lines that held something, of which
     dropped: int  # nothing was left

@@ -21,7 +21,7 @@ _KINDS = ("parameters", "means", "adam_mean", "adam_square", "scales")
 
 
 class Checkpoint(NamedTuple):
-    """What a run is made of."""
+    """The state of a run."""
 
     tensors: dict[str, dict[str, torch.Tensor]]  # kind -> canonical name -> tensor
     random: torch.Tensor  # state of PyTorch's generator, uint8

@@ -28,7 +28,7 @@ BEST, MODEL = "best", "model.npz"
 
 
 class Lessons(NamedTuple):
-    """What a model learns, and how it is tested."""
+    """The data that a model learns from, and how it is tested."""
 
     examples: Examples
     vocabulary: Path

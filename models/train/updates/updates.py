@@ -104,7 +104,7 @@ class Updates:
 
     @torch.no_grad()
     def restore(self, tensors: dict[str, dict[str, torch.Tensor]], done: int):
-        """Go on from the tensors of a checkpoint, after so many updates."""
+        """Continues from the tensors of a checkpoint, after this number of updates."""
         self.done = done
         for name, parameter in self.parameters.items():
             parameter.copy_(tensors["parameters"][name])
@@ -162,7 +162,7 @@ class Updates:
 
     @torch.no_grad()
     def _taught(self, batch, scored):
-        """What the teacher predicts."""
+        """Returns the teacher's predictions."""
         if self._teacher is None:
             return None
         decoded = self._teacher.teacher_forced(batch.sources, batch.source_lengths, batch.targets)

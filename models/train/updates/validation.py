@@ -11,7 +11,7 @@ from quantize.evaluation.text_metrics import by_rank
 
 
 class Score(NamedTuple):
-    """Of one held-out set."""
+    """The figures of one held-out set."""
 
     bleu: float
     chrf: float

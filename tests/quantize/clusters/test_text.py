@@ -40,7 +40,7 @@ def test_each_text_says_its_language_once(vocabularies, kind):
 def test_a_piece_that_is_none(vocabularies, kind, piece):
     vocabulary, _ = vocabularies[kind]
     message = refusal(lambda path: Directed(vocabulary, piece), vocabulary.path)
-    assert f"{piece!r} is no piece that a text can begin with" in message
+    assert f"{piece!r} is not a piece that a text can begin with" in message
 
 
 def test_lines_are_spread_over_each_text(vocabularies, tmp_path):

@@ -1,0 +1,1 @@
+"""The harness of all benchmarks: arguments and results, timing in turns, texts, and BLEU."""

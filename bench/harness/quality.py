@@ -1,0 +1,8 @@
+"""BLEU of translations."""
+
+from quantize.evaluation.text_metrics import by_rank, load_metrics
+
+
+def bleu(texts: list[str], references: list[list[str]]) -> float:
+    """Returns the corpus BLEU of texts; `references` are those of each text."""
+    return load_metrics().bleu.corpus_score(texts, by_rank(references)).score
