@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python
 TORCH ?= torch==2.13.0
-# Processes that share the tests; a file's tests stay together.
+# Processes that share the tests.
 TESTERS ?= 2
 # What wheels are made for: x86_64 or aarch64.
 MACHINE ?= $(shell uname -m)
@@ -39,10 +39,10 @@ serve: $(VENV)/serve.done
 	$(VENV)/bin/cpunmt serve models/ende-tiny
 
 test: $(VENV)/test.done
-	$(RUN) -m pytest -q -m "not slow" -n $(TESTERS) --dist loadfile
+	$(RUN) -m pytest -q -n $(TESTERS) --dist worksteal
 
 test-all: $(VENV)/test.done $(VENV)/browser.done $(VENV)/scale.done
-	$(RUN) -m pytest -q -o faulthandler_timeout=7200
+	$(RUN) -m pytest -q --thorough -o faulthandler_timeout=7200
 
 test-arm: $(VENV)/test.done
 	@command -v qemu-aarch64-static || { echo "There is no QEMU: apt-get install qemu-user-static" >&2; exit 1; }
@@ -52,7 +52,7 @@ test-page: $(VENV)/browser.done
 	@for name in chromium chromium-browser google-chrome-stable google-chrome; do command -v $$name && exit; done; \
 		echo "There is no Chromium: apt-get install chromium" >&2; exit 1
 	@command -v npm || { echo "There is no npm, which fetches axe-core: apt-get install npm" >&2; exit 1; }
-	$(RUN) -m pytest -q -n $(TESTERS) --dist loadfile tests/serve/browser
+	$(RUN) -m pytest -q -n $(TESTERS) --dist loadfile --thorough tests/serve/browser
 
 test-pythons: $(VENV)/pythons.done
 	$(RUN) -m tools.pythons --at-least $(PYTHONS)

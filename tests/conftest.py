@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +15,62 @@ from tests.support.command_line import sentences
 # No deadline: a busy machine is no failure, nor is an emulated one.
 settings.register_profile("cpunmt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("cpunmt")
+
+# In the quick set, every property has a twentieth of its examples, but at least LEAST_EXAMPLES, the same in every run.
+EXAMPLES_SHARE, LEAST_EXAMPLES = 20, 5
+
+TESTS = Path(__file__).parent
+# What only `make test-all` runs.
+THOROUGH_ONLY = {
+    "bench",
+    "train",
+    "typing",
+    "documentation/test_site.py",
+    "support/test_test_runs.py",
+    "test_editable_install.py",
+    "test_macos.py",
+    "test_wheel.py",
+    "tools/test_arm_tiles.py",
+    "tools/test_programs.py",
+    "tools/test_same_bits.py",
+}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--thorough", action="store_true", help="slow tests too, and all examples of each property")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leaves out, unread, what runs benchmarks, trainings, type checkers and builds, unless it is named or all asked for."""
+    if config.getoption("--thorough") or not collection_path.is_relative_to(TESTS):
+        return None
+    named = [Path(argument.split("::")[0]).absolute() for argument in config.args]
+    if any(
+        collection_path == path or collection_path in path.parents or path in collection_path.parents
+        for path in named
+        if path != TESTS
+    ):
+        return None
+    return True if collection_path.relative_to(TESTS).as_posix() in THOROUGH_ONLY else None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what is slow, and most examples of properties, unless all is asked for."""
+    if config.getoption("--thorough"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    shortened = set()
+    for item in items:
+        function = getattr(item.obj, "__func__", item.obj)
+        if getattr(function, "is_hypothesis_test", False) and function not in shortened:
+            shortened.add(function)
+            full = getattr(function, "_hypothesis_internal_use_settings", None) or settings()
+            count = min(full.max_examples, max(LEAST_EXAMPLES, full.max_examples // EXAMPLES_SHARE))
+            quick = settings(full, max_examples=count, derandomize=True, database=None)
+            function._hypothesis_internal_use_settings = quick
 
 
 # What the tests start must hear signals, also in a run that was started with some of them ignored (nohup).

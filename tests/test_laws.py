@@ -31,11 +31,12 @@ from tests.support.command_line import sentences
 from tests.support.generated_lines import generated_lines, marked_line
 from tests.support.option_values import consistent_options
 from tests.support.side_by_side import in_threads
+from tests.support.speeds import slow_after
 
 MODEL = str(real_model.DIRECTORIES["int8"])
 TOGETHER = ",".join(map(str, real_model.ENSEMBLE))  # models that translate together
-COUNTS = [400, pytest.param(100_000, marks=pytest.mark.slow)]
-FEW = [150, pytest.param(10_000, marks=pytest.mark.slow)]
+COUNTS = slow_after(1, [400, 100_000])
+FEW = slow_after(1, [150, 10_000])
 
 
 def bits(result):
@@ -152,8 +153,8 @@ print(state.hexdigest())
 """
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(20_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("model", [MODEL, TOGETHER], ids=["one", "ensemble"])
+@pytest.mark.parametrize("count", [100, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("model", slow_after(1, [MODEL, TOGETHER]), ids=["one", "ensemble"])
 def test_law_3_on_every_path_the_machine_has(model, count):
     paths = [path.value for path in isa.supported()]
     made = {}
@@ -248,9 +249,11 @@ print(json.dumps({"seen": seen, "mapped again": again, "own": pages - pages_befo
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not say how much memory is used")
-@pytest.mark.parametrize("count", [30_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", slow_after(1, [5_000, 1_000_000]))
 @pytest.mark.parametrize(
-    "model, ordered", [(MODEL, True), (TOGETHER, True), (MODEL, False)], ids=["one", "ensemble", "unordered"]
+    "model, ordered",
+    slow_after(1, [(MODEL, True), (TOGETHER, True), (MODEL, False)]),
+    ids=["one", "ensemble", "unordered"],
 )
 def test_law_8_memory_is_flat(model, ordered, count):
     """After a warm-up of a fifth. A second Translator maps the same weights and shortlist: what the system counts for
@@ -273,7 +276,7 @@ def test_law_8_memory_is_flat(model, ordered, count):
     assert told["own"] <= 7, told
 
 
-@pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", slow_after(1, [1, 60]))
 @pytest.mark.parametrize("model", ["student", "ensemble", "words"])
 def test_law_8_sixteen_threads_share_a_translator(request, model, seconds):
     student = request.getfixturevalue(model)

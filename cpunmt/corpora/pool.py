@@ -119,6 +119,7 @@ class Pool:
                     if kind != "progress":
                         worker.task = None
                 if worker not in self._workers:
+                    self._wait_for_the_end()  # which leaves no workers
                     self._died(worker, again, given_up)
         if failed:
             raise CpunmtError(failed[0])

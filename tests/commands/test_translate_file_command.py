@@ -116,6 +116,7 @@ def _killed_at_times(tmp_path, times: list[float]):
     assert sorted(one.name for one in tmp_path.iterdir() if ".part" not in one.name) == ["long.de.md", "long.md"]
 
 
+@pytest.mark.slow
 def test_a_killed_translation_leaves_nothing_and_comes_out_the_same_the_next_time(tmp_path):
     _killed_at_times(tmp_path, [0.3, 0.8])
 

@@ -76,6 +76,7 @@ def test_parquet_parts_are_a_dataset(tmp_path, expected):
     assert table.column("german").to_pylist() == expected.decode().split("\n")[:-1]
 
 
+@pytest.mark.slow
 def test_any_number_of_workers_gives_the_same_bytes(source, tmp_path):
     found = []
     for workers in (1, 2, 3):
@@ -87,6 +88,7 @@ def test_any_number_of_workers_gives_the_same_bytes(source, tmp_path):
     assert content(tmp_path / "jobs") == found[0]
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_done_again(source, tmp_path):
     out = tmp_path / "out"
     done(source, "--out", out, *SMALL)
@@ -130,6 +132,7 @@ def killed_and_run_again(source, out, moments, count):
     assert len(content(out)) == count // 5
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_where_it_was(source, tmp_path, expected):
     killed_and_run_again(source, tmp_path / "out", (0, 3, 11), COUNT)
     assert together(tmp_path / "out") == expected
@@ -144,6 +147,7 @@ def test_a_run_that_is_killed_twenty_times_goes_on_where_it_was(tmp_path):
     assert together(tmp_path / "out") == run("translate", *MODEL, stdin=text).stdout
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_come_to_the_same(source, tmp_path, expected):
     out = tmp_path / "out"
     runs = [started(source, "--out", out, "--shard-rows", 5, "--workers", 2) for _ in range(2)]
@@ -151,6 +155,7 @@ def test_two_runs_at_once_come_to_the_same(source, tmp_path, expected):
     assert together(out) == expected and len(content(out)) == COUNT // 5
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(source, tmp_path, expected):
     long = tmp_path / "long" / "news.txt"
     long.parent.mkdir()
@@ -164,6 +169,7 @@ def test_a_worker_that_is_killed_is_replaced(source, tmp_path, expected):
     assert said.count("a worker ended by signal 9 at") <= 1  # none, if it had just ended a part
 
 
+@pytest.mark.slow
 def test_a_part_that_workers_die_of_is_named_and_the_others_are_made(source, tmp_path, expected):
     text, out = source.read_bytes().split(b"\n"), tmp_path / "out"
     text[50:75] = [b"%d men are riding bicycles. " % n * 2000 for n in range(25)]  # it takes its time
@@ -239,6 +245,7 @@ def test_a_line_that_is_too_deep_is_told_as_such(tmp_path):
     assert "line 1: has too many arrays and objects within each other" in refused(path, "--out", tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_and_a_folder_that_is_closed_are_one_error(source, tmp_path):
     done(source, "--out", tmp_path / "whole", *SMALL)
     part, beside = ((tmp_path / "whole" / name).stat().st_size for name in ("news.00000.txt", "_news.00000.txt.json"))
@@ -303,6 +310,7 @@ def test_pairs_of_columns_are_scored(tmp_path):
     assert [row["flags"] for row in found] == [["score"], []]
 
 
+@pytest.mark.slow
 def test_processes_share_a_cache(source, tmp_path, expected):
     cache = ["--cache", tmp_path / "cache.db", "--workers", 3]
     done(source, "--out", tmp_path / "one", *SMALL, *cache)

@@ -84,6 +84,7 @@ def test_a_bomb_costs_no_memory(tmp_path):
         list(lines.line_shards(str(path), 10))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_files(tmp_path):
     """Of 14 MB of lines, packed to some KB, a shard's are held, and what is being expanded."""
     path = tmp_path / "a.txt.gz"

@@ -159,6 +159,7 @@ def test_there_are_no_more_workers_than_parts(tmp_path, starts):
         assert (starts / "starts").read_text() == "x" * count
 
 
+@pytest.mark.slow
 def test_too_few_open_files_are_said_to_be(tmp_path):
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     with Pool(work(), 40) as pool:

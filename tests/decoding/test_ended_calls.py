@@ -8,6 +8,7 @@ import pytest
 from cpunmt import CancelledError, CpunmtError, Pivot, TimeLimitError, Translator
 from tests.sample_models.real_model import DIRECTORIES, GERMAN
 from tests.support.command_line import sentences
+from tests.support.speeds import slow_after
 
 LINES = sentences(30)
 
@@ -84,7 +85,7 @@ def test_a_call_has_its_result_or_raises(student, pieces, tmp_path, name):
     assert call() == expected
 
 
-@pytest.mark.parametrize("name", ["translate", "translate_batch", "translate_iterable", "score_batch"])
+@pytest.mark.parametrize("name", slow_after(1, ["translate", "translate_batch", "translate_iterable", "score_batch"]))
 def test_workers_hear_of_it(threads, pieces, name):
     call = calls(threads, pieces * 40, None)[name]
     if name != "translate":

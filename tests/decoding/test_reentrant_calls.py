@@ -9,6 +9,7 @@ from cpunmt import CancelledError, Translator
 from cpunmt.process.stopping import Watch, under
 from tests.sample_models.real_model import DIRECTORIES
 from tests.support.command_line import sentences
+from tests.support.speeds import slow_after
 
 LINES = sentences(30)
 TIMES = 2  # that a function does what it does, of the times that it is asked
@@ -64,7 +65,7 @@ ACTIONS = list(actions(Translator(DIRECTORIES["int8"]), None))
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize("name", ACTIONS)
+@pytest.mark.parametrize("name", slow_after(4, ACTIONS))
 def test_a_function_that_is_asked_may_call(translator, name):
     """Each used to ask itself within its own call, without end, or to wait for a worker that waited for it."""
     asked = Does(lambda: actions(translator, asked)[name]())

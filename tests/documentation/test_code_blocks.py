@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from tests.documentation.code_blocks import APART, PAGES, RUN, SHOWN, blocks_of, shows
+from tests.support.speeds import slow_after
 
 START = "make demo"  # its block makes an environment: tests/test_readme.py runs it on a copy
 
@@ -18,7 +19,9 @@ def test_the_languages_of_blocks_are_known(page):
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if any(b.language in RUN for b in blocks_of(page))], ids=lambda page: page.stem
+    "page",
+    slow_after(1, [page for page in PAGES if any(b.language in RUN for b in blocks_of(page))]),
+    ids=lambda page: page.stem,
 )
 def test_blocks_run_and_print_what_is_shown(page, readers_folder):
     names = {"__name__": "__main__"}  # blocks of Python go on from one another

@@ -8,6 +8,7 @@ from cpunmt.documents.markdown.blocks import read_markdown, wrapped
 from tests.documents.laws import document_of, keeps_every_byte, render, upper
 from tests.support.echo import Echo
 from tests.support.linear_time import takes_linear_time
+from tests.support.speeds import slow_after
 
 SAMPLE = """---
 title: Weather station
@@ -297,28 +298,31 @@ def test_each_place_is_written_once(text):
 
 @pytest.mark.parametrize(
     "part",
-    [
-        "[",
-        "]",
-        "[a](",
-        "*a ",
-        "a* ",
-        "`" * 3 + "a` ",
-        "<b>",
-        "![",
-        '[a](b "',
-        "> ",
-        "- ",
-        "| ",
-        "\\",
-        "a\n",
-        " ",
-        "&",
-        "$",
-        "$a",
-        "<div>\n\n",
-        "[[a](x) ",
-    ],
+    slow_after(
+        5,
+        [
+            "[",
+            "]",
+            "[a](",
+            "*a ",
+            "a* ",
+            "`" * 3 + "a` ",
+            "<b>",
+            "![",
+            '[a](b "',
+            "> ",
+            "- ",
+            "| ",
+            "\\",
+            "a\n",
+            " ",
+            "&",
+            "$",
+            "$a",
+            "<div>\n\n",
+            "[[a](x) ",
+        ],
+    ),
 )
 def test_time_is_linear(part):
     takes_linear_time(

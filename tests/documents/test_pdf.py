@@ -180,12 +180,14 @@ def test_what_needs_another_package_says_which(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_forms_in_forms_take_no_time():
     began = time.process_time()
     assert set("".join(read_pdf(bomb()).texts).split()) == {"Two", "dogs"}
     assert time.process_time() - began < 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "edge"), [("_CHARACTERS", 8), ("_DEEPEST", 11)])
 def test_what_is_larger_than_texts_are_is_refused(monkeypatch, name, edge):
     """`Two dogs` has 8 characters; of the 12 forms of `bomb` the last is within 11 others."""

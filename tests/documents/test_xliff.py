@@ -11,6 +11,7 @@ from cpunmt.documents.document import DocumentError, Unit
 from cpunmt.documents.formats.xliff import read_xliff
 from tests.documents.laws import backwards, document_of, keeps_every_byte, render, upper
 from tests.support.linear_time import takes_linear_time
+from tests.support.speeds import slow_after
 
 ONE = """<?xml version="1.0" encoding="UTF-8"?>
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
@@ -185,7 +186,9 @@ def test_a_pair_stands_around_its_words(sentence):
         assert end == "</g>" or target.index(begin) < target.index(end)
 
 
-@pytest.mark.parametrize("code", ['<bpt id="1"/>', '<bpt id="{}"/>', '<ept id="1"/>', '<bx id="{}"/><ex id="{}"/>'])
+@pytest.mark.parametrize(
+    "code", slow_after(1, ['<bpt id="1"/>', '<bpt id="{}"/>', '<ept id="1"/>', '<bx id="{}"/><ex id="{}"/>'])
+)
 def test_many_codes_take_linear_time(code):
     def content(count):
         codes = "".join(code.replace("{}", str(number)) for number in range(count))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from cpunmt.documents import xml_events
 from cpunmt.documents.document import DocumentError
 from cpunmt.documents.xml_events import BESIDE, attribute_span, check_depth, escaped, escaped_attribute, events, nodes
+from tests.support.speeds import slow_after
 
 PIECES = [
     "<a>", "</a>", "<b x='1>é2'>", "</b>", '<n:c n:y="&amp;\'&lt;" x="é" xmlns="U"/>', "<d\n/>", "text", "é🙂", " ",
@@ -128,6 +129,7 @@ def test_more_nodes_than_memory_is_for_are_refused(monkeypatch):
     assert len(list(nodes(text, {}, ["b"]))) == 2
 
 
+@pytest.mark.slow
 def test_short_elements_take_little_memory():
     text = f"<a>{'<b/>' * 100_000}</a>"
     tracemalloc.start()
@@ -150,8 +152,8 @@ def test_depth_of_nodes():
         read(201)
 
 
-@pytest.mark.parametrize("text", ["<a>" + "é" * 1_500_000 + "</a>", "<a>" + "<b/>é" * 100_000 + "</a>",
-                                  "<a b='" + "é" * 1_500_000 + "'/>"])  # fmt: skip
+@pytest.mark.parametrize("text", slow_after(1, ["<a>" + "é" * 1_500_000 + "</a>", "<a>" + "<b/>é" * 100_000 + "</a>",
+                                  "<a b='" + "é" * 1_500_000 + "'/>"]))  # fmt: skip
 def test_time_is_linear(text):
     begin = time.process_time()
     found = list(events(text, {}))

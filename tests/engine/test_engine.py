@@ -144,6 +144,7 @@ def test_threads_need_more_positions_at_once():
         assert made == [expected] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_the_memory_of_an_unusual_call_is_given_back():
     """A call that takes 60 MB more than others leaves what any call leaves."""

@@ -152,6 +152,7 @@ def test_without_a_program_and_without_numba_one_error_says_what_to_do(tmp_path)
     )
 
 
+@pytest.mark.slow
 def test_a_damaged_program_is_told_and_another_one_compiled(programs, tmp_path, student):
     """Edited sources, which is nobody's fault, are compiled without a word on them."""
     path = paths()[0]

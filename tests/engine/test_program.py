@@ -104,6 +104,7 @@ def kept(cold_starts):
     return cold_starts[0] / program_files.cache_file().name
 
 
+@pytest.mark.slow
 def test_cold_starts_at_the_same_time_all_work(cold_starts, kept):
     _, (out, errors), (status, output, shown), _ = cold_starts
     assert out.split() == ["5", "True", "compiled", str(kept)]

@@ -46,6 +46,7 @@ def started(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_a_path_whose_features_llvm_does_not_see_is_compiled(started):
     """Numba compiled for what LLVM saw, and LLVM ended the process; also where Numba had been used before."""
     path = isa.current().value
@@ -56,6 +57,7 @@ def test_a_path_whose_features_llvm_does_not_see_is_compiled(started):
     assert started(BLIND, START, **named) == (0, ["cached", name], [])
 
 
+@pytest.mark.slow
 def test_a_path_that_llvm_cannot_compile_gives_way_to_the_next(started):
     """LLVM really ends the processes that compile: the one that asked goes on, and says so."""
     status, (origin, name), lines = started(BLIND + PRETENDED, START)

@@ -119,6 +119,7 @@ def test_a_bomb_costs_no_more_than_its_limit(path, frames):
     assert peak < 1.25 * allowed + (1 << 20)
 
 
+@pytest.mark.slow
 def test_many_frames_without_content_are_no_hang(path):
     for frame in (zstd.compress(b""), skippable()):
         path.write_bytes(frame * 70_000)

@@ -10,6 +10,7 @@ from cpunmt.markup.html_layer import translate_html
 from cpunmt.markup.scanner import scan
 from tests.support.html_layers import identity, shuffled, upper
 from tests.support.linear_time import takes_linear_time
+from tests.support.speeds import slow_after
 
 # What is repeated, what comes before and after.
 TEXTS = {
@@ -90,7 +91,7 @@ def is_linear(name, size):
         takes_linear_time(use, partial(text_of, name), size)
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", slow_after(12, TEXTS))
 def test_time_is_linear(name):
     is_linear(name, 2_000)
 

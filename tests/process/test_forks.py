@@ -11,6 +11,7 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.process.interrupts import uncut
 from tests.sample_models.foreign_directories import KINDS
 from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.support.speeds import slow_after
 
 
 def forks(kind, count, seed, *path) -> str:
@@ -35,14 +36,17 @@ SLOW = pytest.mark.slow
 
 @pytest.mark.parametrize(
     ("kind", "count"),
-    [
-        ("full", 25),
-        ("threaded", 20),
-        ("positions", 8),
-        pytest.param("full", 800, marks=SLOW),
-        pytest.param("threaded", 600, marks=SLOW),
-        pytest.param("positions", 200, marks=SLOW),
-    ],
+    slow_after(
+        1,
+        [
+            ("full", 25),
+            ("threaded", 20),
+            ("positions", 8),
+            pytest.param("full", 800, marks=SLOW),
+            pytest.param("threaded", 600, marks=SLOW),
+            pytest.param("positions", 200, marks=SLOW),
+        ],
+    ),
 )
 def test_around_the_first_call_of_a_kind(kind, count):
     """Before there was one lock for all that is made late, 41 of 300 children hung at the full vocabulary."""
@@ -90,6 +94,7 @@ sys.meta_path.pop(0)
 """
 
 
+@pytest.mark.slow
 def test_whatever_is_imported_late_is_imported_under_the_lock(tmp_path):
     """A child waits for ever for a module that another thread was importing: one of 400 hung at encodings.cp437."""
     paths = [make(tmp_path / str(number)).path for number, make in enumerate(KINDS.values())]

@@ -188,6 +188,7 @@ threading.Thread(target=work).start()
     assert (done.returncode, done.stdout, done.stderr) == (0, "400\n1\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_exit_while_daemon_threads_translate(threads):
     """They were in C++ code, or in compiled code whose memory went, when the interpreter did."""

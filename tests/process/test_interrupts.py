@@ -9,6 +9,7 @@ import pytest
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.support.command_line import TIMEOUT
 from tests.support.processes import has_worked, processor_seconds
+from tests.support.speeds import slow_after
 
 CODE = """
 import sys, time
@@ -46,7 +47,7 @@ CALLS = {
 CASES = [*((call, 1) for call in CALLS), ("translate", 2), ("translate_iterable, unordered", 2), ("score, long", 2)]
 
 
-@pytest.mark.parametrize(("call", "threads"), CASES)
+@pytest.mark.parametrize(("call", "threads"), slow_after(3, CASES))
 def test_an_interrupt_is_heard_at_once(tmp_path, call, threads):
     """One of a text of 4,000 pieces that was scored waited for its end, four seconds."""
     command = [sys.executable, "-c", CODE.format(call=CALLS[call]), DIRECTORIES["int8"], str(threads), tmp_path]

@@ -17,6 +17,7 @@ from tests.sample_models.foreign_directories import KINDS
 from tests.sample_models.model_pairs import write_pair
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.support.command_line import TIMEOUT, run, sentences, texts
+from tests.support.speeds import slow_after
 
 MODEL, FLOATS = DIRECTORIES["int8"], DIRECTORIES["float32"]
 
@@ -111,16 +112,19 @@ LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there i
 @LINUX
 @pytest.mark.parametrize(
     ("name", "moment", "number"),
-    [
-        ("translate", 0.6, signal.SIGTERM),
-        ("convert", 0.2, signal.SIGINT),
-        ("convert again", 0.25, signal.SIGTERM),
-        ("warmup", 0.8, signal.SIGTERM),
-        ("gate", 0.5, signal.SIGINT),
-        ("gate", 0.3, signal.SIGTERM),
-        ("report", 0.6, signal.SIGINT),
-        ("pack", 0.0, signal.SIGINT),
-    ],
+    slow_after(
+        3,
+        [
+            ("translate", 0.6, signal.SIGTERM),
+            ("convert", 0.2, signal.SIGINT),
+            ("convert again", 0.25, signal.SIGTERM),
+            ("warmup", 0.8, signal.SIGTERM),
+            ("gate", 0.5, signal.SIGINT),
+            ("gate", 0.3, signal.SIGTERM),
+            ("report", 0.6, signal.SIGINT),
+            ("pack", 0.0, signal.SIGINT),
+        ],
+    ),
 )
 def test_a_signal_ends_a_command_and_nothing_is_left(files, tmp_path, name, moment, number):
     """Also in the middle of the imports; `quantize` ended in a traceback, `convert` and `--gate` left directories."""
@@ -208,6 +212,7 @@ def test_a_line_without_an_end_is_refused():
     assert is_one_line(finished) and b"line 1 of the input has more than 16777216 bytes" in finished.stderr
 
 
+@pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize("megabytes", [60, 122, 400, 520])
 def test_too_little_memory_is_one_line_wherever_it_shows(megabytes):
@@ -258,7 +263,7 @@ EVERY_COMMAND = [
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is Linux's")
-@pytest.mark.parametrize(("module", "arguments"), EVERY_COMMAND, ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize(("module", "arguments"), slow_after(2, EVERY_COMMAND), ids=lambda value: str(value)[:20])
 def test_an_output_that_is_full_or_closed_is_one_line(module, arguments):
     """It was "Exception ignored", and exit status 120."""
     arguments = [argument.format(MODEL, FLOATS) for argument in arguments]

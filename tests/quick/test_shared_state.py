@@ -12,6 +12,7 @@ import threading
 import pytest
 
 from cpunmt import Translator
+from tests.support.speeds import slow_after
 
 THREADS, CALLS = 6, 6
 KINDS = [
@@ -65,7 +66,7 @@ def in_threads(work) -> list:
     return raised
 
 
-@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", slow_after(1, [2, pytest.param(100, marks=pytest.mark.slow)]))
 @pytest.mark.parametrize("kept", [0, 7], ids=["nothing kept", "sentences kept"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_threads_share_a_translator(cases, expected, short_turns, kept, workers, rounds):
@@ -114,6 +115,7 @@ def _after_unloading(translator, texts, options):
 ways = [_by_list, _by_list, _one_by_one, _one_by_one, _by_stream, _in_any_order, _by_a_copy, _after_unloading]
 
 
+@pytest.mark.slow
 def test_hundreds_of_options(cases, shipped, short_turns):
     """What is kept of each search, and what scores are divided by, is thrown away when there are many."""
     line = "One man."

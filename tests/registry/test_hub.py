@@ -181,6 +181,7 @@ def test_a_token_that_is_none(hub, monkeypatch):
     assert hub.requests == []
 
 
+@pytest.mark.slow
 def test_no_server(hub, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]

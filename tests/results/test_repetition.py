@@ -170,6 +170,7 @@ def test_natural_text_is_no_loop():
     assert [text for text in texts if repeats(vocabulary.surfaces(text))] == []
 
 
+@pytest.mark.slow
 def test_a_very_long_text_takes_time_in_proportion():
     """Half a million pieces in seconds: with a product of the stretch and the length it would be minutes."""
     random = Random(1)

@@ -11,6 +11,7 @@ from cpunmt.model.config import ModelConfig
 from tests.sample_models import real_model
 from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors
 from tests.support.searches import bits, searches
+from tests.support.speeds import slow_after
 
 VOCAB = 96
 
@@ -41,7 +42,7 @@ def test_finds_what_a_search_to_the_end_finds(engines, seed, search, with_shortl
     assert bits(made) == bits(whole)
 
 
-@pytest.mark.parametrize("scheme", ["int8", "float32"])
+@pytest.mark.parametrize("scheme", slow_after(1, ["int8", "float32"]))
 @pytest.mark.parametrize("penalties", [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.6, 0.5, 0.2), (1.0, -0.5, 0.0)])
 def test_of_real_sentences(scheme, penalties):
     engine, sources = real_model.engine(scheme), real_model.sources({"int8": 200, "float32": 40}[scheme])

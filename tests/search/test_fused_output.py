@@ -13,6 +13,7 @@ from cpunmt.kernels.records import BLOCK
 from tests.sample_models import real_model
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 from tests.support.searches import bits, searches
+from tests.support.speeds import slow_after
 
 VOCAB = 3 * BLOCK + 37  # the last block is not full, nor is its last panel
 
@@ -53,7 +54,7 @@ def test_equals_the_stepwise_way(engines, seed, search, scheme, listed, count, s
     assert bits(made) == bits(engine.translate(sources, limits, search._replace(stepwise=True), prefixes, slots))
 
 
-@pytest.mark.parametrize("scheme", ["int8", "float32"])
+@pytest.mark.parametrize("scheme", slow_after(1, ["int8", "float32"]))
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("beam", [1, 5])
 def test_of_real_sentences(scheme, full, beam):

@@ -31,6 +31,7 @@ from tests.golden.options import (
     sentences,
 )
 from tests.sample_models.packed_checkpoint import checkpoint_of
+from tests.support.speeds import slow_after
 
 # (peer, case): sentences whose best translation, and whose whole list, is theirs; of all others it is all of them
 DIFFERENT = {
@@ -130,7 +131,10 @@ def test_transformers_penalize_log_probabilities(references, golden, monkeypatch
 
 
 @pytest.mark.parametrize(
-    "name", ["min_length=12", "no_repeat_ngram_size=1", "no_repeat_ngram_size=3", "suppress_sequences", "disable_unk"]
+    "name",
+    slow_after(
+        2, ["min_length=12", "no_repeat_ngram_size=1", "no_repeat_ngram_size=3", "suppress_sequences", "disable_unk"]
+    ),
 )
 def test_ctranslate2_forbids_before_the_softmax(references, golden, monkeypatch, name):
     check_changed(references, golden, monkeypatch, ForbiddenBefore, "ctranslate2", f"beam, {name}")

@@ -33,6 +33,7 @@ def asked_at_once(server, texts):
     return thread, answers
 
 
+@pytest.mark.slow
 def test_requests_in_progress_are_answered_before_the_end(process, student):
     server = process("--preload", "--max-queued", "100000")
     thread, answers = asked_at_once(server, MANY)

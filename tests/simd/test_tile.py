@@ -116,6 +116,7 @@ for tiles in (tile.int8_tiles(), tile.int16_tiles(), float_tile.float_tiles, flo
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "target, multiply_add, size",
     [

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from cpunmt.text.language_rules import rules
 from cpunmt.text.sentence_marks import LINE_ENDS, ZERO_WIDTH
 from cpunmt.text.sentences import sentence_spans
+from tests.support.speeds import slow_after
 
 CASES = Path(__file__).with_name("sentences.txt").read_text("utf-8").split("\n# ")[1:]
 SCRIPTS = {name: cases for name, *cases in (part.rstrip("\n").split("\n") for part in CASES)}
@@ -143,7 +144,7 @@ def seconds_of(text, language, newline):
     return time.process_time() - began
 
 
-@pytest.mark.parametrize("pattern", HOSTILE)
+@pytest.mark.parametrize("pattern", slow_after(20, HOSTILE))
 def test_no_text_takes_long(pattern):
     """50 KB in a second: quadratic time would be a minute."""
     for text in hostile_texts(pattern, 50_000):

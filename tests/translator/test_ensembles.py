@@ -19,6 +19,7 @@ from cpunmt.text.shortlist import Shortlist
 from tests.sample_models.foreign_directories import KINDS
 from tests.sample_models.real_model import DIRECTORIES, ENSEMBLE, GERMAN, ROOT, SHIPPED
 from tests.support.command_line import sentences
+from tests.support.speeds import slow_after
 
 LINES = sentences(30)
 ASKED = {"beam_size": 3, "num_hypotheses": 2, "return_alignments": True, "return_token_log_probs": True}
@@ -127,7 +128,7 @@ def differing(tmp_path_factory):
     return [DIRECTORIES["float32"], with_shortlist(tmp_path_factory.mktemp("lists") / "model", one)]
 
 
-@pytest.mark.parametrize("options", [{}, {"beam_size": 4}, {"vocabulary": "full"}])
+@pytest.mark.parametrize("options", slow_after(1, [{}, {"beam_size": 4}, {"vocabulary": "full"}]))
 def test_the_order_of_the_models_does_not_matter(differing, options):
     """But for rounding: the candidates are those of both shortlists, whichever is first."""
     lines = sentences(200)

@@ -15,6 +15,7 @@ from cpunmt.translator.streams.unordered import AHEAD, unordered
 from tests.sample_models.real_model import DIRECTORIES, GERMAN, ROOT
 from tests.support.command_line import TIMEOUT, sentences
 from tests.support.processes import wait_for
+from tests.support.speeds import slow_after
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def taken(results):
     return found, None
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 300])
+@pytest.mark.parametrize("count", slow_after(3, [0, 1, 2, 300]))
 def test_the_results_of_the_items_with_their_numbers(translator, student, count):
     texts = [*sentences(count), "", " ".join(sentences(9)), "\ud800"][:count]
     for options in ({}, {"beam_size": 3, "num_hypotheses": 2, "max_batch_size": 20}, {"html": True}):
@@ -186,6 +187,7 @@ def test_shares_that_wait_are_few():
 
 FORK = """
 import itertools, os, sys
+from tests.support.speeds import slow_after
 from cpunmt import Translator
 translator = Translator(sys.argv[1], inter_threads=2)
 results = translator.translate_iterable(itertools.repeat("A dog."), ordered=False)

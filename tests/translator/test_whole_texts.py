@@ -17,6 +17,7 @@ from tests.sample_models.real_model import ROOT
 from tests.sample_models.small_vocabulary import train_vocabulary
 from tests.support.command_line import run
 from tests.support.linear_time import takes_linear_time
+from tests.support.speeds import slow_after
 
 SHIPPED = ROOT / "models" / "ende-tiny"
 TEXT = "Where is the dog? He is in the garden. I see him."
@@ -260,7 +261,7 @@ def hostile(size):
     }
 
 
-@pytest.mark.parametrize("name", hostile(0))
+@pytest.mark.parametrize("name", slow_after(2, hostile(0)))
 def test_hostile_texts_take_linear_time(shipped, name):
     """And what is not translated stays."""
 

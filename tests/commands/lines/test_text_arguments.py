@@ -4,19 +4,23 @@ import pytest
 
 from cpunmt.commands import cli
 from tests.support.command_line import ROOT, run, texts
+from tests.support.speeds import slow_after
 
 
 @pytest.mark.parametrize(
     "given",
-    [
-        ["Two dogs are playing."],
-        ["One man.", "Two dogs.", "", "Three women."],
-        [""],
-        ["One man.\nTwo dogs.\n\nThree women."],
-        ["-5 degrees"],
-        ["Two dogs.\r"],
-        [b"Two d\xffgs."],
-    ],
+    slow_after(
+        3,
+        [
+            ["Two dogs are playing."],
+            ["One man.", "Two dogs.", "", "Three women."],
+            [""],
+            ["One man.\nTwo dogs.\n\nThree women."],
+            ["-5 degrees"],
+            ["Two dogs.\r"],
+            [b"Two d\xffgs."],
+        ],
+    ),
 )
 def test_texts_are_lines(given):
     arguments = [text if isinstance(text, bytes) else text.encode() for text in given]

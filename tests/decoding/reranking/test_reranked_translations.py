@@ -68,6 +68,7 @@ def test_of_pieces(student):
     assert all(len(one.hypotheses) == 3 for one in padded)
 
 
+@pytest.mark.slow
 def test_no_part_is_left_behind_the_chosen_one_that_ended_with_an_end_token(student):
     """Whether a part ends the sentence is told by the candidate that was chosen, not by that of the best score."""
     pieces = student.tokenize(" and ".join(line.rstrip(".") for line in sentences(40)))

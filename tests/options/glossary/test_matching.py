@@ -159,6 +159,7 @@ def test_as_the_definition_says(terms, text):
     assert [(match.begin, match.term[0]) for match in found] == by_definition(terms, text)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_terms_and_a_long_text():
     generator = random.Random(5)
     words = ["".join(generator.choices("abcdefgh", k=6)) for _ in range(40_000)]

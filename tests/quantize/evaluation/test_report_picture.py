@@ -39,6 +39,7 @@ def changed(report, **fields):
     return {**report, "sets": [{**one, **fields} for one in report["sets"]]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

@@ -13,6 +13,7 @@ from cpunmt.results.glossary_use import use_of
 from cpunmt.sentence_layers.glossary.placing import Edit, edited, planned
 from tests.support.aligned_layers import word_layer
 from tests.support.linear_time import takes_linear_time
+from tests.support.speeds import slow_after
 
 GERMAN = {"The": "Der", "the": "der", "dog": "Köter", "sees": "sieht", "a": "eine", "cat": "Katze", "Dogs": "Köter"}
 TRANSLATE = word_layer(lambda word: GERMAN.get(word, word))
@@ -171,7 +172,7 @@ def test_laws_of_any_alignment(words, terms, generator):
         assert after is before
 
 
-@pytest.mark.parametrize("words", ["dog cat", "dog dog", "cat x"])
+@pytest.mark.parametrize("words", slow_after(1, ["dog cat", "dog dog", "cat x"]))
 def test_long_texts_take_linear_time(words):
     terms = Glossary({"dog": "Hund", "dog cat": "Hundekatze", **{f"w{n}": f"dog {n}" for n in range(2000)}})
     generator = random.Random(2)

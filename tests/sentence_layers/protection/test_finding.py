@@ -14,6 +14,7 @@ from cpunmt.sentence_layers.protection.finding import KINDS, Finder, Unit
 from cpunmt.sentence_layers.protection.patterns import PATTERNS
 from cpunmt.sentence_layers.protection.unknown import _is_word
 from cpunmt.text.units import is_plain
+from tests.support.speeds import slow_after
 
 
 def found(text, **options):
@@ -160,7 +161,7 @@ BEFORE = st.sampled_from(
 BEHIND = st.sampled_from(["", " it", ".", " 5", ")", "a", ".5", "-5555", ".x", "/a", "e", "%"])
 
 
-@pytest.mark.parametrize("kind", PATTERNS)
+@pytest.mark.parametrize("kind", slow_after(3, PATTERNS))
 def test_what_looks_clean_has_nothing_of_each_kind(kind):
     quick, thorough = Finder(), Thorough()
 
@@ -249,7 +250,7 @@ HOSTILE += [
 ]
 
 
-@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize("unit", slow_after(12, HOSTILE))
 def test_hostile_text_takes_linear_time(unit):
     finder = Finder(knows=str.isascii)
     text = unit * (50_000 // len(unit))
