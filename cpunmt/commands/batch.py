@@ -86,38 +86,28 @@ def run(given, model: dict, options: dict) -> int:
 
     Raises CpunmtError, see `Batch` and `Pool`.
     """
-    from cpunmt.corpora import sidecar
-    from cpunmt.corpora.batch import Batch
-    from cpunmt.corpora.inputs.formats import corpora_of
+    from cpunmt.corpora.batch import Batch, checked_corpora
     from cpunmt.corpora.job import Filters, Job
-    from cpunmt.corpora.model_digest import model_digest
     from cpunmt.corpora.pool import Pool
-    from cpunmt.corpora.shard import refuse_contradictions
     from cpunmt.corpora.translation_cache import settle
-    from cpunmt.corpora.worker import Work
+    from cpunmt.corpora.worker import work_of
 
     _refuse_contradictions(given, options)
-    corpora = corpora_of(given.inputs, given.out, given.score)
     target = given.target_column if given.score else None
     try:
         filters = Filters(given.min_score, given.max_length_ratio, given.no_loops, given.no_truncated, given.language)
         job = Job(given.column, given.into, target, given.with_score, filters, given.drop)
-        for corpus in corpora:
-            refuse_contradictions(job, corpus.kind)
+        corpora = checked_corpora(given.inputs, given.out, job)
     except ValueError as error:
         given.parser.error(str(error))
     models = [{"model_path": list(map(str, model["model_path"])), "weights": model["weights"]}]
     models += [{"model_path": [str(located(given.reverse))]}] if given.score else []
-    digests = [
-        model_digest(list(map(Path, one["model_path"])), [one["weights"]] if one.get("weights") else [])
-        for one in models
-    ]
+    work = work_of(models, options, job, given.cache)
     made = Batch(corpora, given.out, given.shard_rows, given.part or (0, 1))
-    with Pool(Work(models, digests, options, job.to_dict(), given.cache), given.workers) as pool:
-        wanted = sidecar.identity("+".join(digests), pool.options, job.to_dict())
+    with Pool(work, given.workers) as pool:
         began = time.perf_counter()
         with _bar(made) as advance:
-            made.run(pool, wanted, advance)
+            made.run(pool, advance)
         _report(made.totals, time.perf_counter() - began, given.workers, given.price)
     if given.cache is not None:
         settle(given.cache)

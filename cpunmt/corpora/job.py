@@ -72,6 +72,13 @@ class Job:
     filters: Filters = Filters()
     drop: bool = False
 
+    def __post_init__(self) -> None:
+        """Raises TypeError for a name of a column that is not text."""
+        for what in ("column", "into", "target"):
+            name = getattr(self, what)
+            if not isinstance(name, str) and (what != "target" or name is not None):
+                raise TypeError(f"{what} is {name!r}, expected the name of a column")
+
     def to_dict(self) -> dict[str, Any]:
         """Its fields, for JSON."""
         return dataclasses.asdict(self)

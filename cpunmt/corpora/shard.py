@@ -27,7 +27,7 @@ _MOST = 1 << 40  # rows
 
 @dataclass(frozen=True)
 class Part:
-    """What is to be made, and of what.
+    """A part that is to be made of a shard.
 
     path    the file to write
     kind    one of `formats.KINDS`
@@ -41,6 +41,11 @@ class Part:
     where: str
     first: int
     source: str
+
+    @property
+    def place(self) -> str:
+        """The shard's rows, for messages."""
+        return f"{self.where}, rows from {self.first} on"
 
 
 def make_part(
