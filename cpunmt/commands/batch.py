@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import re
 import time
-from pathlib import Path
 
 from cpunmt.corpora.job import LEFT_OUT as LEFT_OUT
 from cpunmt.files.console import is_watched, progress_bar, say

@@ -13,6 +13,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, one_line, progress_bar, say, stream_errors, tell
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import refuse_overwriting, write_file
+from cpunmt.translator.access import target_language
 from cpunmt.translator.translator import Translator
 
 # Options that a format decides about, or that are no text.
@@ -110,7 +111,7 @@ class _Told:
 
     def __init__(self, model: dict, options: dict):
         self.translator, self.statistics = Translator(**model), None
-        self.language = self.translator._target_language()
+        self.language = target_language(self.translator)
         self.options, self.counts = options, {}
         self.begin()
 

@@ -28,7 +28,8 @@ from cpunmt.process import interrupts
 ATTEMPTS = 3  # a part that so many workers died of is given up
 _PATIENCE = 2.0  # seconds for workers to end by themselves, and for a signal that ended one to end this process too
 # Statuses of a worker that was asked to end. Who ends a whole group of processes reaches workers first, or this one.
-_ASKED_TO_END = {value for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) for value in (128 + number, -number)}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ASKED_TO_END = {status for number in _SIGNALS for status in (-number, 128 + number)}
 _BLOCK = 1 << 16
 _SHOWN = 3  # parts that were given up and are named
 # The current folder, which python -c looks in first, is no place for modules: a random.py there would be run.
@@ -243,7 +244,7 @@ class Pool:
     def _wait_for_the_end(self, status: int = 0) -> None:
         """Returns unless this process is ending; then its workers have been ended, and nothing is to be done any more.
 
-        `status`: of a worker that has ended. If a signal asked it to end, this process may be about to get the same one.
+        `status`: of a worker that has ended. If a signal asked it to end, this process may be about to get it too.
         """
         if status in _ASKED_TO_END:
             self._ending.wait(_PATIENCE)

@@ -17,6 +17,7 @@ from cpunmt.registry.languages import model_languages
 from cpunmt.registry.store import METADATA, located
 from cpunmt.serve.directions import Direction, chain, sources, targets
 from cpunmt.text.language_codes import plain
+from cpunmt.translator.access import weight_bytes
 from cpunmt.translator.pivot import Pivot
 from cpunmt.translator.translator import Translator
 
@@ -171,7 +172,7 @@ class ModelHost:
                 translator = Translator(model.path)
                 with self._lock:
                     hosted = Hosted(translator, self._number(), model.has_several)
-                model.bytes = translator._model.engine.model.bytes
+                model.bytes = weight_bytes(translator)
                 model.hosted = hosted
                 self._loaded()
         self._make_room(model)

@@ -6,6 +6,7 @@ from array import array
 import numpy as np
 
 from cpunmt.files.console import say
+from cpunmt.results.told_sentences import sentences_in_markup
 
 
 class RunStatistics:
@@ -23,7 +24,7 @@ class RunStatistics:
         self._lines += len(texts)
         self._source_pieces += sum(result.num_source_pieces for result in results)
         for text, result in zip(texts, results, strict=True):
-            inner = result.hypotheses[0]._inner  # of markup
+            inner = sentences_in_markup(result.hypotheses[0])
             self._sentences += len(inner) or result.num_sentences
             self._words += sum(len(own.split()) for own, _ in inner) or len(text.split())
             self._target_pieces += sum(len(best.pieces) for _, best in inner) or len(result.pieces)

@@ -11,13 +11,13 @@ from cpunmt.errors import XmlError
 from cpunmt.markup.xml_document import read_xml
 from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN, element_roles
 from cpunmt.serve import language_codes
+from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.deepl_documents import add_document_routes
 from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore
 from cpunmt.serve.dialects.deepl_glossary_routes import add_glossary_routes
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import QuotaError, ServeError, bad
 from cpunmt.serve.parameters import Parameters
-from cpunmt.serve.service import AUTO
 from cpunmt.text.language_codes import base_of, name_of, plain
 
 _NO_LIMIT = 1_000_000_000_000  # characters: clients want a number

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from starlette.responses import JSONResponse, Response
 
+from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.translated_files import SUFFIXES, FileStore, is_known, translated_file
 from cpunmt.serve.errors import ServeError, bad
-from cpunmt.serve.service import AUTO
 
 _MOST = 10_000  # that are remembered; their contents are gone before
 Options = Callable[[Ask, str, str], dict[str, Any]]

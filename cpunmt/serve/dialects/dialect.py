@@ -13,10 +13,11 @@ from starlette.routing import Route
 
 from cpunmt.errors import CancelledError, CpunmtError
 from cpunmt.results.results import Result
+from cpunmt.serve.detection import Wanted
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.keys import given_key, owner_of
 from cpunmt.serve.parameters import Parameters, checked_texts, read_parameters
-from cpunmt.serve.service import LOG, Service, Wanted
+from cpunmt.serve.service import LOG, Service
 
 _GONE = 499  # nobody reads it: as nginx counts clients that have left
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import libretranslate
 from cpunmt.serve.parameters import checked_texts
-from cpunmt.serve.service import AUTO
 from cpunmt.text.language_codes import name_of, plain
 
 _SURE = 0.5  # from this confidence on a detection is reliable

@@ -6,6 +6,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from cpunmt.serve.detection import Wanted
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.mtranserver import answered_alone, is_theirs
 from cpunmt.serve.dialects.translated_files import SUFFIXES, FileStore, translated_file
@@ -13,7 +14,6 @@ from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import libretranslate
 from cpunmt.serve.openapi import described
 from cpunmt.serve.parameters import checked_texts
-from cpunmt.serve.service import Wanted
 from cpunmt.text.language_codes import name_of
 
 _PAUSE = 500  # milliseconds that a page waits for the next letter

@@ -10,11 +10,11 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 import cpunmt
+from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import deepl, libretranslate
 from cpunmt.serve.parameters import Parameters
-from cpunmt.serve.service import AUTO
 from cpunmt.text.language_codes import base_of
 
 _NAMES = {  # of Hcfy, an extension of browsers, which has these for languages

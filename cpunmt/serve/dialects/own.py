@@ -14,12 +14,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from cpunmt.options.options import SERVED
 from cpunmt.results.results import Result
 from cpunmt.serve import openapi
-from cpunmt.serve.detection import Detected
+from cpunmt.serve.detection import AUTO, Detected, Wanted
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.events import event_stream
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.parameters import Parameters, checked_texts
-from cpunmt.serve.service import AUTO, Wanted
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.text.language_codes import name_of
 
