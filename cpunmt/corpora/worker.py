@@ -111,9 +111,7 @@ class PartMaker:
         return make_part(part, payload, self._job, self._maker, self.identity, progress)
 
 
-def attempt(
-    kind: str, call: Callable[[], Any], *expected: type[Exception], where: str = ""
-) -> tuple[str, Any]:
+def attempt(kind: str, call: Callable[[], Any], *expected: type[Exception], where: str = "") -> tuple[str, Any]:
     """Returns (kind, the result of `call`), or ("failed", a message) for an error.
 
     A message of an error that is not `expected` begins with `where` and tells its type. Only MemoryError is raised:

@@ -29,6 +29,7 @@ from cpunmt.serve.service import Service
 from cpunmt.serve.settings import ServeSettings
 
 DIALECTS = (own, libre, deepl, google, mtran)
+libre.give_way(mtran)  # which have paths in common
 # Where errors that no route has said are of another dialect than LibreTranslate's; the first that fits.
 _OF_PATHS = (
     ("/v1/", own),

@@ -1,4 +1,4 @@
-"""`translate_corpora` with a Ray that runs each task at once, in this process; with the real one see test_scale_page."""
+"""`translate_corpora` with a Ray that runs each task at once, in this process; test_scale_page has the real one."""
 
 import json
 import shutil
@@ -110,7 +110,11 @@ def test_as_many_parts_are_made_at_once_as_there_are_workers(ray, source, tmp_pa
 @pytest.mark.parametrize(
     "lost, lines, said",
     [
-        ((2,), LINES, "in.jsonl, rows from 4 on: 3 workers ended at them, the last one by RayError; is there too little"),
+        (
+            (2,),
+            LINES,
+            "in.jsonl, rows from 4 on: 3 workers ended at them, the last one by RayError; is there",
+        ),
         ((), [*LINES[:4], 7, *LINES[5:]], "in.jsonl: line 5: 'source' is a int, expected text or null"),
     ],
 )

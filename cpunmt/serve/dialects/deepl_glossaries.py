@@ -42,21 +42,12 @@ class StoredGlossary:
             raise ServeError(404, "Dictionary not found", detail="The glossary has none for these languages")
         return self.terms[pair]
 
-    def told(self) -> dict[str, Any]:
-        """It as DeepL's version 2 tells of it."""
-        (told,) = self._dictionaries()
-        return {**self._beginning(), "ready": True, **told}
-
-    def told_whole(self) -> dict[str, Any]:
-        """It as DeepL's version 3 tells of it."""
-        return {**self._beginning(), "dictionaries": self._dictionaries()}
-
-    def _beginning(self) -> dict[str, Any]:
+    def told(self, is_simple: bool) -> dict[str, Any]:
+        """Returns it as DeepL's version 2 has it, or version 3."""
         created = self.created.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        return {"glossary_id": self.number, "name": self.name, "creation_time": created}
-
-    def _dictionaries(self) -> list[dict[str, Any]]:
-        return [dictionary_told(pair, terms) for pair, terms in self.terms.items()]
+        told = {"glossary_id": self.number, "name": self.name, "creation_time": created}
+        every = [dictionary_told(pair, terms) for pair, terms in self.terms.items()]
+        return {**told, "ready": True, **every[0]} if is_simple else {**told, "dictionaries": every}
 
     @functools.cached_property
     def bytes(self) -> int:

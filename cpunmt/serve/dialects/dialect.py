@@ -1,4 +1,4 @@
-"""What all dialects have in common: a request is read and checked, and whatever goes wrong is said in their form."""
+"""What all dialects share: a request is read and checked, and every error is told in the dialect's form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from cpunmt.errors import CancelledError, CpunmtError
 from cpunmt.results.results import Result
-from cpunmt.serve.detection import Wanted
+from cpunmt.serve.detection import Detected, Wanted
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.keys import given_key, owner_of
 from cpunmt.serve.parameters import Parameters, checked_texts, read_parameters
@@ -34,7 +34,7 @@ class Ask(NamedTuple):
 
     request     as Starlette has it
     parameters  of its query and its body
-    service     what answers it
+    service     of the server
     key         of the client; "" without one
     """
 
@@ -51,11 +51,19 @@ class Ask(NamedTuple):
     async def translated(
         self, texts: Sequence[str], source: str, target: str, options: Mapping[str, Any], named: str = "request"
     ) -> list[tuple[Wanted, Result]]:
-        """Of each text the languages that were meant, and its result. `named`: what a message calls the texts."""
+        """Returns of each text its languages, and its result. `named`: what a message calls the texts."""
         service = self.service
         checked = checked_texts(texts, service.settings, named)
         with service.usage.charged(self.owner, checked):
             return await service.translated(self.request, checked, source, target, options)
+
+    def checked(self, texts: Sequence[str]) -> list[str]:
+        """Returns the texts. Raises ServeError for too many or too long ones."""
+        return checked_texts(texts, self.service.settings)
+
+    async def detected(self, texts: Sequence[str]) -> list[list[Detected]]:
+        """Returns the languages that each text may be in, the most probable first."""
+        return await self.service.run(self.request, lambda _: list(map(self.service.detector.detect, texts)))
 
 
 Answer = Callable[[Ask], Awaitable[Response]]
@@ -66,25 +74,41 @@ class Dialect:
     """Routes, and the form of their errors."""
 
     def __init__(self, failed: Callable[[ServeError], dict[str, Any]]):
-        """`failed`: what the body of an error has."""
+        """`failed`: returns the body of an error."""
         self._failed = failed
+        self._others: list[Dialect] = []
         self.routes: list[Route] = []
         self.posts: dict[str, Endpoint] = {}
-        """Path -> what answers POST requests: for whoever needs no router to find it."""
+        """Path -> the function that answers POST requests, so that no router has to find it."""
+        self.shared: dict[str, tuple[Callable[[Parameters], bool], Answer]] = {}
+        """Path of another dialect -> which of its requests are of this one, and the function that answers them."""
+
+    def share(self, path: str, fits: Callable[[Parameters], bool]) -> Callable[[Answer], Answer]:
+        """Returns a decorator for a function that answers those requests to another dialect's path that fit."""
+
+        def added(answer: Answer) -> Answer:
+            self.shared[path] = fits, answer
+            return answer
+
+        return added
+
+    def give_way(self, other: Dialect) -> None:
+        """Leaves to another dialect the requests to this one's paths that fit there."""
+        self._others.append(other)
 
     def failed(self, error: ServeError) -> Response:
-        """An error as a response."""
+        """Returns an error as a response."""
         headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
         if error.status in (408, 413) or isinstance(error, _TwoLengths):
             headers["Connection"] = "close"  # what is left of the request would be read as the next one
         return JSONResponse(self._failed(error), error.status, headers)
 
     def route(self, path: str, *methods: str, keyed: bool = True) -> Callable[[Answer], Answer]:
-        """A function that answers requests of these methods, as a decorator; `keyed`: only those with a key."""
+        """Returns a decorator for a function that answers requests of these methods; `keyed`: only those with a key."""
 
         def added(answer: Answer) -> Answer:
             async def endpoint(request: Request) -> Response:
-                response = await self._answered(request, answer, keyed)
+                response = await self._answered(request, path, answer, keyed)
                 request.app.state.service.metrics.answered(path, response.status_code)
                 return response
 
@@ -95,7 +119,13 @@ class Dialect:
 
         return added
 
-    async def _answered(self, request: Request, answer: Answer, keyed: bool) -> Response:
+    def _of_others(self, path: str, parameters: Parameters) -> Answer | None:
+        for other in self._others:
+            if path in other.shared and other.shared[path][0](parameters):
+                return other.shared[path][1]
+        return None
+
+    async def _answered(self, request: Request, path: str, answer: Answer, keyed: bool) -> Response:
         service: Service = request.app.state.service
         try:
             if "transfer-encoding" in request.headers and "content-length" in request.headers:
@@ -113,7 +143,7 @@ class Dialect:
                 _check_room(service)  # others may have come while it arrived
             service.in_flight += 1
             try:
-                return await answer(Ask(request, parameters, service, key))
+                return await (self._of_others(path, parameters) or answer)(Ask(request, parameters, service, key))
             finally:
                 service.in_flight -= 1
         except ServeError as error:

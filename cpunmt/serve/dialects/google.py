@@ -10,7 +10,6 @@ from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import libretranslate
-from cpunmt.serve.parameters import checked_texts
 from cpunmt.text.language_codes import name_of, plain
 
 _SURE = 0.5  # from this confidence on a detection is reliable
@@ -56,8 +55,7 @@ async def languages(ask: Ask) -> Response:
 
 async def detect(ask: Ask) -> Response:
     """The language of each text."""
-    texts = checked_texts(ask.parameters.texts("q"), ask.service.settings)
-    found = await ask.service.run(ask.request, lambda _: [ask.service.detector.best(text) for text in texts])
+    found = [each[0] for each in await ask.detected(ask.checked(ask.parameters.texts("q")))]
     told = [
         [{"language": _code(one.language), "confidence": one.confidence, "isReliable": one.confidence >= _SURE}]
         for one in found

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
 from cpunmt.serve.detection import Wanted
 from cpunmt.serve.dialects.dialect import Ask, Dialect
-from cpunmt.serve.dialects.mtranserver import answered_alone, is_theirs
-from cpunmt.serve.dialects.translated_files import SUFFIXES, FileStore, translated_file
+from cpunmt.serve.dialects.translated_files import (
+    SUFFIXES,
+    FileStore,
+    StoredFile,
+    attachment,
+    suffix_of,
+    translated_file,
+)
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import libretranslate
 from cpunmt.serve.openapi import described
-from cpunmt.serve.parameters import checked_texts
 from cpunmt.text.language_codes import name_of
 
 _PAUSE = 500  # milliseconds that a page waits for the next letter
@@ -30,8 +36,6 @@ libre = Dialect(_failed)
 async def translate(ask: Ask) -> Response:
     """One text, or a list of them: the answer has the same shape."""
     given = ask.parameters
-    if is_theirs(given):
-        return await answered_alone(ask)
     texts = given.texts("q")
     listed = isinstance(given["q"], list)
     if not listed and not texts[0]:
@@ -54,14 +58,10 @@ async def translate(ask: Ask) -> Response:
 @libre.route("/detect", "POST", "GET")
 async def detect(ask: Ask) -> Response:
     """The languages that a text may be in, the most probable first."""
-    if "q" not in ask.parameters and "text" in ask.parameters:  # MTranServer's
-        (text,) = checked_texts([ask.parameters.text("text")], ask.service.settings)
-        best = await ask.service.run(ask.request, lambda _: ask.service.detector.best(text))
-        return JSONResponse({"language": libretranslate(best.language)})
-    (text,) = checked_texts([" ".join(ask.parameters.texts("q"))], ask.service.settings)
-    if not text:
+    texts = ask.checked([" ".join(ask.parameters.texts("q"))])
+    if not texts[0]:
         raise bad("Invalid request: missing q parameter")
-    found = await ask.service.run(ask.request, lambda _: ask.service.detector.detect(text))
+    (found,) = await ask.detected(texts)
     return JSONResponse([_detected(Wanted(one.language, one.language, one)) for one in found])
 
 
@@ -116,7 +116,8 @@ async def translate_file(ask: Ask) -> Response:
     files = ask.service.kept(FileStore)
     files.check(ask.owner, len(content))
     ((wanted, result),) = await ask.translated([text], source, target, options)
-    number = files.put(ask.owner, name, libretranslate(wanted.target), result.text.encode())
+    number = f"{secrets.token_hex(16)}_{libretranslate(wanted.target)}{suffix_of(name)}"
+    files.put(number, StoredFile(ask.owner, result.text.encode()))
     url = ask.request.url.replace(path=f"{ask.request.scope.get('root_path', '')}/download_file/{number}", query="")
     return JSONResponse({"translatedFileUrl": str(url)})
 
@@ -124,11 +125,10 @@ async def translate_file(ask: Ask) -> Response:
 @libre.route("/download_file/{name}", "GET", keyed=False)
 async def download_file(ask: Ask) -> Response:
     """A file that was translated a while ago. Its name cannot be guessed."""
-    content = ask.service.kept(FileStore).get(ask.request.path_params["name"])
-    if content is None:
+    found = ask.service.kept(FileStore).get(ask.request.path_params["name"])
+    if found is None:
         raise ServeError(404, "There is no such file, or no longer")
-    headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
-    return Response(content, media_type="application/octet-stream", headers=headers)
+    return attachment(found.content)
 
 
 @libre.route("/spec", "GET", keyed=False)

@@ -1,6 +1,6 @@
 """MTranServer's dialect, and those that it answers for extensions of browsers: /imme, /kiss, /hcfy, /deeplx.
 
-Its /translate and /detect have the paths of LibreTranslate's: which one is meant, the parameters say.
+Its /translate and /detect have the paths of another dialect. The parameters say which one is meant.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import deepl, libretranslate
-from cpunmt.serve.parameters import Parameters
 from cpunmt.text.language_codes import base_of
 
 _NAMES = {  # of Hcfy, an extension of browsers, which has these for languages
@@ -40,15 +39,18 @@ def _failed(error: ServeError) -> dict[str, Any]:
 mtran = Dialect(_failed)
 
 
-def is_theirs(given: Parameters) -> bool:
-    """Whether a request to /translate is MTranServer's, not LibreTranslate's."""
-    return "q" not in given and "text" in given and "to" in given
-
-
-async def answered_alone(ask: Ask) -> Response:
-    """MTranServer's /translate."""
+@mtran.share("/translate", lambda given: "q" not in given and "text" in given and "to" in given)
+async def translate(ask: Ask) -> Response:
+    """One text."""
     (result,) = await _results(ask, [ask.parameters.text("text")])
     return JSONResponse({"result": result})
+
+
+@mtran.share("/detect", lambda given: "q" not in given and "text" in given)
+async def detect(ask: Ask) -> Response:
+    """The language of a text."""
+    ((best, *_),) = await ask.detected(ask.checked([ask.parameters.text("text")]))
+    return JSONResponse({"language": libretranslate(best.language)})
 
 
 @mtran.route("/translate/batch", "POST")
@@ -93,8 +95,8 @@ async def hcfy(ask: Ask) -> Response:
         raise bad("Invalid request: missing destination parameter")
     source = _NAMES.get(source, source)
     if source == AUTO:
-        found = await ask.service.run(ask.request, lambda _: ask.service.detector.best(text))
-        source = found.language
+        ((best, *_),) = await ask.detected([text])
+        source = best.language
     targets = [_NAMES.get(name, name) for name in wanted]
     target = next((one for one in targets if base_of(one) != base_of(source)), targets[0])
     made = await ask.translated(text.split("\n"), source, target, {})
@@ -134,14 +136,9 @@ async def version(ask: Ask) -> Response:
 
 
 @mtran.route("/__heartbeat__", "GET", keyed=False)
+@mtran.route("/__lbheartbeat__", "GET", keyed=False)  # for what shares requests among servers
 async def heartbeat(ask: Ask) -> Response:
-    """Whether the process lives."""
-    return JSONResponse({"status": "ready"})
-
-
-@mtran.route("/__lbheartbeat__", "GET", keyed=False)
-async def balancer_heartbeat(ask: Ask) -> Response:
-    """The same, for what shares requests among servers."""
+    """Tells that the process lives."""
     return JSONResponse({"status": "ready"})
 
 

@@ -18,7 +18,7 @@ from cpunmt.serve.detection import AUTO, Detected, Wanted
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.events import event_stream
 from cpunmt.serve.errors import ServeError, bad
-from cpunmt.serve.parameters import Parameters, checked_texts
+from cpunmt.serve.parameters import Parameters
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.text.language_codes import name_of
 
@@ -42,7 +42,7 @@ async def translate(ask: Ask) -> Response:
     """Texts, their languages and options in; translations out, or events as they are found."""
     given, service = ask.parameters, ask.service
     alone = isinstance(given.get("text"), str)
-    texts = checked_texts(given.texts("text"), service.settings)
+    texts = ask.checked(given.texts("text"))
     returns = _returns(given)
     options = _options(given, service.settings, returns)
     source, target = given.text("source", AUTO), given.text("target")
@@ -59,8 +59,7 @@ async def translate(ask: Ask) -> Response:
 @own.route("/v1/detect", "POST")
 async def detect(ask: Ask) -> Response:
     """The languages of texts."""
-    texts = checked_texts(ask.parameters.texts("text"), ask.service.settings)
-    found = await ask.service.run(ask.request, lambda _: [ask.service.detector.detect(text) for text in texts])
+    found = await ask.detected(ask.checked(ask.parameters.texts("text")))
     return JSONResponse({"detections": [[_detected(one) for one in of_text] for of_text in found]})
 
 
