@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
@@ -80,14 +80,14 @@ class Dialect:
         self.routes: list[Route] = []
         self.posts: dict[str, Endpoint] = {}
         """Path -> the function that answers POST requests, so that no router has to find it."""
-        self.shared: dict[str, tuple[Callable[[Parameters], bool], Answer]] = {}
-        """Path of another dialect -> which of its requests are of this one, and the function that answers them."""
+        self.shared: dict[str, tuple[frozenset[str], frozenset[str], Answer]] = {}
+        """Path of another dialect -> the parameters that requests of this one have, and have not, and their answer."""
 
-    def share(self, path: str, fits: Callable[[Parameters], bool]) -> Callable[[Answer], Answer]:
-        """Returns a decorator for a function that answers those requests to another dialect's path that fit."""
+    def share(self, path: str, has: Collection[str], lacks: Collection[str]) -> Callable[[Answer], Answer]:
+        """Returns a decorator for a function that answers requests to another dialect's path with such parameters."""
 
         def added(answer: Answer) -> Answer:
-            self.shared[path] = fits, answer
+            self.shared[path] = frozenset(has), frozenset(lacks), answer
             return answer
 
         return added
@@ -121,8 +121,10 @@ class Dialect:
 
     def _of_others(self, path: str, parameters: Parameters) -> Answer | None:
         for other in self._others:
-            if path in other.shared and other.shared[path][0](parameters):
-                return other.shared[path][1]
+            if path in other.shared:
+                has, lacks, answer = other.shared[path]
+                if has <= parameters.keys() and lacks.isdisjoint(parameters):
+                    return answer
         return None
 
     async def _answered(self, request: Request, path: str, answer: Answer, keyed: bool) -> Response:

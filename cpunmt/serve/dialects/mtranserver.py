@@ -39,14 +39,14 @@ def _failed(error: ServeError) -> dict[str, Any]:
 mtran = Dialect(_failed)
 
 
-@mtran.share("/translate", lambda given: "q" not in given and "text" in given and "to" in given)
+@mtran.share("/translate", has=("text", "to"), lacks=("q",))
 async def translate(ask: Ask) -> Response:
     """One text."""
     (result,) = await _results(ask, [ask.parameters.text("text")])
     return JSONResponse({"result": result})
 
 
-@mtran.share("/detect", lambda given: "q" not in given and "text" in given)
+@mtran.share("/detect", has=("text",), lacks=("q",))
 async def detect(ask: Ask) -> Response:
     """The language of a text."""
     ((best, *_),) = await ask.detected(ask.checked([ask.parameters.text("text")]))

@@ -33,8 +33,7 @@ from cpunmt.decoding.call_settings import Settings
 from cpunmt.errors import CancelledError
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue.byte_cache import ByteCache
-from cpunmt.serve.queue.running import RunningBatch, Speed
-from cpunmt.serve.queue.waiting import Group, Job, Task, pieces_before
+from cpunmt.serve.queue.waiting import Group, Job, RunningBatch, Speed, Task, pieces_before
 from cpunmt.translator.text_pipeline import Sentences
 
 _KNOWN_GROUPS = 1000
