@@ -121,10 +121,8 @@ def attempt(kind: str, call: Callable[[], Any], *expected: type[Exception], wher
         return kind, call()
     except MemoryError:
         raise
-    except (CpunmtError, *expected) as error:
-        return "failed", one_line(error)
     except Exception as error:
-        return "failed", where + _unforeseen(error)
+        return "failed", one_line(error) if isinstance(error, (CpunmtError, *expected)) else where + _unforeseen(error)
 
 
 def attempt_part(

@@ -18,7 +18,7 @@ from cpunmt.options.options import Options
 from tests.golden.bergamot_int8 import write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
 from tests.sample_models.real_model import DIRECTORIES
-from tests.support.command_line import ROOT, TIMEOUT, refusal, run, sentences, statistics, texts, translate
+from tests.support.command_line import ROOT, TIMEOUT, here, refusal, run, sentences, statistics, texts, translate
 
 # In this process, as nothing but files is involved.
 
@@ -253,18 +253,18 @@ def test_convert_and_the_environments_model(student, tmp_path):
     folder.mkdir()
     shutil.copy(DIRECTORIES["int8"] / "vocabulary.spm", folder / "vocab.spm")
     write_intgemm(folder / "model.intgemm8.bin", *checkpoint(STUDENT))
-    finished = run("convert", folder, tmp_path / "packed")
+    finished = here("convert", folder, tmp_path / "packed")
     assert (finished.returncode, finished.stderr) == (0, b"")
     assert finished.stdout.decode() == f"{tmp_path / 'packed'}: int8, 5.9 MB\n"
     text = "".join(f"{line}\n" for line in sentences(10)).encode()
     made = [
-        run("translate", stdin=text, env={**os.environ, "CPUNMT_MODEL": str(tmp_path / m)})
+        here("translate", stdin=text, env={**os.environ, "CPUNMT_MODEL": str(tmp_path / m)})
         for m in ("marian", "packed")
     ]
     assert made[0].stdout == made[1].stdout and made[0].stdout.count(b"\n") == 10
     expected = texts(student, sentences(10), vocabulary="full")  # its weights are rounded otherwise
     assert sum(a == b for a, b in zip(made[0].stdout.decode().splitlines(), expected, strict=True)) >= 5
-    finished = run("info", env={**os.environ, "CPUNMT_MODEL": str(folder)})
+    finished = here("info", env={**os.environ, "CPUNMT_MODEL": str(folder)})
     assert statistics(finished.stdout.decode())["weights"] == "int8 in the file; used as int8"
 
 

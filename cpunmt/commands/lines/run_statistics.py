@@ -1,11 +1,15 @@
 """`--stats`: what a run of `cpunmt translate` did, in which time."""
 
+from __future__ import annotations
+
 import sys
 from array import array
+from collections.abc import Sequence
 
 import numpy as np
 
 from cpunmt.files.console import say
+from cpunmt.results.results import Result
 from cpunmt.results.told_sentences import sentences_in_markup
 
 
@@ -19,7 +23,7 @@ class RunStatistics:
         self._seconds = 0.0
         self._alone = array("d")  # seconds of each window of one line
 
-    def add(self, texts, results, seconds):
+    def add(self, texts: Sequence[str], results: Sequence[Result], seconds: float) -> None:
         """Counts a window of lines and their results."""
         self._lines += len(texts)
         self._source_pieces += sum(result.num_source_pieces for result in results)
@@ -32,7 +36,7 @@ class RunStatistics:
         if len(texts) == 1:
             self._alone.append(seconds)
 
-    def report(self, others: dict[str, int]):
+    def report(self, others: dict[str, int]) -> None:
         """Prints all on stderr, with `others`, which maps headings to counts."""
         rate = self._words / self._seconds if self._seconds else 0.0
         lines = [
@@ -41,7 +45,7 @@ class RunStatistics:
             ("words", f"{self._words}"),
             ("source pieces", f"{self._source_pieces}"),
             ("target pieces", f"{self._target_pieces}"),
-            *others.items(),
+            *((name, f"{count}") for name, count in others.items()),
             ("loading", f"{self._loading:.3f} s"),
             ("translating", f"{self._seconds:.3f} s"),
             ("speed", f"{rate:.0f} words/s"),

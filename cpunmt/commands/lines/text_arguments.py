@@ -1,16 +1,20 @@
 """The texts on the command line of `cpunmt translate`."""
 
+from __future__ import annotations
+
+import argparse
 import os
 
 from cpunmt.commands.lines.streams import STANDARD
 from cpunmt.registry.store import is_name
 
 
-def texts_of(given) -> list[str] | None:
-    """The texts on the command line; None if there are none, or "-", which stands for standard input.
+def texts_of(given: argparse.Namespace) -> list[str] | None:
+    """Returns the texts on the command line; None if there are none, or "-", which stands for standard input.
 
-    Wrong usage if one of them is the name of something that a flag belongs before.
+    Ends with a usage error if a text is the name of something that a flag belongs before.
     """
+    texts: list[str] = given.text
     if given.text in ([], [STANDARD]):
         return None
     if given.input is not None:
@@ -24,11 +28,11 @@ def texts_of(given) -> list[str] | None:
             _refuse_text(given, text, "is a file; -i {} translates the lines in it")
         if os.path.isdir(text) and os.sep in text:
             _refuse_text(given, text, "is a directory; -m {} names a model")
-    return given.text
+    return texts
 
 
-def _refuse_text(given, text, problem):
-    """Wrong usage: `problem` is what the text is, and what to do, with {} for the text as a shell takes it."""
+def _refuse_text(given: argparse.Namespace, text: str, problem: str) -> None:
+    """Ends with a usage error. `problem`: what the text is and what to do; {} is the text as a shell takes it."""
     import shlex  # which only a mistake needs
 
     quoted = shlex.quote(text)

@@ -38,7 +38,8 @@ _LEAST_SHARE, _MOST_SPREAD = 0.9, 2.0
 
 def examine() -> tuple[dict[str, str], list[str]]:
     """(heading -> text, what is odd and what to do about it)."""
-    told, odd = {}, []
+    told: dict[str, str] = {}
+    odd: list[str] = []
     for part in (
         surroundings.python_and_packages,
         surroundings.the_processor,

@@ -3,7 +3,7 @@
 import pytest
 
 from cpunmt.commands.lines.output_lines import OutputFormat, output_lines
-from tests.support.command_line import run, sentences, translate
+from tests.support.command_line import here, sentences, translate
 
 
 def made_lines(translator, lines, form, **options) -> str:
@@ -47,7 +47,7 @@ def test_numbers_of_n_best_lists_count_the_whole_input(student, tmp_path):
 
 
 def test_n_lines_of_a_pipe_give_n_lists(student):
-    finished = run("translate", "--n-best", "2", "-b", "2", stdin=b"A man.\n\nTwo dogs.")
+    finished = here("translate", "--n-best", "2", "-b", "2", stdin=b"A man.\n\nTwo dogs.")
     expected = made_lines(student, ["A man.", "", "Two dogs."], OutputFormat(True), num_hypotheses=2, beam_size=2)
     assert (finished.returncode, finished.stdout.decode(), finished.stderr) == (0, expected, b"")
 
