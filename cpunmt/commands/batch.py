@@ -25,7 +25,6 @@ MOST_WORKERS = 1024
 
 
 def batch_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the command."""
     parser.add_argument(
         "inputs", metavar="INPUT", nargs="+", help="lines of text, .jsonl, .parquet or .tsv; texts also .gz or .zst"
     )
@@ -142,7 +141,6 @@ def _bar(made: Batch) -> Iterator[Advance]:
 
 
 def _report(totals: Totals, seconds: float, workers: int, price: float | None) -> None:
-    """Prints the figures on stderr, a line each."""
     rate = totals.words / seconds
     lines = [("parts", f"{totals.parts}"), ("rows", f"{totals.rows}")]
     if totals.parts_there:

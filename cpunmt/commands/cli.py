@@ -123,7 +123,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def command_parser() -> argparse.ArgumentParser:
-    """Returns the parser of the command line."""
     made: type[argparse.ArgumentParser] = Parser
     parser = made(prog="cpunmt", description="Fast neural machine translation on one CPU core.")
     parser.add_argument("--version", action="version", version=f"cpunmt {cpunmt.__version__}")

@@ -17,7 +17,6 @@ NAMED_OTHERWISE = {"return_alternatives": "--alternatives"}  # option -> its fla
 
 
 def flag_of(name: str) -> str:
-    """Returns the flag of a field."""
     return NAMED_OTHERWISE.get(name, f"--{name.replace('_', '-')}")
 
 

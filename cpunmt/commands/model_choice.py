@@ -83,7 +83,6 @@ def _language(text: str) -> str:
 
 
 def add_ensemble(parser: argparse.ArgumentParser) -> None:
-    """Adds --ensemble and --weights."""
     parser.add_argument(
         "--ensemble",
         metavar="DIR,...",

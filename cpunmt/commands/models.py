@@ -33,7 +33,6 @@ from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, second_la
 
 
 def info_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `cpunmt info`."""
     parser.add_argument(
         "directory",
         metavar="DIR",
@@ -45,7 +44,6 @@ def info_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def info(given: argparse.Namespace) -> int:
-    """Prints what models are."""
     check_weights(given)
     paths = paths_of(model_of(given.directory), given)
     for number, path in enumerate(paths):
@@ -58,7 +56,6 @@ def info(given: argparse.Namespace) -> int:
 
 
 def convert_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `cpunmt convert`."""
     parser.add_argument("directory", metavar="DIR", help="the model's directory, or the name of a fetched model")
     parser.add_argument("out", metavar="OUT", help="the directory to write")
     parser.add_argument("--scheme", choices=SCHEMES, help="what the weights become (default: int8)")
@@ -72,7 +69,6 @@ def convert_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def convert(given: argparse.Namespace) -> int:
-    """Writes another program's model in our form."""
     model = model_of(given.directory)
     tell(*converted(model, given.out, given.scheme, given.activation_scales, given.force))
     return 0

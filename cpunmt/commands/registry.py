@@ -18,7 +18,6 @@ _HEADER = ["NAME", "LANGUAGES", "ARCHITECTURE", "SIZE", "INSTALLED"]
 
 
 def ls_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `cpunmt ls`."""
     parser.add_argument(
         "text", metavar="TEXT", nargs="*", help="show only lines that have all of these: firefox: en tiny"
     )
@@ -26,7 +25,6 @@ def ls_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def fetch_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `cpunmt fetch`."""
     parser.add_argument("names", metavar="NAME", nargs="+", help="firefox:ende, opus:en-de, hf:OWNER/NAME[@REVISION]")
     parser.add_argument("--force", action="store_true", help="also what is there already")
 
@@ -90,7 +88,6 @@ def _megabytes(size: int | None) -> str:
 
 
 def fetch(given: argparse.Namespace) -> int:
-    """Fetches models and prints their directories."""
     from cpunmt.registry import catalogue
 
     wanted: list[Any] = []

@@ -29,7 +29,6 @@ LEFT_OUT = ("html", "xml", "num_hypotheses", "min_alternative_expansion_prob")
 
 
 def translate_file_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the command."""
     parser.add_argument(
         "paths",
         metavar="IN",
@@ -131,7 +130,6 @@ class _Told:
         self.begin()
 
     def begin(self) -> None:
-        """Begins another file."""
         self.doubts = Doubts(self.translator, self.options)
 
     def translate(self, text: Any, target_prefix: Any = None, **options: Any) -> Any:

@@ -69,7 +69,7 @@ class Batch:
             raise CpunmtError(f"{folder}: cannot be written in; check its permissions, or give --out another directory")
 
     def count(self) -> int:
-        """How many rows there are in all inputs; of a share about how many."""
+        """Counts the rows of all inputs; for a share, estimates them."""
         return sum(KINDS[corpus.kind].count(corpus.path) for corpus in self._corpora) // self._share[1]
 
     def run(self, pool: AnyPool, advance: Advance = lambda rows, words: None) -> None:
@@ -98,10 +98,8 @@ class Batch:
     def _add(self, done: dict[str, Any]) -> None:
         totals = self.totals
         totals.parts += 1
-        totals.rows += done["rows"]
-        totals.words += done["words"]
-        totals.distinct += done["distinct"]
-        totals.flagged += done["flagged"]
+        for name in ("rows", "words", "distinct", "flagged"):
+            setattr(totals, name, getattr(totals, name) + done[name])
 
     def _tasks(self, wanted: dict[str, Any], advance: Advance) -> Iterator[Task]:
         index, (mine, of) = 0, self._share
@@ -134,6 +132,6 @@ class Batch:
                         os.unlink(name)
 
     def _tidy(self) -> None:
-        """Remove what writers left that were killed."""
+        """Removes the unfinished files of killed writers."""
         stems = [corpus.stem for corpus in self._corpora]
         remove_abandoned(self._folder, [*stems, *(f"_{stem}" for stem in stems)])

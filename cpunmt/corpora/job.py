@@ -51,7 +51,6 @@ class Filters:
     )
 
     def __post_init__(self) -> None:
-        """Raises TypeError or ValueError, which names the filter, for a wrong value."""
         check_fields(self)
 
     def __bool__(self) -> bool:
@@ -74,16 +73,13 @@ class Job:
     drop: bool = switch(False, help="leave flagged rows out (not of text)")
 
     def __post_init__(self) -> None:
-        """Raises TypeError, which names the field, for a wrong value."""
         check_fields(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its fields, for JSON."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Job:
-        """The job that `to_dict` told of."""
         return cls(**{**fields, "filters": Filters(**fields["filters"])})
 
 

@@ -301,7 +301,7 @@ def _closed(worker: _Worker) -> None:
 
 
 def _told(given_up: list[str]) -> str:
-    """Of the first parts that were given up, and how many more they are."""
+    """Names the first parts that were given up, and the number of others."""
     more = len(given_up) - _SHOWN
     named = "; ".join(given_up[:_SHOWN]) + (f"; and so of {more} parts more" if more > 0 else "")
     return f"{named}; is there too little memory? Then use fewer --workers, or a smaller --shard-rows. All else is done"

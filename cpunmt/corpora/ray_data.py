@@ -94,7 +94,6 @@ class RayPool:
         self.identity: dict[str, Any] = value
 
     def run(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, str, Any]]:
-        """Makes the parts, as `Pool.run` does."""
         failed: list[str] = []
         running: dict[Any, Task] = {}
         following = next_task(tasks, failed)

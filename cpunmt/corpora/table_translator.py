@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cpunmt.corpora.inputs.arrow_texts import text_type
-from cpunmt.corpora.inputs.parquet_rows import read_table, with_columns
+from cpunmt.corpora.inputs.parquet_rows import read_table, text_type, with_columns
 from cpunmt.corpora.job import Job
 from cpunmt.corpora.shard import refuse_contradictions
 from cpunmt.corpora.translating import Translating

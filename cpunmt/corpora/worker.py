@@ -78,7 +78,7 @@ class PartMaker:
         the one that the run began with: sidecars would name another one.
         """
         from cpunmt.corpora.cross_entropy import Scoring
-        from cpunmt.corpora.language import wanted_language
+        from cpunmt.corpora.flags import wanted_language
         from cpunmt.corpora.shard import cache_of, checked_options
         from cpunmt.corpora.translating import Translating
         from cpunmt.options.glossary.glossary import glossary_of
@@ -105,7 +105,6 @@ class PartMaker:
         self.identity = sidecar.identity(digest, names, work.job)
 
     def make(self, part: Part, payload: bytes, progress: Callable[[float, int], object]) -> dict[str, Any]:
-        """Makes a part as `make_part` does."""
         from cpunmt.corpora.shard import make_part
 
         return make_part(part, payload, self._job, self._maker, self.identity, progress)

@@ -94,7 +94,7 @@ class Service:
             self._keeping = loop.create_task(self._keep())
 
     async def close(self) -> None:
-        """End the threads, when what they do has ended."""
+        """Ends the threads, when their work has ended."""
         self.draining = True
         if self._keeping is not None:
             self._keeping.cancel()
@@ -275,7 +275,6 @@ def _telling(call: TextCall, text: str, tell: Callable[[str], None]) -> TextCall
 
 
 def _unchanged(text: str) -> Result:
-    """Returns the result of a text that is in the target language."""
     return Result((Hypothesis(text, 0.0, 0.0, False, ()),), num_source_characters=len(text))
 
 

@@ -13,9 +13,8 @@ import pytest
 
 import cpunmt
 from cpunmt import CpunmtError, Translator, translate_shard
-from cpunmt.corpora.flags import flags_of
+from cpunmt.corpora.flags import flags_of, wanted_language
 from cpunmt.corpora.job import Filters
-from cpunmt.corpora.language import wanted_language
 from cpunmt.corpora.model_digest import model_digest
 from cpunmt.corpora.shard import digest_of
 from cpunmt.corpora.sidecar import digest

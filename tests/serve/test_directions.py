@@ -5,7 +5,7 @@ import itertools
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cpunmt.serve.directions import MOST_MODELS, Direction, chain, sources, targets
+from cpunmt.serve.model_host import MOST_MODELS, Direction, chain
 
 LANGUAGES = "abcde"
 DIRECTIONS = st.lists(
@@ -35,12 +35,3 @@ def test_the_fewest_models_are_used(directions, source, target):
     expected = next(chains(directions, source, target), None)
     found = chain(directions, source, target)
     assert found == expected  # of several ways the one whose models were named first
-
-
-@given(DIRECTIONS)
-def test_each_language_is_told_once_in_order(directions):
-    for told, every in (
-        (sources(directions), [one.source for one, _ in directions]),
-        (targets(directions), [one.target for one, _ in directions]),
-    ):
-        assert told == sorted(set(every), key=every.index)

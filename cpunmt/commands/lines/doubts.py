@@ -61,7 +61,6 @@ class Doubts:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Maps headings to counts."""
         return {"cut off": self._cut.count, "loops": self._loops.count}
 
     def report(self, file: str | None = None) -> None:

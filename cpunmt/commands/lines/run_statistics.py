@@ -61,7 +61,7 @@ class RunStatistics:
 
 
 def _peak_memory() -> int | None:
-    """Bytes resident at most, or None where the system does not say."""
+    """Returns the peak of resident bytes, or None if the system does not report it."""
     try:
         with open("/proc/self/status") as file:
             for line in file:

@@ -26,7 +26,6 @@ _REPORTED = 10  # such pairs that are told one by one
 
 
 def score_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the command."""
     add_model(parser)
     parser.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
     parser.add_argument("--target", metavar="FILE", help="their translations, on as many lines")

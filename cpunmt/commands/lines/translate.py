@@ -15,18 +15,17 @@ from cpunmt.commands.lines import streams
 from cpunmt.commands.lines.doubts import Doubts
 from cpunmt.commands.lines.output_lines import OutputFormat, output_lines
 from cpunmt.commands.lines.run_statistics import RunStatistics
-from cpunmt.commands.lines.text_arguments import texts_of
 from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import decode_line
 from cpunmt.files.windows import windows
 from cpunmt.options.options import Options
+from cpunmt.registry.store import is_name
 from cpunmt.results.results import Result
 from cpunmt.translator.translator import WINDOW, Translator
 
 
 def translate_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the command."""
     add_model(parser)
     parser.add_argument(
         "text", metavar="TEXT", nargs="*", help="texts to translate, each a line (default: what -i says)"
@@ -49,13 +48,44 @@ def translate(given: argparse.Namespace) -> int:
     if markup and (form.alignment is not None or form.word_scores):
         flag = "--word-scores" if form.alignment is None else "--alignment"
         given.parser.error(f"{flag} tells of pieces, and the result of --{markup} has none; leave one of them out")
-    texts = texts_of(given)
+    texts = _texts_of(given)
     if "glossary" in options:
         from cpunmt.options.glossary.glossary import Glossary
 
         options["glossary"] = Glossary.from_tsv(options["glossary"])  # once
     translate_lines(texts or given.input, given.output, translator_arguments(given), options, form, given.stats)
     return 0
+
+
+def _texts_of(given: argparse.Namespace) -> list[str] | None:
+    """Returns the texts on the command line; None if there are none, or "-", which stands for standard input.
+
+    Ends with a usage error if a text is the name of something that a flag belongs before.
+    """
+    texts: list[str] = given.text
+    if given.text in ([], [streams.STANDARD]):
+        return None
+    if given.input is not None:
+        given.parser.error(f"give TEXT, or a file of lines with -i, not both: {given.text[0]!r} and {given.input!r}")
+    for text in given.text:
+        if any(letter.isspace() for letter in text):
+            continue
+        if is_name(text):
+            _refuse_text(given, text, "names a model; -m {} translates with it")
+        if os.path.isfile(text):
+            _refuse_text(given, text, "is a file; -i {} translates the lines in it")
+        if os.path.isdir(text) and os.sep in text:
+            _refuse_text(given, text, "is a directory; -m {} names a model")
+    return texts
+
+
+def _refuse_text(given: argparse.Namespace, text: str, problem: str) -> None:
+    """Ends with a usage error. `problem`: what the text is and what to do; {} is the text as a shell takes it."""
+    import shlex  # which only a mistake needs
+
+    quoted = shlex.quote(text)
+    word = f"`printf '%s\\n' {quoted} | cpunmt translate` translates the word itself"
+    given.parser.error(f"{text} {problem.format(quoted)}, {word}")
 
 
 def translate_lines(

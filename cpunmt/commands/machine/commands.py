@@ -17,12 +17,10 @@ def warmup_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `cpunmt doctor`."""
     parser.add_argument("--json", nargs=0, const=True, help="the same for programs")
 
 
 def warmup(given: argparse.Namespace) -> int:
-    """Compiles the program, and prints where it is."""
     progress: Any = iter
     if is_watched():
         progress = functools.partial(progress_bar, desc="compiling", unit=" kernels")

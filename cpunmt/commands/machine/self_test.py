@@ -67,7 +67,6 @@ class _Product:
         self.row_scales = np.empty((len(rows), 2), np.float32)
 
     def quantize(self, program: Any) -> None:
-        """Quantizes the float32 rows."""
         program.quantize_rows(self.rows, *self.rows.shape, 0.0, self.quantized, self.row_scales)
 
     def multiply(self, program: Any, mode: int = AFFINE) -> None:

@@ -7,7 +7,6 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from cpunmt.corpora.inputs.arrow_texts import texts_of
 from cpunmt.corpora.inputs.json_rows import new_names
 from cpunmt.corpora.inputs.lines import MOST_SHARD
 from cpunmt.corpora.inputs.rows import Made, Rows, Shard
@@ -19,7 +18,7 @@ _STEP = 4096  # rows that are read at once
 
 
 def pyarrow() -> Any:
-    """The library. Raises CpunmtError if it is not installed."""
+    """Returns the library. Raises CpunmtError if it is not installed."""
     with LOCK:
         try:
             import pyarrow.parquet
@@ -57,7 +56,6 @@ def parquet_shards(path: str, rows: int) -> Iterator[Shard]:
 
 
 def count_rows(path: str) -> int:
-    """How many there are."""
     pa = pyarrow()
     with _told(pa, path), pa.parquet.ParquetFile(path) as file:
         return int(file.metadata.num_rows)
@@ -108,6 +106,34 @@ def _texts(table: Any, name: str, where: str) -> list[str | None]:
     return texts_of(table.column(name), f"{where}: column {name!r}")
 
 
+def texts_of(values: Any, place: str) -> list[str | None]:
+    """The texts of a column, None for nulls. Raises CpunmtError, which names the place, if it has anything else."""
+    import pyarrow as pa
+
+    kind = text_type(values)
+    if not (_is_text(kind) or pa.types.is_null(kind)):
+        raise CpunmtError(f"{place} has the type {values.type}, expected string")
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise CpunmtError(f"{place}: {error}, expected valid UTF-8") from None
+    return values.to_pylist()  # type: ignore[no-any-return]
+
+
+def text_type(values: Any) -> Any:
+    """Returns the type of the values, also of a dictionary's."""
+    import pyarrow as pa
+
+    return values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    is_view = getattr(pa.types, "is_string_view", lambda _: False)  # of pyarrow since 16
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
+
+
 def with_columns(rows: Rows, made: Made, job: Job, text: Any) -> Any:
     """Returns the table of the rows with their new columns; `text` is Arrow's type of the new texts.
 
@@ -136,5 +162,5 @@ def write_parquet(rows: Rows, made: Made, job: Job) -> bytes:
 
 
 def _clean(value: str | float | None) -> str | float | None:
-    """A text that UTF-8 can hold."""
+    """Replaces what UTF-8 cannot hold."""
     return value.encode(errors="replace").decode() if isinstance(value, str) else value

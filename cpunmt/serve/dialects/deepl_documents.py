@@ -66,7 +66,6 @@ async def _status(ask: Ask) -> Response:
 
 
 async def _result(ask: Ask) -> Response:
-    """Returns the translation."""
     return attachment(_found(ask)[1].content)
 
 

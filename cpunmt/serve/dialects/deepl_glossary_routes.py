@@ -28,7 +28,7 @@ _OF_FORM = re.compile(r"dictionaries\[([0-9]{1,2})\]\.([a-z_]{1,20})")  # as dee
 
 
 def add_glossary_routes(deepl: Dialect) -> None:
-    """The routes, also below /deepl."""
+    """Adds the routes, also below /deepl."""
     for prefix in ("", "/deepl"):
         deepl.route(f"{prefix}/v2/glossary-language-pairs", "GET")(_pairs)
         deepl.route(f"{prefix}/v2/glossaries/{{number}}/entries", "GET")(_simple_entries)
@@ -45,7 +45,7 @@ def _is_simple(ask: Ask) -> bool:
 
 
 async def _pairs(ask: Ask) -> Response:
-    """All that is translated can have a glossary."""
+    """Lists all pairs: each can have a glossary."""
     host = ask.service.host
     pairs = [(source, target) for source in host.sources for target in host.targets_of(source)]
     told = [{"source_lang": base_of(source), "target_lang": base_of(target)} for source, target in pairs]
@@ -53,13 +53,12 @@ async def _pairs(ask: Ask) -> Response:
 
 
 async def _simple_entries(ask: Ask) -> Response:
-    """Its terms."""
     (terms,) = _found(ask).terms.values()
     return Response(tab_separated(terms), media_type="text/tab-separated-values")
 
 
 async def _glossaries(ask: Ask) -> Response:
-    """A new one, or the list of this client's."""
+    """Makes a glossary, or lists this client's."""
     store, given, is_simple = ask.service.kept(GlossaryStore), ask.parameters, _is_simple(ask)
     if ask.request.method != "POST":
         every = [one for one in store.all_of(ask.owner) if one.is_simple or not is_simple]
@@ -75,7 +74,7 @@ async def _glossaries(ask: Ask) -> Response:
 
 
 async def _glossary(ask: Ask) -> Response:
-    """What a glossary is; with another name or more terms; or its end."""
+    """Describes a glossary, changes its name or adds terms, or deletes it."""
     store, given, found = ask.service.kept(GlossaryStore), ask.parameters, _found(ask)
     if ask.request.method == "DELETE":
         store.remove(found)
@@ -89,7 +88,7 @@ async def _glossary(ask: Ask) -> Response:
 
 
 async def _entries(ask: Ask) -> Response:
-    """Its terms for a pair of languages."""
+    """Returns the terms for a pair of languages."""
     found, pair = _found(ask), _pair(ask, ask.parameters)
     told: dict[str, Any] = {"source_lang": pair[0], "target_lang": pair[1]}
     told |= {"entries": tab_separated(found.of(pair)), "entries_format": "tsv"}
@@ -97,7 +96,7 @@ async def _entries(ask: Ask) -> Response:
 
 
 async def _dictionary(ask: Ask) -> Response:
-    """Other terms for a pair of languages, or none."""
+    """Replaces the terms for a pair of languages, or deletes them."""
     store, given, found = ask.service.kept(GlossaryStore), ask.parameters, _found(ask)
     if ask.request.method == "DELETE":
         pair = _pair(ask, given)
@@ -126,7 +125,6 @@ def _name(given: Parameters) -> str:
 
 
 def _pair(ask: Ask, given: Parameters) -> Pair:
-    """The languages of a request."""
     host = ask.service.host
     found = []
     for field, there in (("source_lang", host.sources), ("target_lang", host.targets)):
@@ -138,7 +136,6 @@ def _pair(ask: Ask, given: Parameters) -> Pair:
 
 
 def _read(ask: Ask, given: Parameters) -> tuple[Pair, Glossary]:
-    """The languages and terms of a dictionary."""
     pair = _pair(ask, given)
     return pair, read_entries(given.text("entries"), given.text("entries_format", "tsv"))
 

@@ -45,7 +45,7 @@ class Ask(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """What stands for the client's key."""
+        """Identifies the client without its key."""
         return owner_of(self.key)
 
     async def translated(
@@ -97,7 +97,6 @@ class Dialect:
         self._others.append(other)
 
     def failed(self, error: ServeError) -> Response:
-        """Returns an error as a response."""
         headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
         if error.status in (408, 413) or isinstance(error, _TwoLengths):
             headers["Connection"] = "close"  # what is left of the request would be read as the next one

@@ -26,7 +26,7 @@ google = Dialect(_failed)
 
 
 async def translate(ask: Ask) -> Response:
-    """One text or several; as HTML, unless the format is text."""
+    """Translates texts as HTML, unless the format is text."""
     given = ask.parameters
     form = given.text("format", "html") or "html"
     if form not in ("text", "html"):
@@ -54,7 +54,6 @@ async def languages(ask: Ask) -> Response:
 
 
 async def detect(ask: Ask) -> Response:
-    """The language of each text."""
     found = [each[0] for each in await ask.detected(ask.checked(ask.parameters.texts("q")))]
     told = [
         [{"language": _code(one.language), "confidence": one.confidence, "isReliable": one.confidence >= _SURE}]
@@ -87,5 +86,4 @@ async def single(ask: Ask) -> Response:
 
 
 def _code(code: str) -> str:
-    """A code as Google writes it."""
     return {"zh-Hans": "zh-CN", "zh-Hant": "zh-TW", "pt-BR": "pt"}.get(libretranslate(code), plain(code))

@@ -34,7 +34,7 @@ libre = Dialect(_failed)
 
 @libre.route("/translate", "POST")
 async def translate(ask: Ask) -> Response:
-    """One text, or a list of them: the answer has the same shape."""
+    """Translates a text or a list; the answer has the same shape."""
     given = ask.parameters
     texts = given.texts("q")
     listed = isinstance(given["q"], list)
@@ -57,7 +57,7 @@ async def translate(ask: Ask) -> Response:
 
 @libre.route("/detect", "POST", "GET")
 async def detect(ask: Ask) -> Response:
-    """The languages that a text may be in, the most probable first."""
+    """Lists the languages that a text may be in, the most probable first."""
     texts = ask.checked([" ".join(ask.parameters.texts("q"))])
     if not texts[0]:
         raise bad("Invalid request: missing q parameter")
@@ -80,7 +80,7 @@ async def languages(ask: Ask) -> Response:
 
 @libre.route("/frontend/settings", "GET", keyed=False)
 async def frontend_settings(ask: Ask) -> Response:
-    """What a page needs to know."""
+    """Returns the settings that a page needs."""
     service = ask.service
     first = service.host.directions[0][0]
     return JSONResponse(
@@ -108,7 +108,7 @@ async def suggest(ask: Ask) -> Response:
 
 @libre.route("/translate_file", "POST")
 async def translate_file(ask: Ask) -> Response:
-    """A file, translated; the answer says where it can be fetched, for a while."""
+    """Translates a file; the answer has the address that serves it for a while."""
     given = ask.parameters
     name, content = _file(given.get("file"))
     source, target = given.text("source"), given.text("target")
@@ -124,7 +124,7 @@ async def translate_file(ask: Ask) -> Response:
 
 @libre.route("/download_file/{name}", "GET", keyed=False)
 async def download_file(ask: Ask) -> Response:
-    """A file that was translated a while ago. Its name cannot be guessed."""
+    """Returns a translated file. Its name cannot be guessed."""
     found = ask.service.kept(FileStore).get(ask.request.path_params["name"])
     if found is None:
         raise ServeError(404, "There is no such file, or no longer")
@@ -133,7 +133,7 @@ async def download_file(ask: Ask) -> Response:
 
 @libre.route("/spec", "GET", keyed=False)
 async def spec(ask: Ask) -> Response:
-    """The description of this dialect, as its clients expect it: Swagger 2.0."""
+    """Describes this dialect, as its clients expect it: Swagger 2.0."""
     return JSONResponse(described("swagger.json"))
 
 
@@ -144,6 +144,6 @@ def _file(given: object) -> tuple[str, bytes]:
 
 
 def _detected(wanted: Wanted) -> dict[str, Any]:
-    """Confidence from 0 to 100, whole: some clients cannot read 95.0."""
+    """Returns the confidence as an integer from 0 to 100: some clients cannot read 95.0."""
     assert wanted.detected is not None
     return {"confidence": round(100 * wanted.detected.confidence), "language": libretranslate(wanted.source)}

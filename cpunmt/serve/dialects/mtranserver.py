@@ -41,21 +41,18 @@ mtran = Dialect(_failed)
 
 @mtran.share("/translate", has=("text", "to"), lacks=("q",))
 async def translate(ask: Ask) -> Response:
-    """One text."""
     (result,) = await _results(ask, [ask.parameters.text("text")])
     return JSONResponse({"result": result})
 
 
 @mtran.share("/detect", has=("text",), lacks=("q",))
 async def detect(ask: Ask) -> Response:
-    """The language of a text."""
     ((best, *_),) = await ask.detected(ask.checked([ask.parameters.text("text")]))
     return JSONResponse({"language": libretranslate(best.language)})
 
 
 @mtran.route("/translate/batch", "POST")
 async def translate_batch(ask: Ask) -> Response:
-    """A list of texts."""
     return JSONResponse({"results": await _results(ask, ask.parameters.texts("texts"))})
 
 
@@ -131,7 +128,6 @@ async def deeplx(ask: Ask) -> Response:
 
 @mtran.route("/version", "GET", keyed=False)
 async def version(ask: Ask) -> Response:
-    """Ours."""
     return JSONResponse({"version": cpunmt.__version__})
 
 

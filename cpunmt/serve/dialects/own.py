@@ -58,7 +58,6 @@ async def translate(ask: Ask) -> Response:
 
 @own.route("/v1/detect", "POST")
 async def detect(ask: Ask) -> Response:
-    """The languages of texts."""
     found = await ask.detected(ask.checked(ask.parameters.texts("text")))
     return JSONResponse({"detections": [[_detected(one) for one in of_text] for of_text in found]})
 
@@ -80,19 +79,19 @@ async def models(ask: Ask) -> Response:
 
 @own.route("/openapi.json", "GET", keyed=False)
 async def described(ask: Ask) -> Response:
-    """This interface, as OpenAPI 3.1."""
+    """Describes this interface, as OpenAPI 3.1."""
     return JSONResponse(openapi.described())
 
 
 @own.route("/health", "GET", keyed=False)
 async def health(ask: Ask) -> Response:
-    """Whether the process lives."""
+    """Tells that the process lives."""
     return JSONResponse({"status": "ok"})
 
 
 @own.route("/ready", "GET", keyed=False)
 async def ready(ask: Ask) -> Response:
-    """Whether requests would be answered now."""
+    """Tells whether requests would be answered now."""
     if ask.service.is_ready:
         return JSONResponse({"status": "ready"})
     raise ServeError(503, "shutting down" if ask.service.draining else "not ready yet", retry_after=1)
@@ -100,12 +99,11 @@ async def ready(ask: Ask) -> Response:
 
 @own.route("/metrics", "GET", keyed=False)
 async def metrics(ask: Ask) -> Response:
-    """Counters for Prometheus."""
     return PlainTextResponse(ask.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def _returns(given: Parameters) -> frozenset[str]:
-    """What is to be told beside the text."""
+    """Returns the fields that are wanted beside the text."""
     wanted = given.get("return", [])
     wanted = [wanted] if isinstance(wanted, str) else wanted
     if not isinstance(wanted, list) or not all(isinstance(one, str) and one in RETURNS for one in wanted):
@@ -158,7 +156,7 @@ def _glossary(terms: Mapping[str, Any]) -> Any:
 
 
 def _told(returns: frozenset[str], wanted: Wanted, result: Result) -> dict[str, Any]:
-    """A translation as JSON: what was asked for of `Result.to_dict`."""
+    """Returns a translation as JSON: the wanted fields of `Result.to_dict`."""
     every = result.to_dict()
     found: dict[str, Any] = {"text": result.text, "source": wanted.source, "target": wanted.target}
     if wanted.detected is not None:

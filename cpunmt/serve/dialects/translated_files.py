@@ -98,7 +98,6 @@ def translated_file(name: str, content: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def is_known(name: str) -> bool:
-    """Returns whether files of this kind are translated."""
     return suffix_of(name) in SUFFIXES
 
 

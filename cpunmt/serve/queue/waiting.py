@@ -39,7 +39,7 @@ class Task:
         self._is_done = None if tell else threading.Event()
 
     def begin(self, jobs: list[Job], group: Group) -> None:
-        """Wait for these, too."""
+        """Makes the request wait for these jobs."""
         self.wanted, self.group, self.jobs = jobs, group, deque(job for job in jobs if not job.taken)
         self.missing, self.left = len(jobs), sum(job.size for job in self.jobs)
         for job in jobs:
@@ -48,19 +48,18 @@ class Task:
             self._is_done.clear()
 
     def wait(self) -> None:
-        """Until all is done, or it is cancelled."""
+        """Waits until all is done, or it is cancelled."""
         assert self._is_done
         self._is_done.wait()
 
     def end(self) -> None:
-        """All is done, or it is cancelled."""
         if self._is_done:
             self._is_done.set()
         elif self._tell:
             self._tell()
 
     def cancel(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Tells the scheduler that the answer is not wanted any more."""
         self._cancel(self)
 
     def next(self) -> Job | None:
@@ -96,7 +95,6 @@ class Group:
         return self._settings.search.beam_size * (len(text) // LETTERS + 1)
 
     def translate(self, jobs: Sequence[Job]) -> list[Aligned]:
-        """What the jobs ask for, in order."""
         return self._sentences([job.text for job in jobs], [job.forced for job in jobs], self._settings)
 
     def batch(self, room: int, long: bool = True) -> list[Job]:
@@ -162,7 +160,6 @@ class Speed:
         self._pieces, self._seconds = _PIECES, _SECONDS  # sums over batches, older ones with less weight
 
     def add(self, pieces: int, seconds: float) -> None:
-        """Counts a batch of `pieces` that took `seconds`."""
         kept = 0.5 ** (seconds / _HALF_LIFE)
         self._pieces, self._seconds = self._pieces * kept + pieces, self._seconds * kept + seconds
 
