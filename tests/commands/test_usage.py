@@ -25,6 +25,11 @@ from tests.support.command_line import ROOT, here
         (["translate", "--bem-size=4"], "unrecognized arguments: --bem-size=4 (did you mean --beam-size?); see cpunmt"),
         (["translate", "--beam", "1"], "arguments: --beam (did you mean --beam-size?)"),  # flags are spelled out
         (["translate", "One.", "-b", "2", "Two.", "--beems"], "unrecognized arguments: Two. --beems (did you mean --"),
+        (["translate", "--num-beams"], "unrecognized arguments: --num-beams (did you mean --beam-size?); see "),
+        (
+            ["translate", "--max-new-tokens=9"],
+            "unrecognized arguments: --max-new-tokens=9 (did you mean --max-length?)",
+        ),
         (["translate", "--xyzzy"], "unrecognized arguments: --xyzzy; see cpunmt translate --help"),
         (
             ["translate", "--vocabulary", "shortlst"],
