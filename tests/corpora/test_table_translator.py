@@ -133,15 +133,6 @@ def test_what_is_wrong_with_a_table_is_one_error(table, said, translate):
         translate(table)
 
 
-@pytest.mark.parametrize("content", [b"\xff", b"\xed\xa0\x80", b"a\xc3"])
-def test_bytes_that_are_no_text_are_one_error(content, translate):
-    """Arrow believes what it is given: a file of a stranger may hold anything."""
-    offsets = pa.array([0, 1, 1 + len(content)], pa.int32()).buffers()[1]
-    column = pa.StringArray.from_buffers(2, offsets, pa.py_buffer(b"a" + content))
-    with pytest.raises(CpunmtError, match="the table: column 'source': .*Invalid UTF8 .* index 1, expected valid"):
-        translate(pa.table({"source": column}))
-
-
 def test_offsets_that_lead_out_of_the_column_are_one_error(translate):
     offsets = pa.array([0, 1 << 30, 1], pa.int32()).buffers()[1]  # pyarrow looks at the last one only
     column = pa.StringArray.from_buffers(2, offsets, pa.py_buffer(b"a"))
