@@ -5,7 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
-from cpunmt.commands.cli import _parser
+from cpunmt.commands.cli import command_parser
 from cpunmt.serve.server import _LAST
 from cpunmt.serve.settings import ServeSettings
 
@@ -18,7 +18,7 @@ UNIT = dict(
 
 def parsed(arguments):
     """What the arguments of `cpunmt serve` mean; an error ends the test."""
-    return _parser().parse_args(["serve", *arguments])
+    return command_parser().parse_args(["serve", *arguments])
 
 
 def test_what_is_copied_is_there():

@@ -1,12 +1,13 @@
-"""Ray: two actors beside one, and one that is killed in the middle; every file is compared, byte for byte.
+"""Ray: two workers beside one, and one that is killed in the middle; every file is compared, byte for byte.
 
     python -m bench.scale.ray_actors [--model DIR] [--input FILE] [--sentences 12000] [--rounds 3] [--rows 500]
 
-Needs the extra `ray`. Rates are of the whole call, with the start of the actors, of the time between the first and
-the last part, as the files' times say, and for each second of a processor that the actors have used, starts left out:
-that is what does not depend on who else uses the machine.
+Needs the extra `ray`. Rates are of the whole call, of the time between the first and the last part, as the files'
+times say, and for each second of a processor that the workers have used, without the time before the first parts: the
+last rate does not depend on who else uses the machine.
 """
 
+import contextlib
 import hashlib
 import itertools
 import os
@@ -35,12 +36,12 @@ def steady(folder, rows) -> float:
     return (len(ends) - 1) * rows / (ends[-1] - ends[0])
 
 
-def actors() -> list[int]:
-    """The processes of this user's actors that make parts."""
+def workers(name: bytes = b"") -> list[int]:
+    """Returns the numbers of Ray's worker processes, all or those whose task has this name."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
-            if b"PartMaker" in (command := (place / "cmdline").read_bytes()) and command.startswith(b"ray::"):
+            if (place / "cmdline").read_bytes().startswith(b"ray::" + name):
                 found.append(int(place.name))
         except OSError:  # it has ended
             continue
@@ -48,28 +49,32 @@ def actors() -> list[int]:
 
 
 class Seconds(threading.Thread):
-    """Looks, all the time, at what new actors have used of processors, in seconds, while the block runs.
+    """Watches the seconds of processors that workers use while the block runs.
 
-    total is all; begun is what they had used when the folder had so many parts as there are actors: starts, mostly.
+    total is all; begun is what they had used when the folder had as many parts as there are workers: starts, mostly.
     """
 
     def __init__(self, folder, count):
         super().__init__(daemon=True)
-        self._folder, self._count, self._old = Path(folder), count, set(actors())
+        self._folder, self._count = Path(folder), count
         self._used, self._over, self.begun = {}, threading.Event(), 0.0
+        self._old = self._seconds()
 
     @property
     def total(self):
-        return sum(self._used.values())
+        return sum(seconds - self._old.get(number, 0.0) for number, seconds in self._used.items())
+
+    def _seconds(self):
+        found = {}
+        for number in workers():
+            with contextlib.suppress(OSError):
+                fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+                found[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return found
 
     def run(self):
         while not self._over.wait(0.05):
-            for number in set(actors()) - self._old:
-                try:
-                    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
-                except OSError:
-                    continue
-                self._used[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            self._used |= self._seconds()
             if not self.begun and len(list(self._folder.glob("*.parquet"))) >= self._count:
                 self.begun = self.total
 
@@ -83,12 +88,11 @@ class Seconds(threading.Thread):
 
 
 def kill_one(folder, parts, done):
-    """Kills an actor once `parts` parts are there, and appends its number to `done`."""
-    while len(list(Path(folder).glob("*.parquet"))) < parts:
+    """Kills a worker in a task once `parts` parts are there, and appends its number to `done`."""
+    while len(list(Path(folder).glob("*.parquet"))) < parts or not (found := workers(b"cpunmt_part")):
         time.sleep(0.01)
-    if found := actors():
-        os.kill(found[0], signal.SIGKILL)
-        done.append(found[0])
+    os.kill(found[0], signal.SIGKILL)
+    done.append(found[0])
 
 
 def main(arguments=None):
@@ -103,7 +107,7 @@ def main(arguments=None):
     import pyarrow.parquet as pq
     import ray
 
-    from cpunmt.corpora.ray_data import translate_parquet
+    from cpunmt.corpora.ray_data import translate_corpora
 
     lines = text_lines(given.input)
     # equal texts of a part would be translated once
@@ -122,7 +126,7 @@ def main(arguments=None):
             out = Path(home) / name
             began = time.perf_counter()
             with Seconds(out, count) as used:
-                done = translate_parquet(source, out, given.model, rows=given.rows, actors=count)
+                done = translate_corpora(source, out, given.model, shard_rows=given.rows, workers=count)
             assert done.rows == len(lines) and pq.read_table(out)["id"].to_pylist() == list(range(len(lines)))
             digests.add(bytes_of(out))
             return time.perf_counter() - began, used, out
@@ -141,16 +145,16 @@ def main(arguments=None):
         watcher.join()
     for count in (1, 2):
         print(
-            f"{count} actor(s)   whole call {words / statistics.median(seconds[count]):7.0f} words/s   "
+            f"{count} worker(s)   whole call {words / statistics.median(seconds[count]):7.0f} words/s   "
             f"between the first part and the last {statistics.median(rates[count]):7.0f} words/s   "
             f"{words / statistics.median(cores[count]):7.0f} words per second of a processor"
         )
     whole, between = (
         statistics.median(two / one for one, two in zip(found[1], found[2], strict=True)) for found in (seconds, rates)
     )
-    print(f"2 actors beside 1: {1 / whole:.2f} and {between:.2f} times as fast")
+    print(f"2 workers beside 1: {1 / whole:.2f} and {between:.2f} times as fast")
     assert len(digests) == 1 and killed
-    print(f"an actor was killed ({len(killed)}): {passed:.1f} s; all rows once, the same bytes")
+    print(f"a worker was killed ({len(killed)}): {passed:.1f} s; all rows once, the same bytes")
     save(
         given.json,
         {"machine": machine(), "words": words, "seconds": seconds, "rates": rates, "cores": cores, "killed": passed},

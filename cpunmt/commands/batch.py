@@ -1,22 +1,30 @@
 """`cpunmt batch`: corpora in, parts of their translations out."""
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import re
 import time
-from pathlib import Path
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from cpunmt.corpora.job import LEFT_OUT as LEFT_OUT
+from cpunmt.commands.flags import add_fields, add_options, checked_options, fields_of, flag_of
+from cpunmt.commands.model_choice import add_model, translator_arguments
+from cpunmt.corpora.job import LEFT_OUT, Filters, Job
 from cpunmt.files.console import is_watched, progress_bar, say
+from cpunmt.options.options import Options
 from cpunmt.registry.store import located
+
+if TYPE_CHECKING:
+    from cpunmt.corpora.batch import Advance, Batch, Totals
 
 SHARD_ROWS = 50_000
 MOST_ROWS = 10_000_000
 MOST_WORKERS = 1024
 
 
-def arguments(parser):
-    """The arguments of the command that are no options of a translation."""
+def batch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "inputs", metavar="INPUT", nargs="+", help="lines of text, .jsonl, .parquet or .tsv; texts also .gz or .zst"
     )
@@ -38,19 +46,8 @@ def arguments(parser):
     parser.add_argument(
         "--part", metavar="I/N", type=_share, help="only every Nth part, from the Ith on (from 0): for arrays of jobs"
     )
-    parser.add_argument(
-        "--column",
-        metavar="NAME",
-        default="source",
-        help="the column of JSON and Parquet to translate (default: source)",
-    )
-    parser.add_argument(
-        "--into",
-        metavar="NAME",
-        default="translation",
-        help="the new column with the translation (default: translation)",
-    )
-    parser.add_argument("--with-score", nargs=0, const=True, default=False, help="a column `score`, too")
+    add_fields(parser, Job)
+    add_fields(parser, Filters)
     parser.add_argument("--cache", metavar="FILE", help="keep translations in this file, and use those that are there")
     parser.add_argument(
         "--score", nargs=0, const=True, default=False, help="score pairs instead, with the model and --reverse"
@@ -59,76 +56,59 @@ def arguments(parser):
     parser.add_argument(
         "--target-column", metavar="NAME", default="target", help="the other side of pairs to score (default: target)"
     )
-    parser.add_argument(
-        "--min-score", metavar="X", type=float, help="flag rows of a lower score (see --length-penalty)"
-    )
-    parser.add_argument(
-        "--max-length-ratio", metavar="R", type=float, help="flag rows whose one side has more than R times the pieces"
-    )
-    parser.add_argument("--no-loops", nargs=0, const=True, default=False, help="flag translations that look like loops")
-    parser.add_argument(
-        "--no-truncated", nargs=0, const=True, default=False, help="flag those that the length limit cut off"
-    )
-    parser.add_argument("--language", metavar="CODE", help="flag translations that are in another language than this")
-    parser.add_argument("--drop", nargs=0, const=True, default=False, help="leave flagged rows out (not of text)")
     parser.add_argument("--price", metavar="DOLLARS", type=float, help="of a core for an hour: tells what words cost")
+    add_model(parser, threads=False)
+    parser.set_defaults(inter_threads=1)
+    names = [name for name in Options.__dataclass_fields__ if not name.startswith("return_") and name not in LEFT_OUT]
+    add_options(parser, names)
 
 
-def _share(text):
+def _share(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
     if not found or not int(found[1]) < int(found[2]):
         raise argparse.ArgumentTypeError(f"{text!r}, expected I/N with I from 0 to N - 1, such as 0/8")
     return int(found[1]), int(found[2])
 
 
-def run(given, model: dict, options: dict) -> int:
-    """Translate, or score, the inputs that `given` names, with the `Translator` of these arguments.
+def batch(given: argparse.Namespace) -> int:
+    """Translates, or scores, the inputs that the command line names.
 
     Raises CpunmtError, see `Batch` and `Pool`.
     """
-    from cpunmt.corpora import sidecar
-    from cpunmt.corpora.batch import Batch
-    from cpunmt.corpora.inputs.formats import corpora_of
-    from cpunmt.corpora.job import Filters, Job
-    from cpunmt.corpora.model_digest import model_digest
+    options = checked_options(given)
+    model = translator_arguments(given)
+    from cpunmt.corpora.batch import Batch, checked_corpora
     from cpunmt.corpora.pool import Pool
-    from cpunmt.corpora.shard import refuse_contradictions
     from cpunmt.corpora.translation_cache import settle
-    from cpunmt.corpora.worker import Work
+    from cpunmt.corpora.worker import work_of
 
     _refuse_contradictions(given, options)
-    corpora = corpora_of(given.inputs, given.out, given.score)
     target = given.target_column if given.score else None
     try:
-        filters = Filters(given.min_score, given.max_length_ratio, given.no_loops, given.no_truncated, given.language)
-        job = Job(given.column, given.into, target, given.with_score, filters, given.drop)
-        for corpus in corpora:
-            refuse_contradictions(job, corpus.kind)
+        filters = Filters(**fields_of(given, Filters.__dataclass_fields__))
+        job = Job(**fields_of(given, Job.__dataclass_fields__), target=target, filters=filters)
+        corpora = checked_corpora(given.inputs, given.out, job)
     except ValueError as error:
         given.parser.error(str(error))
     models = [{"model_path": list(map(str, model["model_path"])), "weights": model["weights"]}]
     models += [{"model_path": [str(located(given.reverse))]}] if given.score else []
-    digests = [
-        model_digest(list(map(Path, one["model_path"])), [one["weights"]] if one.get("weights") else [])
-        for one in models
-    ]
+    work = work_of(models, options, job, given.cache)
     made = Batch(corpora, given.out, given.shard_rows, given.part or (0, 1))
-    with Pool(Work(models, digests, options, job.to_dict(), given.cache), given.workers) as pool:
-        wanted = sidecar.identity("+".join(digests), pool.options, job.to_dict())
+    with Pool(work, given.workers) as pool:
         began = time.perf_counter()
         with _bar(made) as advance:
-            made.run(pool, wanted, advance)
+            made.run(pool, advance)
         _report(made.totals, time.perf_counter() - began, given.workers, given.price)
     if given.cache is not None:
         settle(given.cache)
     return 0
 
 
-def _refuse_contradictions(given, options):
-    """Wrong usage, whatever the inputs are."""
+def _refuse_contradictions(given: argparse.Namespace, options: dict[str, Any]) -> None:
+    """Ends with a usage error for arguments that are wrong whatever the inputs are."""
     for name, most in (("workers", MOST_WORKERS), ("shard_rows", MOST_ROWS)):
         if not 1 <= getattr(given, name) <= most:
-            given.parser.error(f"--{name.replace('_', '-')} is {getattr(given, name)}, expected 1 to {most}")
+            given.parser.error(f"{flag_of(name)} is {getattr(given, name)}, expected 1 to {most}")
     if not given.out:
         given.parser.error("--out is empty, expected a directory")
     if given.price is not None and not given.price > 0:
@@ -139,21 +119,19 @@ def _refuse_contradictions(given, options):
         of_texts = ["cache", "with_score", "no_loops", "no_truncated", "language"]
         flags = [name for name in of_texts if getattr(given, name)] + list(options)
         if flags:
-            given.parser.error(
-                f"--{flags[0].replace('_', '-')} is of translations, and --score makes none; leave it out"
-            )
+            given.parser.error(f"{flag_of(flags[0])} is of translations, and --score makes none; leave it out")
 
 
 @contextlib.contextmanager
-def _bar(made):
-    """A function to call with how many rows and words more are done; shows a bar if someone sees it."""
+def _bar(made: Batch) -> Iterator[Advance]:
+    """Yields a function to call with the numbers of further rows and words; shows a bar on a terminal."""
     if not is_watched():
         yield lambda rows, words: None
         return
     words_done, began = 0, time.perf_counter()
     with progress_bar(total=made.count(), unit=" rows", dynamic_ncols=True) as bar:
 
-        def advance(rows, words):
+        def advance(rows: int, words: int) -> None:
             nonlocal words_done
             words_done += words
             bar.set_postfix_str(f"{words_done / (time.perf_counter() - began):.0f} words/s", refresh=False)
@@ -162,8 +140,7 @@ def _bar(made):
         yield advance
 
 
-def _report(totals, seconds, workers, price):
-    """One line on stderr for each figure."""
+def _report(totals: Totals, seconds: float, workers: int, price: float | None) -> None:
     rate = totals.words / seconds
     lines = [("parts", f"{totals.parts}"), ("rows", f"{totals.rows}")]
     if totals.parts_there:

@@ -1,17 +1,20 @@
-"""Which model a command uses: the one that is named, the one for two languages, or the default."""
+"""Chooses the model of a command: the named one, one for two languages, or the default; or several, an ensemble."""
+
+from __future__ import annotations
 
 import argparse
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from cpunmt.commands import ensembles
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.any_directory import model_folder
+from cpunmt.options.arguments import MOST_MODELS
 from cpunmt.registry.store import METADATA, installed, languages_of, located, models_folder
 from cpunmt.text.language_codes import plain
 
@@ -25,24 +28,78 @@ _GET_ONE = (
 
 
 def model_of(named: str | None, source: str | None = None, target: str | None = None) -> Path:
-    """The model's path: as -m says, or for two languages (both or neither), or the default.
+    """Returns the model's path: as -m says, or for two languages (both or neither), or the default.
 
     Raises CpunmtError if there is none; the message says how to get one.
     """
-    if source is not None:
+    if source is not None and target is not None:
         named = _between(source, target)
     return located(_default() if named is None else named)
 
 
-def language(text: str) -> str:
-    """The code of a language, as --from and --to take it. Raises ArgumentTypeError for what is none."""
+def paths_of(first: Path, given: argparse.Namespace) -> list[Path]:
+    """Returns the paths of the first model and of those that --ensemble names. Raises CpunmtError as `located`."""
+    return [first, *map(located, given.ensemble)]
+
+
+def translator_arguments(given: argparse.Namespace) -> dict[str, Any]:
+    """Returns the arguments of the Translator that the command line asks for."""
+    first = model_of(given.model, given.source_language, given.target_language)
+    return {"model_path": paths_of(first, given), "weights": given.weights, "inter_threads": given.inter_threads}
+
+
+def check_weights(given: argparse.Namespace) -> None:
+    """Ends with a usage error unless the weights, if there are any, can be those of the models."""
+    if given.weights is None:
+        return
+    from cpunmt.decoding.ensemble import checked_weights  # a command of one model does without it
+
+    try:
+        checked_weights(given.weights, 1 + len(given.ensemble))
+    except ValueError as error:
+        given.parser.error(str(error))
+
+
+def _names(text: str) -> list[str]:
+    found = text.split(",")
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text!r} has a comma with no model beside it, expected DIR or DIR,DIR")
+    if len(found) >= MOST_MODELS:
+        raise argparse.ArgumentTypeError(f"{len(found)} models are named, expected at most {MOST_MODELS - 1}")
+    return found
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}, expected numbers with commas between, such as 2,1") from None
+
+
+def _language(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no code of a language, expected one such as en, de or pt-BR")
     return text
 
 
-def add_model(parser, threads=True):
-    """Add the arguments that say which model; `threads`: and how many batches are translated side by side."""
+def add_ensemble(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--ensemble",
+        metavar="DIR,...",
+        type=_names,
+        default=[],
+        help="models that translate each sentence together with that one: all have the same vocabularies",
+    )
+    parser.add_argument(
+        "--weights",
+        metavar="N,...",
+        type=_numbers,
+        help="the weight of each of these models, that one's first; only their ratio counts (default: all the same)",
+    )
+
+
+def add_model(parser: argparse.ArgumentParser, threads: bool = True) -> None:
+    """Adds the arguments that choose the model; `threads`: and the number of batches translated in parallel."""
     parser.add_argument(
         "-m",
         "--model",
@@ -50,13 +107,13 @@ def add_model(parser, threads=True):
         help="model directory, a file in it, or the name of a fetched model such as firefox:ende (default: "
         "$CPUNMT_MODEL, else models/ende-tiny of a checkout)",
     )
-    ensembles.add_arguments(parser)
+    add_ensemble(parser)
     for flag, name in (("--from", "source_language"), ("--to", "target_language")):
         parser.add_argument(
             flag,
             dest=name,
             metavar="LANGUAGE",
-            type=language,
+            type=_language,
             help="code of the language to translate from, as en; with --to chooses $CPUNMT_MODEL if it is for both, or "
             "a model that has been fetched: Firefox's before OPUS-MT's before Hugging Face's before a checkout's"
             if flag == "--from"
@@ -75,7 +132,7 @@ def add_model(parser, threads=True):
 
 
 def _default() -> str:
-    """The environment's model, or that of a checkout. Raises CpunmtError if there is neither."""
+    """Returns the environment's model, or that of a checkout. Raises CpunmtError if there is neither."""
     chosen = os.environ.get("CPUNMT_MODEL")
     if chosen:
         return chosen
@@ -94,7 +151,8 @@ def _between(source: str, target: str) -> str:
     @) first, then by name. A model of several target languages is left out: each text would have to say which one is
     meant.
     """
-    found, unclear = [], []
+    found: list[str] = []
+    unclear: list[str] = []
     for name, sources, targets in _candidates():
         if plain(source) in sources and plain(target) in targets:
             (found if len(targets) == 1 else unclear).append(name)
@@ -110,7 +168,7 @@ def _between(source: str, target: str) -> str:
 
 
 def _candidates() -> Iterator[tuple[str, list[str], list[str]]]:
-    """(name or path, source languages, target languages) of the models that are there, in the order of preference."""
+    """Yields (name or path, source languages, target languages) of the models here, in the order of preference."""
     ranks = {"firefox": 0, "opus": 1, "hf": 2}
     fetched = sorted(
         installed(), key=lambda model: (ranks[model.name.partition(":")[0]], "@" in model.name, model.name)
@@ -124,9 +182,10 @@ def _candidates() -> Iterator[tuple[str, list[str], list[str]]]:
     for name, metadata in known:
         languages = languages_of(metadata)
         if languages:
-            yield name, *([plain(part) for part in one.split("+")] for one in languages)
+            sources, targets = ([plain(part) for part in one.split("+")] for one in languages)
+            yield name, sources, targets
 
 
-def _listed(names) -> str:
+def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

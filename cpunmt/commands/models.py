@@ -1,13 +1,19 @@
 """`cpunmt info` and `cpunmt convert`: what a model's directory is, and our form of it."""
 
+from __future__ import annotations
+
+import argparse
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 from cpunmt import __version__
 from cpunmt.architectures.families import family_of
+from cpunmt.commands.model_choice import add_ensemble, check_weights, model_of, paths_of
 from cpunmt.decoding.ensemble import checked_weights, load_ensemble
 from cpunmt.decoding.loading import open_parts
+from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_directory, refuse_overwriting
 from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_model
 from cpunmt.formats.packed.clusters_file import read_clusters
@@ -21,12 +27,55 @@ from cpunmt.formats.packed.packed_directory import (
     write_directory,
 )
 from cpunmt.formats.packed.safetensors_file import check_tensors
-from cpunmt.model.config import SCHEMES
+from cpunmt.layers.schemes import SCHEMES
+from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, second_layout_bytes
 
 
+def info_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        help="model directory, a file in it, or the name of a fetched model (default: as of translate)",
+    )
+    parser.add_argument("--verify", action="store_true", help="compare size and SHA-256 of every file")
+    add_ensemble(parser)
+
+
+def info(given: argparse.Namespace) -> int:
+    check_weights(given)
+    paths = paths_of(model_of(given.directory), given)
+    for number, path in enumerate(paths):
+        lines = describe(path, given.verify)
+        width = max(map(len, lines)) + 2
+        tell(*[""] * (number > 0), *[f"{name + ':':{width}}{value}" for name, value in lines.items()])
+    if len(paths) > 1:
+        tell("", describe_ensemble(paths, given.weights))
+    return 0
+
+
+def convert_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", metavar="DIR", help="the model's directory, or the name of a fetched model")
+    parser.add_argument("out", metavar="OUT", help="the directory to write")
+    parser.add_argument("--scheme", choices=SCHEMES, help="what the weights become (default: int8)")
+    parser.add_argument(
+        "--activation-scales",
+        choices=ACTIVATION_SCALES,
+        default="dynamic",
+        help="int8: each row of activations has its own scale, or the model file's are used (default: dynamic)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace OUT, if it is a packed model")
+
+
+def convert(given: argparse.Namespace) -> int:
+    model = model_of(given.directory)
+    tell(*converted(model, given.out, given.scheme, given.activation_scales, given.force))
+    return 0
+
+
 def describe(path: Path, verified: bool) -> dict[str, str]:
-    """What the model's directory, or that of the file, holds, and what loading it will do: heading -> text.
+    """Returns what the model's directory, or that of the file, holds, and what loading it will do: heading -> text.
 
     `verified` compares every file of a packed directory with the SHA-256 of its metadata; those follow the rest.
 
@@ -78,8 +127,8 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     return lines
 
 
-def _clusters(found) -> str:
-    """How many there are, and how many pieces a step scores with them; of each target language, if they have names."""
+def _clusters(found: Any) -> str:
+    """Returns the number of clusters, and of pieces that a step scores with them, of each target language."""
     told = []
     for piece, clusters in read_clusters(found.clusters, found.config).items():
         share = clusters.texts.get("active_share", "")
@@ -89,7 +138,7 @@ def _clusters(found) -> str:
 
 
 def describe_ensemble(paths: list[Path], weights: list[float] | None) -> str:
-    """What several models are together, in a line. Raises ModelFileError unless they can translate together."""
+    """Describes several models together, in a line. Raises ModelFileError unless they can translate together."""
     chosen = checked_weights(weights, len(paths))
     found = load_ensemble(paths, chosen)
     parts = ", ".join(f"{weight / sum(chosen):.3g}" for weight in chosen)
@@ -97,19 +146,19 @@ def describe_ensemble(paths: list[Path], weights: list[float] | None) -> str:
     return f"ensemble: {len(paths)} models with the same vocabularies, weighted {parts}, {shortlist}"
 
 
-def _stored(config) -> str:
-    """How the weights are stored, with the exceptions."""
+def _stored(config: ModelConfig) -> str:
+    """Returns how the weights are stored, with the exceptions."""
     others = [f"{name} as {scheme}" for name, scheme in config.schemes]
     return f"{config.scheme} ({', '.join(others)})" if others else config.scheme
 
 
-def _line(value) -> str:
-    """Text of a value on one line: what a stranger wrote must not look like a line of ours, or move the cursor."""
+def _line(value: object) -> str:
+    """Returns a value on one line: what a stranger wrote must not look like a line of ours, or move the cursor."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in str(value)).split())
 
 
-def convert(path: Path, out: Path, scheme: str | None, activation_scales: str, force: bool) -> list[str]:
-    """Write another program's model, given by its directory or a file in it, as a packed one; returns what to tell.
+def converted(path: Path, out: Path, scheme: str | None, activation_scales: str, force: bool) -> list[str]:
+    """Writes another program's model, given by its directory or a file in it, as a packed one; returns what to tell.
 
     Raises ModelFileError if it cannot be read or written, or is packed already.
     """

@@ -1,43 +1,38 @@
 """`cpunmt ls` and `cpunmt fetch`."""
 
+from __future__ import annotations
+
+import argparse
 import contextlib
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, progress_bar, say, tell
 from cpunmt.files.tables import aligned
 from cpunmt.registry import store
 
-_HEADER = ("NAME", "LANGUAGES", "ARCHITECTURE", "SIZE", "INSTALLED")
+_HEADER = ["NAME", "LANGUAGES", "ARCHITECTURE", "SIZE", "INSTALLED"]
 
 
-def add_commands(commands):
-    """Add both commands to an argparse object of subcommands."""
-    ls = commands.add_parser(
-        "ls",
-        help="list the models that can be fetched",
-        description="List the models that can be fetched, of Firefox and of OPUS-MT, and those that have been. Older "
-        "releases are shown for a TEXT with @. Models of the Hugging Face hub are not listed, but can be fetched: "
-        "hf:OWNER/NAME.",
+def ls_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "text", metavar="TEXT", nargs="*", help="show only lines that have all of these: firefox: en tiny"
     )
-    ls.add_argument("text", metavar="TEXT", nargs="*", help="show only lines that have all of these: firefox: en tiny")
-    ls.add_argument("--installed", action="store_true", help="only those that have been fetched; needs no network")
-    ls.set_defaults(run=list_command)
-
-    fetch = commands.add_parser(
-        "fetch",
-        help="download a model",
-        description="Download models into $CPUNMT_MODELS_DIR or the user's data folder, check them, and print their "
-        "directories. What was interrupted is continued. Afterwards their names can stand for their directories.",
-    )
-    fetch.add_argument("names", metavar="NAME", nargs="+", help="firefox:ende, opus:en-de, hf:OWNER/NAME[@REVISION]")
-    fetch.add_argument("--force", action="store_true", help="also what is there already")
-    fetch.set_defaults(run=fetch_command)
+    parser.add_argument("--installed", action="store_true", help="only those that have been fetched; needs no network")
 
 
-def list_command(given) -> int:
-    """Print one line for each model that fits; 1 if a registry could not be read, else 0."""
-    status, rows = 0, []
+def fetch_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", metavar="NAME", nargs="+", help="firefox:ende, opus:en-de, hf:OWNER/NAME[@REVISION]")
+    parser.add_argument("--force", action="store_true", help="also what is there already")
+
+
+def ls(given: argparse.Namespace) -> int:
+    """Prints one line for each model that fits; returns 1 if a registry could not be read."""
+    status = 0
+    rows: list[list[str]] = []
     here = {model.name: model for model in store.installed()}
     if not given.installed:
         from cpunmt.registry import catalogue
@@ -56,11 +51,12 @@ def list_command(given) -> int:
             for entry in entries:
                 model = here.pop(entry.name, None)
                 if model or older or "@" not in entry.name:
-                    about = entry.source, entry.target, entry.architecture, entry.size
-                    rows.append(_row(entry.name, *about, _state(model, entry.version)))
+                    languages, state = (entry.source, entry.target), _state(model, entry.version)
+                    rows.append(_row(entry.name, languages, entry.architecture, entry.size, state))
     for model in here.values():
-        about = *(store.languages_of(model.metadata) or ("", "")), str(model.metadata.get("architecture") or "")
-        rows.append(_row(model.name, *about, sum(path.stat().st_size for path in model.path.iterdir()), "yes"))
+        size = sum(path.stat().st_size for path in model.path.iterdir())
+        architecture = str(model.metadata.get("architecture") or "")
+        rows.append(_row(model.name, store.languages_of(model.metadata) or ("", ""), architecture, size, "yes"))
     words = [word.lower() for word in given.text]
     rows = [row for row in rows if all(word in " ".join(row).lower() for word in words)]
     if rows:
@@ -70,32 +66,31 @@ def list_command(given) -> int:
     return status
 
 
-def _row(name, source, target, architecture, size, state):
-    return name, f"{_short(source)} > {_short(target)}", architecture or "-", _megabytes(size), state
+def _row(name: str, languages: Sequence[str], architecture: str, size: int | None, state: str) -> list[str]:
+    return [name, " > ".join(map(_short, languages)), architecture or "-", _megabytes(size), state]
 
 
-def _state(model, version) -> str:
-    """Whether it is installed, and in which version if not in that of the registry."""
+def _state(model: store.Installed | None, version: str) -> str:
+    """Returns whether it is installed, and its version if the registry has another one."""
     if model is None:
         return "no"
     own = str(model.metadata.get("version") or "")
     return "yes" if own == version else f"yes, {own}"
 
 
-def _short(languages) -> str:
+def _short(languages: str) -> str:
     count = languages.count("+") + 1
     return languages if count <= 3 else f"{count} languages"
 
 
-def _megabytes(size) -> str:
+def _megabytes(size: int | None) -> str:
     return "-" if size is None else f"{size / 1e6:.1f} MB"
 
 
-def fetch_command(given) -> int:
-    """Fetch models, print their directories."""
+def fetch(given: argparse.Namespace) -> int:
     from cpunmt.registry import catalogue
 
-    wanted = []
+    wanted: list[Any] = []
     for name in given.names:  # all names before the first download: a typing error shows at once
         path = None if given.force else _installed(name)
         wanted.append(path or catalogue.resolve(name, _say))
@@ -107,8 +102,8 @@ def fetch_command(given) -> int:
     return 0
 
 
-def _fetched(entry, force):
-    """Where the model is, now; fetched from a later address of its registry if its own does not give a file."""
+def _fetched(entry: Any, force: bool) -> Path:
+    """Fetches a model, from a later address of its registry if its own does not give a file. Returns its path."""
     from cpunmt.registry import catalogue
     from cpunmt.registry.connection import HttpStatusError
     from cpunmt.registry.install import install
@@ -124,8 +119,8 @@ def _fetched(entry, force):
             _say(f"{error}; trying {entry.registry}")
 
 
-def _installed(name):
-    """Where the model is, if `name` is whole and it is there: that needs no network."""
+def _installed(name: str) -> Path | None:
+    """Returns the path of the model, if `name` is whole and it is there: that needs no network."""
     if store.is_name(name):
         store.split_name(name)
         with contextlib.suppress(CpunmtError):
@@ -134,8 +129,8 @@ def _installed(name):
 
 
 @contextlib.contextmanager
-def _progress(entry):
-    """(on_bytes, say): a bar on a terminal, elsewhere one line."""
+def _progress(entry: Any) -> Iterator[tuple[Callable[[int], object], Callable[[str], object]]]:
+    """Yields (on_bytes, say): a bar on a terminal, elsewhere one line."""
     if not is_watched():
         count = f"{len(entry.files)} file{'s' if len(entry.files) > 1 else ''}"
         size = "" if entry.size is None else f", {_megabytes(entry.size)}"
@@ -146,5 +141,5 @@ def _progress(entry):
         yield bar.update, lambda text: bar.write(f"cpunmt: {text}", file=sys.stderr)
 
 
-def _say(text):
+def _say(text: str) -> None:
     say(f"cpunmt: {text}")

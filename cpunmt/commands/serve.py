@@ -1,7 +1,10 @@
 """`cpunmt serve`."""
 
-import dataclasses
+from __future__ import annotations
 
+import argparse
+
+from cpunmt.commands.flags import add_fields, fields_of
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.process.interrupts import end_by
@@ -9,8 +12,8 @@ from cpunmt.process.interrupts import end_by
 _PORT = 5000  # LibreTranslate's
 
 
-def serve_arguments(parser):
-    """Add the arguments, which are the settings of a server, to its parser."""
+def serve_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of the command: the settings of a server, and where it is."""
     from cpunmt.serve.settings import ServeSettings
 
     parser.add_argument(
@@ -25,14 +28,7 @@ def serve_arguments(parser):
     parser.add_argument(
         "--port", metavar="N", type=int, default=_PORT, help=f"the port; 0: any that is free (default: {_PORT})"
     )
-    for one in dataclasses.fields(ServeSettings):
-        if "help" in one.metadata:
-            parser.add_argument(
-                f"--{one.name.replace('_', '-')}",
-                metavar="N",
-                type=type(one.default),
-                help=f"{one.metadata['help']} (default: {one.default:g})",
-            )
+    add_fields(parser, ServeSettings)
     parser.add_argument(
         "--api-keys", metavar="FILE", help="serve only who has one of the keys in this file, a line each"
     )
@@ -42,12 +38,10 @@ def serve_arguments(parser):
         help="addresses and networks, with commas, of proxies whose X-Forwarded-Host, -Prefix and -Proto are believed "
         "(default: 127.0.0.1,::1)",
     )
-    parser.add_argument("--preload", nargs=0, const=True, help="load all models before the first request")
-    parser.set_defaults(run=serve, parser=parser)
 
 
-def serve(given) -> int:
-    """Serve until a signal ends it; 0 then."""
+def serve(given: argparse.Namespace) -> int:
+    """Serves until a signal ends it."""
     try:
         from cpunmt.serve import server
         from cpunmt.serve.keys import read_keys
@@ -56,8 +50,7 @@ def serve(given) -> int:
         raise CpunmtError(
             f"a server needs {error.name}, which is not installed; run: pip install 'cpunmt[serve,detect]'"
         ) from None
-    names = [one.name for one in dataclasses.fields(ServeSettings)]
-    chosen = {name: value for name in names if (value := getattr(given, name)) is not None}
+    chosen = fields_of(given, ServeSettings.__dataclass_fields__)
     if not 0 <= given.port <= 65535:
         given.parser.error(f"argument --port: {given.port} is no port, expected 0 to 65535")
     try:

@@ -1,26 +1,34 @@
 """`cpunmt translate-file`: documents in, the same documents in another language out."""
 
+from __future__ import annotations
+
+import argparse
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+from cpunmt.commands.flags import add_options, checked_options
 from cpunmt.commands.lines import streams
 from cpunmt.commands.lines.doubts import Doubts
 from cpunmt.commands.lines.run_statistics import RunStatistics
+from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, one_line, progress_bar, say, stream_errors, tell
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import refuse_overwriting, write_file
+from cpunmt.options.options import Options
+from cpunmt.translator.access import target_language
 from cpunmt.translator.translator import Translator
 
 # Options that a format decides about, or that are no text.
 LEFT_OUT = ("html", "xml", "num_hypotheses", "min_alternative_expansion_prob")
 
 
-def document_arguments(parser):
-    """The arguments of the command that are no options of a translation."""
+def translate_file_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths",
         metavar="IN",
@@ -49,9 +57,12 @@ def document_arguments(parser):
     parser.add_argument("--encoding", metavar="NAME", help="of text files: cp1252, for example (default: UTF-8)")
     parser.add_argument("--force", action="store_true", help="replace files that are there")
     parser.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
+    add_model(parser)
+    names = [name for name in Options.__dataclass_fields__ if not name.startswith("return_") and name not in LEFT_OUT]
+    add_options(parser, names)
 
 
-def refuse_contradictions(given):
+def _refuse_contradictions(given: argparse.Namespace) -> None:
     """Ends the command with a usage error if outputs and inputs contradict each other."""
     folders = [path for path in given.paths if path != streams.STANDARD and os.path.isdir(path)]
     if given.output is not None and given.out is not None:
@@ -67,13 +78,15 @@ def refuse_contradictions(given):
             given.parser.error("- is standard input, whose name does not tell its format; give --format")
 
 
-def translate_file(given, model: Callable[..., dict], options: dict) -> int:
-    """Translates the files that `given` names and prints the names of the new files. `model`: see `cli._of_translator`.
+def translate_file(given: argparse.Namespace) -> int:
+    """Translates the files that the command line names and prints the names of the new files.
 
     Returns 1 if one of several files could not be translated: it is reported, and the others are translated. Raises
     CpunmtError if the model or the only file cannot be used, or an option does not fit the model; and, before anything
     is translated, if a source is missing or a target exists.
     """
+    options = checked_options(given)
+    _refuse_contradictions(given)
     from cpunmt.documents import translate as documents  # with the readers of all formats
 
     sources = list(_sources(given, documents))
@@ -81,12 +94,12 @@ def translate_file(given, model: Callable[..., dict], options: dict) -> int:
         if path != streams.STANDARD:
             documents.check_input(path, given.format)
     began = time.perf_counter()
-    translator = _Told(model(given), options)
+    translator = _Told(translator_arguments(given), options)
     if given.stats:
         translator.statistics = RunStatistics(time.perf_counter() - began, "texts")
     targets = [_target(given, documents, translator, path, folder) for path, folder in sources]
     for (path, _), target in zip(sources, targets, strict=True):
-        if target != streams.STANDARD:
+        if isinstance(target, Path):
             if given.out is not None:
                 _make_folder(target.parent)
             documents.check_output(path, target, given.force)
@@ -108,34 +121,35 @@ def translate_file(given, model: Callable[..., dict], options: dict) -> int:
 class _Told:
     """A Translator of documents that counts its results and looks for doubtful ones."""
 
-    def __init__(self, model: dict, options: dict):
-        self.translator, self.statistics = Translator(**model), None
-        self.language = self.translator._target_language()
-        self.options, self.counts = options, {}
+    def __init__(self, model: dict[str, Any], options: dict[str, Any]):
+        self.translator = Translator(**model)
+        self.statistics: RunStatistics | None = None
+        self.language = target_language(self.translator)
+        self.options = options
+        self.counts: dict[str, int] = {}
         self.begin()
 
-    def begin(self):
-        """Begins another file."""
+    def begin(self) -> None:
         self.doubts = Doubts(self.translator, self.options)
 
-    def translate(self, text, target_prefix=None, **options):
+    def translate(self, text: Any, target_prefix: Any = None, **options: Any) -> Any:
         """Translates one text or a list, as `Translator.translate` does."""
         began = time.perf_counter()
-        results = self.translator.translate(text, target_prefix, **options)
-        both = ([text], [results]) if isinstance(text, str) else (text, results)
-        self.doubts.add_texts(*both)
+        results: Any = self.translator.translate(text, target_prefix, **options)
+        texts, found = ([text], [results]) if isinstance(text, str) else (text, results)
+        self.doubts.add_texts(texts, found)
         if self.statistics:
-            self.statistics.add(*both, time.perf_counter() - began)
+            self.statistics.add(texts, found, time.perf_counter() - began)
         return results
 
-    def end(self, name: str):
+    def end(self, name: str | None) -> None:
         """Reports doubtful translations of the file `name`."""
         self.doubts.report(name)
         for heading, count in self.doubts.counts.items():
             self.counts[heading] = self.counts.get(heading, 0) + count
 
 
-def _sources(given, documents) -> Iterator[tuple[str, str]]:
+def _sources(given: argparse.Namespace, documents: ModuleType) -> Iterator[tuple[str, str]]:
     """Yields (path, folder below --out for its translation) of each file; in folders, of files of known formats."""
     for path in given.paths:
         if path == streams.STANDARD or not os.path.isdir(path):
@@ -153,27 +167,30 @@ def _sources(given, documents) -> Iterator[tuple[str, str]]:
             raise CpunmtError(f"{path}: has no file of a known format; see docs/documents.md")
 
 
-def _target(given, documents, translator, path, folder) -> Path | str:
+def _target(given: argparse.Namespace, documents: ModuleType, translator: _Told, path: str, folder: str) -> Path | str:
     if given.output == streams.STANDARD or (path == streams.STANDARD and given.output is None):
         return streams.STANDARD
     if given.output is not None:
         return Path(given.output)
     below = None if given.out is None else Path(given.out, folder)
-    return documents.output_of(path, translator.language, given.format, below)
+    found: Path = documents.output_of(path, translator.language, given.format, below)
+    return found
 
 
-def _make_folder(folder: Path):
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CpunmtError(f"{folder}: cannot be made: {error.strerror}; give --out another directory") from None
 
 
-def _translate(given, documents, translator, path, target):
+def _translate(
+    given: argparse.Namespace, documents: ModuleType, translator: _Told, path: str, target: Path | str
+) -> None:
     """Translates one file and prints where its translation is."""
     translator.begin()
     with contextlib.ExitStack() as stack:
-        bar = None
+        bar: Any = None
 
         def progress(done: int, total: int) -> None:
             nonlocal bar

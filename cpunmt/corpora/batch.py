@@ -7,15 +7,17 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from cpunmt.corpora import sidecar
-from cpunmt.corpora.inputs.formats import KINDS, Corpus
-from cpunmt.corpora.pool import Pool, Task
-from cpunmt.corpora.shard import Part
+from cpunmt.corpora.inputs.formats import KINDS, Corpus, corpora_of
+from cpunmt.corpora.job import Job
+from cpunmt.corpora.pool import Task
+from cpunmt.corpora.shard import Part, refuse_contradictions
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import remove_abandoned
 
+SHARD_ROWS = 50_000
 Advance = Callable[[int, int], object]  # told how many rows and words more are done
 
 
@@ -32,8 +34,25 @@ class Totals:
     rows_there: int = 0
 
 
+class AnyPool(Protocol):
+    """Makes parts, see `Pool`."""
+
+    @property
+    def identity(self) -> dict[str, Any]: ...
+
+    def run(self, tasks: Iterator[Task], /) -> Iterator[tuple[Task, str, Any]]: ...
+
+
+def checked_corpora(inputs: Sequence[str], folder: str, job: Job) -> list[Corpus]:
+    """Returns the inputs of a job. Raises as `corpora_of` and `refuse_contradictions`."""
+    corpora = corpora_of(inputs, folder, job.target is not None)
+    for corpus in corpora:
+        refuse_contradictions(job, corpus.kind)
+    return corpora
+
+
 class Batch:
-    """Inputs, and where their parts go."""
+    """Inputs, and the folder of their parts."""
 
     def __init__(self, corpora: Sequence[Corpus], folder: str, shard_rows: int, share: tuple[int, int] = (0, 1)):
         """`share`: (I, N): only shards whose number, counted over all inputs, is I modulo N.
@@ -50,18 +69,18 @@ class Batch:
             raise CpunmtError(f"{folder}: cannot be written in; check its permissions, or give --out another directory")
 
     def count(self) -> int:
-        """How many rows there are in all inputs; of a share about how many."""
+        """Counts the rows of all inputs; for a share, estimates them."""
         return sum(KINDS[corpus.kind].count(corpus.path) for corpus in self._corpora) // self._share[1]
 
-    def run(self, pool: Pool, wanted: dict[str, Any], advance: Advance) -> None:
-        """Make what is not there. `wanted`: what parts depend on, see `sidecar.identity`.
+    def run(self, pool: AnyPool, advance: Advance = lambda rows, words: None) -> None:
+        """Makes the parts that are not there.
 
         Raises CpunmtError as `Pool.run`, and for an input that cannot be read.
         """
         self._tidy()
         told: dict[str, tuple[int, int]] = {}  # rows and words of parts that are not done
         try:
-            for task, kind, value in pool.run(self._tasks(wanted, advance)):
+            for task, kind, value in pool.run(self._tasks(pool.identity, advance)):
                 path = task.part.path
                 if kind == "progress":
                     now = int(value[0] * task.rows), int(value[0] * value[1])
@@ -79,10 +98,8 @@ class Batch:
     def _add(self, done: dict[str, Any]) -> None:
         totals = self.totals
         totals.parts += 1
-        totals.rows += done["rows"]
-        totals.words += done["words"]
-        totals.distinct += done["distinct"]
-        totals.flagged += done["flagged"]
+        for name in ("rows", "words", "distinct", "flagged"):
+            setattr(totals, name, getattr(totals, name) + done[name])
 
     def _tasks(self, wanted: dict[str, Any], advance: Advance) -> Iterator[Task]:
         index, (mine, of) = 0, self._share
@@ -115,6 +132,6 @@ class Batch:
                         os.unlink(name)
 
     def _tidy(self) -> None:
-        """Remove what writers left that were killed."""
+        """Removes the unfinished files of killed writers."""
         stems = [corpus.stem for corpus in self._corpora]
         remove_abandoned(self._folder, [*stems, *(f"_{stem}" for stem in stems)])

@@ -28,25 +28,29 @@ def _code(name: str, value: object) -> str:
     return value
 
 
+def _column(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r}, expected the name of a column")
+    return value
+
+
 @dataclasses.dataclass(frozen=True)
 class Filters:
-    """Which rows are flagged; None and False: not for that. See `flags`.
+    """Which rows are flagged; None and False: not for that. See `flags`. `help` is that of the command line."""
 
-    min_score         a score below that
-    max_length_ratio  more pieces of one side for each of the other than that
-    no_loops          a translation that repeats itself, of a text that does not
-    no_truncated      a translation that the length limit cut off
-    language          a translation in another language than that
-    """
-
-    min_score: float | None = ranged(-_MOST, _MOST, None)
-    max_length_ratio: float | None = ranged(1, _MOST, None)
-    no_loops: bool = switch(False)
-    no_truncated: bool = switch(False)
-    language: str | None = checked(_code, None)
+    min_score: float | None = ranged(
+        -_MOST, _MOST, None, takes="X", help="flag rows of a lower score (see --length-penalty)"
+    )
+    max_length_ratio: float | None = ranged(
+        1, _MOST, None, takes="R", help="flag rows whose one side has more than R times the pieces"
+    )
+    no_loops: bool = switch(False, help="flag translations that look like loops")
+    no_truncated: bool = switch(False, help="flag those that the length limit cut off")
+    language: str | None = checked(
+        _code, None, takes="CODE", help="flag translations that are in another language than this"
+    )
 
     def __post_init__(self) -> None:
-        """Raises TypeError or ValueError, which names the filter, for a wrong value."""
         check_fields(self)
 
     def __bool__(self) -> bool:
@@ -55,30 +59,27 @@ class Filters:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What is made of each row.
+    """What is made of each row. `help` is that of the command line.
 
-    column      of JSON and Parquet: where the text is
-    into        the new column with its translation
-    target      of pairs that are scored: the column of the other side; None: texts are translated
-    with_score  a new column with the score
-    filters     which rows are flagged, in a new column `flags`
-    drop        leave flagged rows out
+    target   of pairs that are scored: the column of the other side; None: texts are translated
+    filters  which rows are flagged, in a new column `flags`
     """
 
-    column: str = "source"
-    into: str = "translation"
-    target: str | None = None
-    with_score: bool = False
+    column: str = checked(_column, "source", takes="NAME", help="the column of JSON and Parquet to translate")
+    into: str = checked(_column, "translation", takes="NAME", help="the new column with the translation")
+    target: str | None = checked(_column, None)
+    with_score: bool = switch(False, help="a column `score`, too")
     filters: Filters = Filters()
-    drop: bool = False
+    drop: bool = switch(False, help="leave flagged rows out (not of text)")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its fields, for JSON."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Job:
-        """The job that `to_dict` told of."""
         return cls(**{**fields, "filters": Filters(**fields["filters"])})
 
 

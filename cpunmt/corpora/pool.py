@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -25,7 +26,10 @@ from cpunmt.files.line_stream import write_all
 from cpunmt.process import interrupts
 
 ATTEMPTS = 3  # a part that so many workers died of is given up
-_PATIENCE = 2.0  # seconds for workers to end by themselves
+_PATIENCE = 2.0  # seconds for workers to end by themselves, and for a signal that ended one to end this process too
+# Statuses of a worker that was asked to end. Who ends a whole group of processes reaches workers first, or this one.
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ASKED_TO_END = {status for number in _SIGNALS for status in (-number, 128 + number)}
 _BLOCK = 1 << 16
 _SHOWN = 3  # parts that were given up and are named
 # The current folder, which python -c looks in first, is no place for modules: a random.py there would be run.
@@ -64,11 +68,12 @@ class Pool:
         """
         self._work, self._count = work, count
         self._workers: list[_Worker] = []
-        self._is_ending = False
+        self._ending = threading.Event()
         self._unready = 0  # workers in a row that ended before they were ready
         self._said_of_starts = ""
         interrupts.end_by(self._end_now)
-        self.options = self._first()
+        self.identity = self._first()
+        """What parts depend on, apart from their rows; see `sidecar.identity`."""
 
     def __enter__(self) -> Pool:
         return self
@@ -87,7 +92,7 @@ class Pool:
         again: deque[Task] = deque()
         failed: list[str] = []
         given_up: list[str] = []
-        following = _next(tasks, failed)
+        following = next_task(tasks, failed)
         while True:
             self._wait_for_the_end()
             while not failed and (again or following) and (free := self._free(failed)) is not None:
@@ -98,7 +103,7 @@ class Pool:
                 if free.is_ready:  # to the others when they are: writing would wait for their start
                     self._send(free)
                 if following is None:
-                    following = _next(tasks, failed)
+                    following = next_task(tasks, failed)
             if not any(worker.task for worker in self._workers):
                 self._wait_for_the_end()
                 break
@@ -119,7 +124,7 @@ class Pool:
                     if kind != "progress":
                         worker.task = None
                 if worker not in self._workers:
-                    self._wait_for_the_end()  # which leaves no workers
+                    self._wait_for_the_end(worker.process.returncode)
                     self._died(worker, again, given_up)
         if failed:
             raise CpunmtError(failed[0])
@@ -158,7 +163,7 @@ class Pool:
         if task is None:
             return
         task.died += 1
-        place = f"{task.part.where}, rows from {task.part.first} on"
+        place = task.part.place
         if task.died < ATTEMPTS:
             say(f"cpunmt: a worker ended {how} at {place}; another one makes them")
             again.append(task)
@@ -190,7 +195,7 @@ class Pool:
         return worker
 
     def _first(self) -> dict[str, Any]:
-        """The named options, from the first worker."""
+        """Starts the first worker, and returns what it says that parts depend on."""
         for _ in range(ATTEMPTS):
             worker = self._start()
             while worker in self._workers:
@@ -203,7 +208,7 @@ class Pool:
                         if kind == "ready":
                             waited.is_ready = True
                             return dict(value)
-        self._wait_for_the_end()
+        self._wait_for_the_end(worker.process.returncode)
         raise CpunmtError(_at_start(_ended(worker.process.returncode)))
 
     def _send(self, worker: _Worker) -> None:
@@ -231,19 +236,24 @@ class Pool:
             *lines, worker.said = (worker.said + block).split(b"\n")
             worker.replies += [next(iter(json.loads(line).items())) for line in lines]
             if not block:
-                self._wait_for_the_end()
+                self._wait_for_the_end()  # which leaves no workers
                 self._workers.remove(worker)
                 _closed(worker)
         return found
 
-    def _wait_for_the_end(self) -> None:
-        """If this process ends, its workers have been ended by it: nothing is to be done any more."""
-        while self._is_ending:
+    def _wait_for_the_end(self, status: int = 0) -> None:
+        """Returns unless this process is ending; then its workers have been ended, and nothing is to be done any more.
+
+        `status`: of a worker that has ended. If a signal asked it to end, this process may be about to get it too.
+        """
+        if status in _ASKED_TO_END:
+            self._ending.wait(_PATIENCE)
+        while self._ending.is_set():
             time.sleep(1)
 
     def _end_now(self) -> bool:
-        """End the workers, which take away what is unfinished. A signal came: this process ends then."""
-        self._is_ending = True
+        """Ends the workers, which take away what is unfinished. A signal came: this process ends then."""
+        self._ending.set()  # before the workers end: who sees that they have must know why
         self._stop(signal.SIGTERM)
         return False
 
@@ -265,8 +275,8 @@ class Pool:
                 _closed(worker)
 
 
-def _next(tasks: Iterator[Task], failed: list[str]) -> Task | None:
-    """The next one; None after the last, or if the input cannot be read further: what is said of that is kept."""
+def next_task(tasks: Iterator[Task], failed: list[str]) -> Task | None:
+    """Returns the next task; None after the last, or if the input cannot be read: the message is added to `failed`."""
     try:
         return None if failed else next(tasks, None)
     except CpunmtError as error:
@@ -291,7 +301,7 @@ def _closed(worker: _Worker) -> None:
 
 
 def _told(given_up: list[str]) -> str:
-    """Of the first parts that were given up, and how many more they are."""
+    """Names the first parts that were given up, and the number of others."""
     more = len(given_up) - _SHOWN
     named = "; ".join(given_up[:_SHOWN]) + (f"; and so of {more} parts more" if more > 0 else "")
     return f"{named}; is there too little memory? Then use fewer --workers, or a smaller --shard-rows. All else is done"

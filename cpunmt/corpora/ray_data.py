@@ -1,152 +1,146 @@
-"""Parquet translated by a Ray cluster: `translate_parquet`. One actor per core, parts that are written exactly once."""
+"""`cpunmt batch` on a Ray cluster: the same parts and sidecars, made by tasks of Ray, one for each core."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from cpunmt.corpora.parquet_parts import (
-    SUCCESS,
-    Part,
-    begin,
-    finish,
-    planned,
-    read_part,
-    waiting,
-    write_part,
-)
-from cpunmt.corpora.table_translator import TableTranslator
+from cpunmt.corpora.batch import SHARD_ROWS, Batch, Totals, checked_corpora
+from cpunmt.corpora.job import Filters, Job
+from cpunmt.corpora.pool import ATTEMPTS, Task, next_task
+from cpunmt.corpora.shard import Part
+from cpunmt.corpora.worker import PartMaker, Work, attempt, attempt_part, work_of
 from cpunmt.errors import CpunmtError
+from cpunmt.registry.store import located
 from cpunmt.values.checks import whole
 
 if TYPE_CHECKING:
+    from cpunmt.options.arguments import AnyPath
     from cpunmt.options.options import TranslationOptions
 else:
-    TranslationOptions = Any
-
-ROWS = 20_000  # a part: a minute or two of news on one core
+    AnyPath = TranslationOptions = Any
 
 
-class Translated(NamedTuple):
-    """What `translate_parquet` has done.
-
-    rows   how many are in the folder now
-    parts  in so many files
-    made   so many of them by this call; the others were there
-    """
-
-    rows: int
-    parts: int
-    made: int
-
-
-def translate_parquet(
-    source: str | os.PathLike[str],
-    destination: str | os.PathLike[str],
-    model: str | os.PathLike[str],
+def translate_corpora(
+    inputs: AnyPath | Sequence[AnyPath],
+    out: AnyPath,
+    model: AnyPath | Iterable[AnyPath],
     *,
     column: str = "source",
-    to: str = "translation",
-    score: str | None = None,
-    rows: int = ROWS,
-    actors: int | tuple[int, int] | None = None,
+    into: str = "translation",
+    with_score: bool = False,
+    filters: Mapping[str, Any] | None = None,
+    drop: bool = False,
+    cache: AnyPath | None = None,
+    shard_rows: int = SHARD_ROWS,
+    workers: int | None = None,
     **options: TranslationOptions,
-) -> Translated:
-    """Translate a column of a Parquet file, or of a folder of them, into a folder of Parquet, on a Ray cluster.
+) -> Totals:
+    """Translates corpora on a Ray cluster, part by part, as `cpunmt batch` does.
 
-    All columns are kept, the new one stands behind them, and rows stay in their order: part after part, by name. Paths
-    are those of a file system that all machines see. `ray.init` may have been called before, to choose the cluster.
-
-    Called again with the same arguments, after whatever has happened, it makes the parts that are missing; when all are
-    there, it writes `_SUCCESS`. An actor or a machine may be killed at any time: a part is there whole or not at all,
-    and one that is made twice has the same bytes. A part must fit into memory, with the
-    row groups of its file that hold it.
+    All machines see the same file system. `ray.init` may have been called before, to choose the cluster. Called again,
+    after whatever has happened, it makes the parts that are missing or were made of something else. Any process and any
+    machine may be killed: a part is there whole or not at all, and a part that is made twice has the same bytes.
 
     Parameters
     ----------
-    column, to, score, options : as of `TableTranslator`
-    rows : of a part, at most; of about 5 to 10 minutes of one core when there are many
-    actors : how many, of one core each; a pair is the fewest and the most of a pool that grows and shrinks as the
-        cluster has room; None: as many as the cluster has cores
+    inputs : a file or several, see `cpunmt batch`
+    out : the folder of the parts
+    model : a model's path or name, or several for an ensemble
+    column, into, with_score, filters, drop, cache, options : as of `translate_shard`
+    shard_rows : rows of a part
+    workers : how many parts are made at once, each on a core; None: as many as the cluster has cores, as it grows
 
-    Raises CpunmtError for files that cannot be read or written, a column that is not there, a folder of other files or
-    of another model or other options, and if Ray is not installed; TypeError or ValueError for a wrong argument.
+    Returns what was done. Raises CpunmtError as `cpunmt batch` tells errors, and if Ray is not installed; TypeError or
+    ValueError for a wrong argument.
     """
     try:
         import ray
-        import ray.data
     except ImportError:
         raise CpunmtError("Ray is not installed, expected ray[data]: pip install 'cpunmt[ray]'") from None
-    source, destination = os.path.abspath(source), os.path.abspath(destination)
-    given: dict[str, Any] = {**options}
-    translator = TableTranslator(model, column=column, to=to, score=score, **given)
-    parts = planned(source, whole("rows", rows, 1, 1 << 40))
-    digest = translator.model_digest()
-    job = {"model": digest, "column": column, "to": to, "score": score}
-    begin(parts, destination, {**job, "options": {name: repr(value) for name, value in sorted(given.items())}})
-    missing = waiting(parts, destination)
-    if missing:
-        if not ray.is_initialized():
-            ray.init()
-        items = [part.__dict__ for part in missing]
-        # Each part a block, one at a time given to an actor: none waits behind another while a core is idle. Nothing
-        # but actors has a core, so there is no reading or writing task that could wait for one for ever.
-        dataset = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
-            PartMaker,
-            fn_constructor_args=(translator, digest, destination),
-            batch_size=None,
-            batch_format="pyarrow",
-            num_cpus=1,
-            compute=_pool(ray, actors),
-        )
-        for made in dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
-            for said in made.column("said").to_pylist():
-                if said is not None:
-                    raise CpunmtError(said)
-    if missing or not os.path.exists(os.path.join(destination, SUCCESS)):
-        finish(parts, destination)
-    return Translated(sum(part.end - part.begin for part in parts), len(parts), len(missing))
+    job = Job(column, into, None, with_score, Filters(**(filters or {})), drop)
+    paths = [inputs] if isinstance(inputs, str | bytes | os.PathLike) else inputs
+    folder = _absolute(out)
+    corpora = checked_corpora(list(map(_absolute, paths)), folder, job)
+    models = [model] if isinstance(model, str | bytes | os.PathLike) else model
+    arguments = {"model_path": [_absolute(located(one)) for one in models]}
+    work = work_of([arguments], {**options}, job, None if cache is None else _absolute(cache))
+    rows = whole("shard_rows", shard_rows, 1, 1 << 40)
+    if workers is not None:
+        whole("workers", workers, 1, 1 << 20)
+    batch = Batch(corpora, folder, rows)
+    if not ray.is_initialized():
+        ray.init()
+    batch.run(RayPool(ray, work, workers))
+    return batch.totals
 
 
-def _pool(ray: Any, actors: int | tuple[int, int] | None) -> Any:
-    """The compute strategy."""
-    if isinstance(actors, tuple):
-        least, most = actors
-        sizes = {"min_size": whole("actors", least, 1, 1 << 20), "max_size": whole("actors", most, least, 1 << 20)}
-    else:
-        cores = int(ray.cluster_resources().get("CPU", 1)) if actors is None else actors
-        sizes = {"size": whole("actors", cores, 1, 1 << 20)}
-    return ray.data.ActorPoolStrategy(**sizes, max_tasks_in_flight_per_actor=1)
+def _absolute(path: AnyPath) -> str:
+    return os.path.abspath(os.fsdecode(path))
 
 
-class PartMaker:
-    """An actor, which makes parts. Called with a table of parts it returns one of what it has made."""
+class RayPool:
+    """Makes parts by tasks of Ray, in the place of a `Pool` of processes."""
 
-    def __init__(self, translator: TableTranslator, digest: str, folder: str) -> None:
-        """`digest` is that of the model where the run was begun: on this machine it must be the same."""
-        self._translator, self._digest, self._folder = translator, digest, folder
-        self._is_same = False
+    def __init__(self, ray: Any, work: Work, workers: int | None):
+        """Raises CpunmtError if models cannot be loaded, or options are wrong."""
+        self._ray, self._work, self._workers = ray, ray.put(work), workers
+        retries = {"num_cpus": 1, "max_retries": ATTEMPTS - 1}  # of a task whose process or machine is lost
+        self._make = ray.remote(**retries)(cpunmt_part)
+        kind, value = ray.get(ray.remote(**retries)(_ready).remote(self._work))
+        if kind == "failed":
+            raise CpunmtError(value)
+        self.identity: dict[str, Any] = value
 
-    def __call__(self, parts: Any) -> Any:
-        """A row for each part: its number, and what is wrong, or null.
-
-        An error is told, not raised: of an exception Ray makes one of its own kind, which loses what it was made from.
-        """
-        import pyarrow as pa
-
-        made = []
-        for fields in parts.to_pylist():
-            said = None
+    def run(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, str, Any]]:
+        failed: list[str] = []
+        running: dict[Any, Task] = {}
+        following = next_task(tasks, failed)
+        while running or (following and not failed):
+            while following and not failed and len(running) < self._count():
+                task = following
+                running[self._make.remote(self._work, task.part, task.payload)] = task
+                following = next_task(tasks, failed)
+            (ready, *_), _ = self._ray.wait(list(running), num_returns=1)
+            task = running.pop(ready)
             try:
-                self._make(Part(**fields))
-            except CpunmtError as error:
-                said = str(error)
-            made.append({"number": fields["number"], "said": said})
-        return pa.Table.from_pylist(made, pa.schema([("number", pa.int64()), ("said", pa.string())]))
+                kind, value = self._ray.get(ready)
+            except self._ray.exceptions.RayError as error:
+                said = f"{ATTEMPTS} workers ended at them, the last one by {type(error).__name__}"
+                kind, value = "failed", f"{task.part.place}: {said}; is there too little memory?"
+            if kind == "failed":
+                failed.append(value)
+            else:
+                yield task, kind, value
+        if failed:
+            raise CpunmtError(failed[0])
 
-    def _make(self, part: Part) -> None:
-        if not self._is_same and self._translator.model_digest() != self._digest:
-            raise CpunmtError(f"{self._translator!r}: the model has other files on a machine than where the run began")
-        self._is_same = True
-        if not os.path.exists(os.path.join(self._folder, part.name)):  # it is, of one who was killed right after it
-            write_part(part, self._translator(read_part(part)), self._folder)
+    def _count(self) -> int:
+        return self._workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+
+def cpunmt_part(work: Work, part: Part, payload: bytes) -> tuple[str, Any]:
+    """A task of Ray, by whose name its processes are known: makes a part.
+
+    It returns an error: from an exception Ray makes one of its own kind.
+    """
+    kind, value = _maker(work)
+    return attempt_part(value, part, payload, lambda share, words: None) if kind == "ready" else (kind, value)
+
+
+def _ready(work: Work) -> tuple[str, Any]:
+    """A task of Ray: returns what parts depend on."""
+    kind, value = _maker(work)
+    return (kind, value.identity) if kind == "ready" else (kind, value)
+
+
+_LAST: list[Any] = []  # the work of this process's last task, and what came of its preparation
+
+
+def _maker(work: Work) -> tuple[str, Any]:
+    """Returns ("ready", a PartMaker), which further tasks of the process share, or ("failed", a message)."""
+    if not _LAST or _LAST[0] != work:
+        _LAST[:] = work, attempt("ready", lambda: PartMaker(work), ValueError, TypeError, OSError)
+    kind, value = _LAST[1]
+    return kind, value

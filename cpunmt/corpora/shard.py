@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cpunmt.corpora import sidecar
+from cpunmt.corpora.flags import wanted_language
 from cpunmt.corpora.inputs.formats import KINDS, corpus_of, packed
 from cpunmt.corpora.job import LEFT_OUT, Filters, Job, named_options
-from cpunmt.corpora.language import wanted_language
 from cpunmt.corpora.model_digest import model_digest
 from cpunmt.corpora.translating import Maker, Translating
 from cpunmt.corpora.translation_cache import TranslationCache
@@ -27,7 +27,7 @@ _MOST = 1 << 40  # rows
 
 @dataclass(frozen=True)
 class Part:
-    """What is to be made, and of what.
+    """A part that is to be made of a shard.
 
     path    the file to write
     kind    one of `formats.KINDS`
@@ -41,6 +41,11 @@ class Part:
     where: str
     first: int
     source: str
+
+    @property
+    def place(self) -> str:
+        """The shard's rows, for messages."""
+        return f"{self.where}, rows from {self.first} on"
 
 
 def make_part(
@@ -198,7 +203,7 @@ def checked_options(translator: Translator, options: dict[str, Any]) -> Any:
 
 
 def digest_of(translator: Translator) -> str:
-    """Of a translator's files, and its arguments."""
+    """Returns the digest of a translator's files and arguments."""
     arguments = translator.__getstate__()["arguments"]
     changed = [arguments[name] for name in ("weights", "activation_scales") if arguments[name] is not None]
     if arguments["compute_type"] != "default":

@@ -30,7 +30,7 @@ def identity(model: str, options: dict[str, Any], job: dict[str, Any]) -> dict[s
 
 
 def digest(content: bytes) -> str:
-    """BLAKE2b of rows, or of a part; hexadecimal."""
+    """Returns the BLAKE2b of rows, or of a part; hexadecimal."""
     return hashlib.blake2b(content, digest_size=_SIZE).hexdigest()
 
 
@@ -52,13 +52,12 @@ def fitting(part: str, wanted: dict[str, Any], source: str) -> dict[str, Any] | 
 
 
 def is_ours(part: str) -> bool:
-    """Whether a sidecar tells of this part, whatever it was made of."""
+    """Returns whether this part has a sidecar, of whatever rows."""
     found = _read(sidecar_of(part))
     return found is not None and "format" in found and "source" in found
 
 
 def write(part: str, told: dict[str, Any]) -> None:
-    """Write the sidecar. Raises CpunmtError."""
     write_durably(sidecar_of(part), json.dumps(told, indent=1).encode() + b"\n")
 
 

@@ -42,7 +42,7 @@ class Translating:
         self._cache, self._is_in = cache, is_in
 
     def made(self, rows: Rows, progress: Progress) -> Made:
-        """The columns: translations, scores and flags, as the job says."""
+        """Makes the columns of a job: translations, scores and flags."""
         texts, job = rows.texts, self._job
         distinct = dict.fromkeys(text for text in texts if text is not None)
         found = self._translated(list(distinct), progress)

@@ -57,7 +57,7 @@ class TranslationCache:
             self._file.execute("PRAGMA synchronous=NORMAL")
 
     def _is_ours(self) -> bool:
-        """Whether it has been made; CpunmtError if something else is there."""
+        """Returns whether it has been made. Raises CpunmtError if something else is there."""
         (application,) = self._file.execute("PRAGMA application_id").fetchone()
         (version,) = self._file.execute("PRAGMA user_version").fetchone()
         (tables,) = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -89,7 +89,7 @@ class TranslationCache:
         self._file.execute(f"PRAGMA user_version={_VERSION}")
 
     def found(self, texts: Sequence[str]) -> Iterator[tuple[str, Translated]]:
-        """Those of the texts that are there, and their translations."""
+        """Yields the texts that are there, with their translations."""
         for begin in range(0, len(texts), _AT_ONCE):
             keys = {self._key_of(text): text for text in texts[begin : begin + _AT_ONCE]}
             marks = ",".join("?" * len(keys))
@@ -100,7 +100,6 @@ class TranslationCache:
                 yield keys[key], self._read(value)
 
     def add(self, made: Iterable[tuple[str, Translated]]) -> None:
-        """Keep translations of texts."""
         rows = [(self._key_of(text), _written(translated)) for text, translated in made]
         with self._told():
             self._file.execute("BEGIN IMMEDIATE")
@@ -108,7 +107,6 @@ class TranslationCache:
             self._file.execute("COMMIT")
 
     def close(self) -> None:
-        """Let the file go."""
         self._file.close()
 
     def _key_of(self, text: str) -> bytes:

@@ -1,14 +1,14 @@
-"""A process that makes parts: it is told what by a pipe, and tells what it has done by another one.
+"""Makes parts in a process: `main` reads from a pipe what to make, and writes to another one what it has done.
 
-It ends when whoever started it is gone: then its pipe is closed. What it was writing is taken away.
+It ends when the process that started it is gone: then its pipe is closed. What it was writing is removed.
 
-Down come frames: the sizes of a header and of a payload (8 bytes each), the header (JSON), the payload. The first one
-tells of models, options and the job (`Work`), each of the others is a part to make. Up come lines of JSON, each with
-one key:
+It reads frames: the sizes of a header and of a payload (8 bytes each), the header (JSON), the payload. The first frame
+has models, options and the job (`Work`), each of the others is a part to make. It writes lines of JSON, each with one
+key:
 
-    ready     the named options, and the digests of the models (those that were given)
-    progress  which share of the part is done, and how many words it has
-    done      what its sidecar says
+    ready     what parts depend on, see `sidecar.identity`
+    progress  the share of the part that is done, and how many words it has
+    done      the content of its sidecar
     failed    a message: the part cannot be made, or the models cannot be loaded
 """
 
@@ -20,16 +20,21 @@ import os
 import queue
 import struct
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cpunmt.corpora import sidecar
 from cpunmt.corpora.job import Job, named_options
+from cpunmt.corpora.model_digest import model_digest
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import one_line, say
 from cpunmt.files.line_stream import write_all
 from cpunmt.process.interrupts import abandon
+
+if TYPE_CHECKING:
+    from cpunmt.corpora.shard import Part
+    from cpunmt.corpora.translating import Maker
 
 SIZES = struct.Struct(">QQ")
 Frame = tuple[dict[str, Any], bytes]
@@ -37,10 +42,10 @@ Frame = tuple[dict[str, Any], bytes]
 
 @dataclasses.dataclass
 class Work:
-    """What a worker is for.
+    """The models, the options and the job of a run.
 
     models   arguments of a `Translator`; with a second one, pairs are scored
-    digests  of the models, each as `model_digest(paths, [weights] or [])` gives it
+    digests  of the models, see `work_of`
     options  of translations
     job      see `Job.to_dict`
     cache    the file of translations that were made before, or None
@@ -53,17 +58,89 @@ class Work:
     cache: str | None = None
 
 
+def work_of(models: list[dict[str, Any]], options: dict[str, Any], job: Job, cache: str | None = None) -> Work:
+    """Makes a Work, with the digests of the models as they are now. Raises ModelFileError if one cannot be read."""
+    return Work(models, list(map(_digest, models)), options, job.to_dict(), cache)
+
+
+def _digest(arguments: Mapping[str, Any]) -> str:
+    weights = arguments.get("weights")
+    return model_digest(list(map(Path, arguments["model_path"])), [weights] if weights else [])
+
+
+class PartMaker:
+    """Makes the parts of a run, in any process."""
+
+    def __init__(self, work: Work):
+        """Loads the models.
+
+        Raises CpunmtError, TypeError or ValueError for a model or an option that cannot be used, and if a model is not
+        the one that the run began with: sidecars would name another one.
+        """
+        from cpunmt.corpora.cross_entropy import Scoring
+        from cpunmt.corpora.flags import wanted_language
+        from cpunmt.corpora.shard import cache_of, checked_options
+        from cpunmt.corpora.translating import Translating
+        from cpunmt.options.glossary.glossary import glossary_of
+        from cpunmt.translator.translator import Translator
+
+        job = self._job = Job.from_dict(work.job)
+        translator, *reverse = [Translator(**arguments) for arguments in work.models]
+        for arguments, expected in zip(work.models, work.digests, strict=True):
+            if _digest(arguments) != expected:  # after they were read
+                paths = ", ".join(arguments["model_path"])
+                raise CpunmtError(f"{paths}: the model was changed while the run was on; start it again")
+        digest = "+".join(work.digests)
+        if reverse:
+            self._maker: Maker = Scoring(translator, reverse[0], job)
+            self.identity = sidecar.identity(digest, {}, work.job)
+            """What parts depend on, apart from their rows."""
+            return
+        options = dict(work.options)
+        if "glossary" in options:
+            options["glossary"] = glossary_of(options["glossary"])  # a file is read once
+        names = named_options(checked_options(translator, options))
+        is_in = wanted_language(job.filters.language, translator)
+        self._maker = Translating(translator, options, job, cache_of(work.cache, digest, names), is_in)
+        self.identity = sidecar.identity(digest, names, work.job)
+
+    def make(self, part: Part, payload: bytes, progress: Callable[[float, int], object]) -> dict[str, Any]:
+        from cpunmt.corpora.shard import make_part
+
+        return make_part(part, payload, self._job, self._maker, self.identity, progress)
+
+
+def attempt(kind: str, call: Callable[[], Any], *expected: type[Exception], where: str = "") -> tuple[str, Any]:
+    """Returns (kind, the result of `call`), or ("failed", a message) for an error.
+
+    A message of an error that is not `expected` begins with `where` and tells its type. Only MemoryError is raised:
+    another process may have more memory.
+    """
+    try:
+        return kind, call()
+    except MemoryError:
+        raise
+    except Exception as error:
+        return "failed", one_line(error) if isinstance(error, (CpunmtError, *expected)) else where + _unforeseen(error)
+
+
+def attempt_part(
+    maker: PartMaker, part: Part, payload: bytes, progress: Callable[[float, int], object]
+) -> tuple[str, Any]:
+    """Returns ("done", the sidecar's content) or ("failed", a message)."""
+    return attempt("done", lambda: maker.make(part, payload, progress), where=f"{part.place}: ")
+
+
 def frame(header: Mapping[str, Any], payload: bytes = b"") -> bytes:
-    """What is sent down before the payload."""
+    """Makes the bytes that are sent before a payload."""
     said = json.dumps(header).encode()
     return SIZES.pack(len(said), len(payload)) + said
 
 
 def main() -> int:
-    """Work until nothing more comes; what comes on standard output goes to standard error.
+    """Works until nothing more comes; what libraries write to standard output goes to standard error.
 
-    What nobody foresaw is a message too. Without memory the process ends, with one line and status 1: the part is
-    made by another one, which may have more.
+    Without memory the process ends, with one line and status 1: another one, which may have more, makes the part.
     """
     try:
         return _work()
@@ -84,73 +161,25 @@ def _work() -> int:
         except OSError:  # nobody hears it
             _end(1)
 
-    try:
-        maker, job, wanted = _begun(Work(**frames.get()[0]))
-    except MemoryError:
-        raise
-    except (CpunmtError, ValueError, TypeError, OSError) as error:
-        reply("failed", one_line(error))
+    kind, value = attempt("ready", lambda: PartMaker(Work(**frames.get()[0])), ValueError, TypeError, OSError)
+    if kind == "failed":
+        reply(kind, value)
         return 0
-    except Exception as error:
-        reply("failed", _unforeseen(error))
-        return 0
-    reply("ready", wanted["options"])
-    from cpunmt.corpora.shard import Part, make_part
+    maker: PartMaker = value
+    reply("ready", maker.identity)
+    from cpunmt.corpora.shard import Part
 
     while True:
         header, payload = frames.get()
-        try:
-            told = make_part(Part(**header), payload, job, maker, wanted, lambda *done: reply("progress", done))
-        except MemoryError:
-            raise
-        except CpunmtError as error:
-            reply("failed", one_line(error))
-        except Exception as error:
-            reply("failed", f"{header['where']}, rows from {header['first']} on: {_unforeseen(error)}")
-        else:
-            reply("done", told)
+        reply(*attempt_part(maker, Part(**header), payload, lambda *done: reply("progress", done)))
 
 
 def _unforeseen(error: Exception) -> str:
     return f"unforeseen {type(error).__name__}: {one_line(error)}"
 
 
-def _begun(work: Work) -> tuple[Any, Job, dict[str, Any]]:
-    """What makes new columns, the job, and what parts depend on.
-
-    Raises CpunmtError if a model is not what it was when the run began: sidecars would tell of another one.
-    """
-    from cpunmt.corpora.cross_entropy import Scoring
-    from cpunmt.corpora.language import wanted_language
-    from cpunmt.corpora.model_digest import model_digest
-    from cpunmt.corpora.shard import cache_of, checked_options
-    from cpunmt.corpora.translating import Translating
-    from cpunmt.translator.translator import Translator
-
-    job = Job.from_dict(work.job)
-    translator, *reverse = [Translator(**arguments) for arguments in work.models]
-    for arguments, expected in zip(work.models, work.digests, strict=True):
-        given, weights = arguments["model_path"], arguments.get("weights")
-        paths = [given] if isinstance(given, str) else given
-        if model_digest(list(map(Path, paths)), [weights] if weights else []) != expected:  # after they were read
-            raise CpunmtError(f"{', '.join(paths)}: the model was changed while the run was on; start it again")
-    digest = "+".join(work.digests)
-    if reverse:
-        return Scoring(translator, reverse[0], job), job, sidecar.identity(digest, {}, work.job)
-    options = dict(work.options)
-    if "glossary" in options:
-        from cpunmt.options.glossary.glossary import Glossary
-
-        options["glossary"] = Glossary.from_tsv(options["glossary"])  # once
-    names = named_options(checked_options(translator, options))
-    wanted = sidecar.identity(digest, names, work.job)
-    is_in = wanted_language(job.filters.language, translator)
-    cache = cache_of(work.cache, digest, names)
-    return Translating(translator, options, job, cache, is_in), job, wanted
-
-
 def _listen(frames: queue.SimpleQueue[Frame]) -> None:
-    """Hand frames on; end the process when no more can come."""
+    """Hands frames on; ends the process when no more can come."""
     status = 0
     try:
         # Not sys.stdin: if the interpreter ends while a thread reads from that, it aborts.
@@ -168,12 +197,12 @@ def _listen(frames: queue.SimpleQueue[Frame]) -> None:
 
 
 def _end(status: int) -> None:
-    """End the process, and take away what it was writing."""
+    """Ends the process, and removes what it was writing."""
     abandon()
     os._exit(status)
 
 
 def _read(file: BinaryIO, size: int) -> bytes | None:
-    """So many bytes; None if it ends before."""
+    """Reads `size` bytes; returns None if the file ends before."""
     found = file.read(size)
     return found if len(found) == size else None

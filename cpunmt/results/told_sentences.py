@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from cpunmt.results.results import Hypothesis
 
 
+def sentences_in_markup(best: Hypothesis) -> tuple[tuple[str, Hypothesis], ...]:
+    """Returns the sentences in markup with their translations; none if the text is plain."""
+    return best._inner
+
+
 def sentences_of(text: str, best: Hypothesis) -> Iterator[tuple[str, Hypothesis]]:
     """Yields each sentence of a text or of markup with its translation, which has scores and pieces, but no text."""
     if best._inner:

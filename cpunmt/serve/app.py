@@ -29,6 +29,7 @@ from cpunmt.serve.service import Service
 from cpunmt.serve.settings import ServeSettings
 
 DIALECTS = (own, libre, deepl, google, mtran)
+libre.give_way(mtran)  # which have paths in common
 # Where errors that no route has said are of another dialect than LibreTranslate's; the first that fits.
 _OF_PATHS = (
     ("/v1/", own),
@@ -161,12 +162,12 @@ class _Direct:
 
 
 def dialect_of(path: str) -> Dialect:
-    """The dialect that a path belongs to."""
+    """Returns the dialect of a path."""
     return next((dialect for beginning, dialect in _OF_PATHS if path.startswith(beginning)), libre)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """What no route takes, in the form of the dialect that was probably meant."""
+    """Answers what no route takes, in the form of the dialect that was probably meant."""
     assert isinstance(error, HTTPException)
     said = ServeError(error.status_code, _SAID.get(error.status_code, "Invalid request"))
     request.app.state.service.metrics.answered("other", error.status_code)

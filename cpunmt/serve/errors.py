@@ -29,10 +29,10 @@ class QuotaError(ServeError):
 
 
 def bad(message: str, detail: str = "") -> ServeError:
-    """400: the request is wrong, and would be again."""
+    """Makes the error of a wrong request, 400."""
     return ServeError(400, message, detail=detail)
 
 
 def said(code: str) -> str:
-    """A code of a language for a message: what is none is not repeated."""
+    """Returns a code of a language for a message; other texts are not repeated."""
     return code if _CODE.fullmatch(code) else "the language"

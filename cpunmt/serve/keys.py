@@ -58,7 +58,7 @@ def _given(headers: Iterable[tuple[bytes, bytes]], parameters: Mapping[str, obje
 
 
 def owner_of(key: str) -> str:
-    """What stands for a client with this key: the key cannot be told from it."""
+    """Returns a name for the client with this key, from which the key cannot be computed."""
     return _digest(key).hex() if key else ""
 
 
@@ -70,7 +70,6 @@ class Keys:
 
     @property
     def are_required(self) -> bool:
-        """Whether a request must have one."""
         return bool(self._digests)
 
     def knows(self, key: str) -> bool:

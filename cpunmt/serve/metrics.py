@@ -33,20 +33,18 @@ class Metrics:
         self._gauges: list[tuple[str, str, Callable[[], float]]] = []
 
     def watch(self, name: str, text: str, value: Callable[[], float]) -> None:
-        """Tell of this, whenever the metrics are read."""
+        """Adds a value that is computed whenever the metrics are read."""
         self._gauges.append((name, text, value))
 
     def answered(self, path: str, status: int) -> None:
-        """A request was answered; in the event loop."""
+        """Counts an answer; called in the event loop."""
         self._requests[path, status] += 1
 
     def loaded(self) -> None:
-        """A model was loaded."""
         with self._lock:
             self._loads += 1
 
     def batch(self, pieces: int, sentences: int, seconds: float) -> None:
-        """A batch was translated."""
         with self._lock:
             self._batches.observe(pieces)
             self._sentences += sentences
@@ -54,22 +52,21 @@ class Metrics:
             self._busy += seconds
 
     def looked_up(self, kept: int, asked: int) -> None:
-        """A request asked for sentences, some of which are kept."""
+        """Counts the sentences of a request, and those that the cache had."""
         with self._lock:
             self._kept += kept
             self._asked += asked
 
     def waited(self, seconds: float) -> None:
-        """The sentences of a request are translated."""
+        """Adds the time that a request waited for its sentences."""
         with self._lock:
             self._waits.observe(seconds)
 
     def text(self) -> bytes:
-        """All of them as Prometheus reads them."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """All of them as prometheus_client has them."""
+        """Yields all of them as prometheus_client has them."""
         requests = CounterMetricFamily("cpunmt_requests", "Requests that were answered", labels=["path", "status"])
         for (path, status), count in sorted(self._requests.items()):
             requests.add_metric([path, str(status)], count)
@@ -102,12 +99,12 @@ class _Histogram:
         self._bounds, self._counts, self._sum = bounds, [0] * (len(bounds) + 1), 0.0
 
     def observe(self, value: float) -> None:
-        """One more; a bound belongs to the range below it."""
+        """Counts a value; a bound belongs to the range below it."""
         self._counts[bisect_left(self._bounds, value)] += 1
         self._sum += value
 
     def found(self) -> tuple[list[tuple[str, float]], float]:
-        """(up to each bound how many, the sum of all)."""
+        """Returns (the number of values up to each bound, the sum of all)."""
         buckets: list[tuple[str, float]] = []
         count = 0
         for bound, more in zip((*map(float, self._bounds), "+Inf"), self._counts, strict=True):

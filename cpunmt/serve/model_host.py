@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from cpunmt.decoding.loading import contains_model
 from cpunmt.errors import CpunmtError
@@ -15,13 +15,45 @@ from cpunmt.files.input_files import read_json
 from cpunmt.formats.any_directory import model_folder
 from cpunmt.registry.languages import model_languages
 from cpunmt.registry.store import METADATA, located
-from cpunmt.serve.directions import Direction, chain, sources, targets
 from cpunmt.text.language_codes import plain
+from cpunmt.translator.access import weight_bytes
 from cpunmt.translator.pivot import Pivot
 from cpunmt.translator.translator import Translator
 
 _CODE = r"([A-Za-z]{2,3}(?:[_-](?:[A-Za-z]{4}|[A-Z]{2}))?)"  # with a script or a country
 _NAMED = re.compile(rf"{_CODE}-{_CODE}=(.+)", re.DOTALL)
+
+
+MOST_MODELS = 3  # in a row
+
+
+class Direction(NamedTuple):
+    """A language and another one that a model translates it into, codes as its metadata has them."""
+
+    source: str
+    target: str
+
+
+def chain(directions: Sequence[tuple[Direction, int]], source: str, target: str) -> tuple[int, ...] | None:
+    """Returns the fewest models that lead from one language to the other, in the order of their use.
+
+    Of several ways the one whose models were named first. None: there is none of three models or less.
+
+    `directions`: what each model translates, and its number.
+    """
+    ways: list[tuple[str, tuple[int, ...]]] = [(source, ())]
+    seen = {source}
+    for _ in range(MOST_MODELS):
+        further = []
+        for language, models in ways:
+            for (read, written), number in directions:
+                if read == language and written == target:
+                    return (*models, number)
+                if read == language and written not in seen:
+                    seen.add(written)
+                    further.append((written, (*models, number)))
+        ways = further
+    return None
 
 
 class Hosted:
@@ -68,7 +100,9 @@ class ServedModel:
 class ModelHost:
     """The models of a server. Threads share it."""
 
-    def __init__(self, models: Iterable[str | Path], memory_bytes: int = 0, loaded: Callable[[], Any] = lambda: None):
+    def __init__(
+        self, models: Iterable[str | Path], memory_bytes: int = 0, loaded: Callable[[], object] = lambda: None
+    ):
         """Of directories and names of models; where two translate the same, the first one does.
 
         Parameters
@@ -89,9 +123,9 @@ class ModelHost:
         self._direct = dict(reversed(self.directions))  # of two models for the same the first
         # A chain is of models whose sentences need not be told a language.
         self._in_chains = [(one, number) for one, number in self.directions if not self.models[number].has_several]
-        self.sources = sources(self.directions)
+        self.sources = list(dict.fromkeys(one.source for one, _ in self.directions))
         """The languages that are translated from."""
-        self.targets = targets(self.directions)
+        self.targets = list(dict.fromkeys(one.target for one, _ in self.directions))
         """The languages that are translated into."""
         self.languages = list(dict.fromkeys([*self.sources, *self.targets]))
         """All languages of either side."""
@@ -101,7 +135,6 @@ class ModelHost:
         return [target for target in self.targets if self.leads(source, target)]
 
     def leads(self, source: str, target: str) -> bool:
-        """Whether one language is translated into another one."""
         return source != target and self._chain(source, target) is not None
 
     def between(self, source: str, target: str) -> Hosted | None:
@@ -125,7 +158,7 @@ class ModelHost:
         return pivot
 
     def loaded(self, source: str, target: str) -> Hosted | None:
-        """The same if it is one model, and there; None: `between` may take its time."""
+        """Returns it if it is one model in memory; None: `between` may take its time."""
         numbers = self._chain(source, target)
         if numbers is None or len(numbers) > 1:
             return None
@@ -134,7 +167,7 @@ class ModelHost:
         return model.hosted
 
     def _chain(self, source: str, target: str) -> tuple[int, ...] | None:
-        """Of languages that are served, so that there are not many of them."""
+        """Returns the models from one served language to another; results are kept."""
         if (source, target) not in self._chains:
             alone = self._direct.get(Direction(source, target))
             found = chain(self._in_chains, source, target) if alone is None else (alone,)
@@ -142,25 +175,23 @@ class ModelHost:
         return self._chains[source, target]
 
     def preload(self) -> None:
-        """Load every model."""
         for model in self.models:
             self._load(model)
 
     def unload_idle(self, seconds: float) -> None:
-        """Unload what was not used for so long."""
+        """Unloads the models that were not used for `seconds`."""
         now = time.monotonic()
         for model in self.models:
             if model.hosted is not None and now - model.used > seconds:
                 self._unload(model)
 
     def close(self) -> None:
-        """Unload every model."""
         for model in self.models:
             self._unload(model)
 
     @property
     def loaded_bytes(self) -> int:
-        """Bytes of the weights of models that are loaded."""
+        """Bytes of the weights of the models in memory."""
         return sum(model.bytes for model in self.models if model.hosted is not None)
 
     def _load(self, model: ServedModel) -> Hosted:
@@ -171,7 +202,7 @@ class ModelHost:
                 translator = Translator(model.path)
                 with self._lock:
                     hosted = Hosted(translator, self._number(), model.has_several)
-                model.bytes = translator._model.engine.model.bytes
+                model.bytes = weight_bytes(translator)
                 model.hosted = hosted
                 self._loaded()
         self._make_room(model)
@@ -185,7 +216,7 @@ class ModelHost:
             self._unload(min(others, key=lambda model: model.used))
 
     def _unload(self, model: ServedModel) -> None:
-        """The memory comes back when the requests that use it have ended."""
+        """Unloads a model; its memory is freed when the requests that use it have ended."""
         with self._lock:
             hosted, model.hosted = model.hosted, None
             if hosted is not None:

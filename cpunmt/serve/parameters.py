@@ -46,7 +46,7 @@ class Parameters(dict[str, Any]):
         return _whole(value, name)
 
     def texts(self, name: str) -> list[str]:
-        """A text, or several, as a list."""
+        """Returns a text, or several, as a list."""
         value = self.get(name)
         if value is None:
             raise bad(f"Invalid request: missing {name} parameter")
@@ -56,7 +56,7 @@ class Parameters(dict[str, Any]):
         return [_whole(one, name) for one in values]
 
     def count(self, name: str, default: int, most: int) -> int:
-        """An integer from 0 to `most`; of a form it comes as text."""
+        """Returns an integer from 0 to `most`; in a form it is text."""
         value = self.get(name)
         if value is None or value == "":
             return default
@@ -67,7 +67,7 @@ class Parameters(dict[str, Any]):
         return value
 
     def switch(self, name: str, default: bool = False) -> bool:
-        """Whether something is asked for; of a form it comes as 1, 0, true or false."""
+        """Returns whether a switch is on; in a form it is 1, 0, true or false."""
         value = self.get(name)
         if value is None or value == "":
             return default
@@ -187,7 +187,7 @@ async def _decompressed(body: AsyncGenerator[bytes, None], most: int) -> AsyncGe
 
 
 async def _within(seconds: float, work: Awaitable[T]) -> T:
-    """What `work` gives. Raises TimeoutError if it takes longer."""
+    """Returns the result of `work`. Raises TimeoutError if it takes longer."""
     if sys.version_info < (3, 11):
         return await asyncio.wait_for(work, seconds)
     async with asyncio.timeout(seconds):  # for which nobody has to make a task
@@ -282,7 +282,7 @@ def _no_number(name: str) -> float:
 
 
 def _is_shallow(value: object) -> bool:
-    """Level by level: a function that calls itself would end where Python does."""
+    """Checks level by level: recursion would end at Python's limit."""
     level = [value]
     for _ in range(_DEEPEST):
         level = [

@@ -41,7 +41,7 @@ class Server(uvicorn.Server):
         self._draining: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """uvicorn's; then whoever waits is told the address."""
+        """Starts as uvicorn does, and reports the address."""
         await super().startup(sockets)
         self._loop = asyncio.get_running_loop()
         for server in getattr(self, "servers", []):

@@ -1,4 +1,4 @@
-"""What every dialect stands on: texts in, results out, of the models that are there."""
+"""The one way of a request: texts in, results out, of the models that are there."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from cpunmt.alignment.aligned import Aligned
+from cpunmt.decoding.call_settings import Settings
 from cpunmt.engine import program
-from cpunmt.errors import CancelledError, CpunmtError
+from cpunmt.errors import CpunmtError
+from cpunmt.files.windows import windows
 from cpunmt.process.stopping import Watch, under
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.sentences.language_layer import language_name, told
@@ -29,6 +32,7 @@ from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.serve.usage import Usage
 from cpunmt.text.language_codes import base_of, found_in
+from cpunmt.translator.access import text_call
 from cpunmt.translator.pivot import Pivot
 from cpunmt.translator.streams.text_stream import joined_increments
 from cpunmt.translator.text_pipeline import Sentences, TextCall, after, text_steps, translate_texts
@@ -90,7 +94,7 @@ class Service:
             self._keeping = loop.create_task(self._keep())
 
     async def close(self) -> None:
-        """End the threads, when what they do has ended."""
+        """Ends the threads, when their work has ended."""
         self.draining = True
         if self._keeping is not None:
             self._keeping.cancel()
@@ -117,16 +121,16 @@ class Service:
             self.host.unload_idle(self.settings.idle_unload)
 
     async def run(self, request: Request, work: Callable[[Task], T]) -> T:
-        """What `work` gives, in a thread. If the client leaves, its sentences do too: CancelledError."""
+        """Returns what `work` returns, in a thread. If the client leaves, its sentences do too: CancelledError."""
         task = self.scheduler.task()
         return await _watched(request, task, asyncio.get_running_loop().run_in_executor(self.pool, work, task))
 
     async def translated(
         self, request: Request, texts: Sequence[str], source: str, target: str, options: Mapping[str, Any]
     ) -> list[tuple[Wanted, Result]]:
-        """Of each text the languages that were meant, see `wanted`, and its result, as `translate` has it.
+        """Returns of each text its languages, see `wanted`, and its result, see `translate`.
 
-        What a thread takes to wake, twice, is a fifth of the time of a short sentence: little is done without one.
+        To wake a thread, twice, takes a fifth of the time of a short sentence: short texts are translated without one.
         """
         if source.lower() != AUTO and sum(map(len, texts)) <= _LITTLE and not any(map(options.get, _SLOW)):
             wanted = self.wanted(texts, source, target)
@@ -143,7 +147,7 @@ class Service:
     async def _at_once(
         self, request: Request, texts: Sequence[str], hosted: Hosted, options: Mapping[str, Any]
     ) -> list[Result]:
-        """The results of texts, which the event loop itself cuts to sentences and puts together again."""
+        """Returns the results of texts, which the event loop itself cuts to sentences and joins again."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
 
@@ -173,37 +177,35 @@ class Service:
             self._call(task, wanted[:2], options)
 
     def translate(
-        self, task: Task, texts: Sequence[str], wanted: Sequence[Wanted], options: Mapping[str, Any]
+        self,
+        task: Task,
+        texts: Sequence[str],
+        wanted: Sequence[Wanted],
+        options: Mapping[str, Any],
+        tell: Callable[[str], None] | None = None,
     ) -> list[Result]:
-        """The results of texts, each as `Translator.translate` has it; in a thread of the request.
+        """Returns the results of texts, each as `Translator.translate` does; in a thread of the request.
+
+        `tell`: called with the increments of the translation of a single text, as its sentences are done.
 
         Raises ServeError for a wrong option, and what `Scheduler.through` does.
         """
         results: dict[int, Result] = {}
         with under(Watch(cancel=lambda: task.cancelled)):
-            for pair in dict.fromkeys((one.source, one.target) for one in wanted):
-                numbers = [number for number, one in enumerate(wanted) if (one.source, one.target) == pair]
-                given = [texts[number] for number in numbers]
+            for pair in dict.fromkeys(one[:2] for one in wanted):
+                numbers = [number for number, one in enumerate(wanted) if one[:2] == pair]
+                given, whole = [texts[number] for number in numbers], tell
                 if pair[0] == pair[1]:
                     made = [_unchanged(text) for text in given]
                 else:
-                    made = translate_texts(given, [[]] * len(given), self._call(task, pair, options))
+                    call = self._call(task, pair, options)
+                    if tell and (windowed := _telling(call, given[0], tell)):
+                        call, whole = windowed, None
+                    made = translate_texts(given, [[]] * len(given), call)
+                if whole:
+                    whole(made[0].text)
                 results |= zip(numbers, made, strict=True)
         return [results[number] for number in range(len(texts))]
-
-    def increments(self, task: Task, text: str, wanted: Wanted, options: Mapping[str, Any]) -> Iterator[str]:
-        """A translation as it is found, sentence by sentence: together it is that of `translate`."""
-        if wanted.source == wanted.target:
-            yield text
-            return
-        call = self._call(task, wanted[:2], options)
-        is_marked_up = call.settings.options.html or call.settings.options.xml
-        cut = None if call.cutter is None or is_marked_up else call.cutter.cut(text)
-        if call.cutter is None or cut is None or not cut.spans:
-            yield translate_texts([text], [[]], call)[0].text
-            return
-        found = _in_windows(call, cut.parts)
-        yield from filter(None, joined_increments(cut, call.cutter.unspaced(text), lambda *_: iter([next(found)])))
 
     def _call(self, task: Task, pair: tuple[str, str], options: Mapping[str, Any]) -> TextCall:
         hosted = self._hosted(pair)
@@ -225,13 +227,9 @@ class Service:
 
 
 def _settled(hosted: Hosted, options: Mapping[str, Any]) -> tuple[TextCall, Hashable]:
-    """How texts are translated with these options, and a name for it. Raises ServeError for a wrong option."""
-    translator = hosted.translator
+    """Returns how texts are translated with these options, and a name for it. Raises ServeError for a wrong option."""
     try:
-        if isinstance(translator, Pivot):
-            call = translator._text_call(translator._settings(None, options))
-        else:
-            call = translator._text_call(translator._settings(options, None))
+        call = text_call(hosted.translator, options)
     except (TypeError, ValueError) as error:
         raise bad(f"Invalid request: {error}") from None
     return call, (hosted.number, tuple(sorted(options.items())))
@@ -249,17 +247,34 @@ def _told(sentences: Sentences, translator: Translator | Pivot, target: str) -> 
     return told(sentences, name, vocabulary)
 
 
-def _in_windows(call: TextCall, sentences: Sequence[str]) -> Iterator[str]:
-    """Translations of sentences: the first alone, so that it comes soon, and then more and more together."""
-    begin, count = 0, 1
-    while begin < len(sentences):
-        window = sentences[begin : begin + count]
-        yield from [aligned.target for aligned in call.sentences(window, [[]] * len(window), call.settings)]
-        begin, count = begin + count, min(2 * count, _MOST_AT_ONCE)
+def _telling(call: TextCall, text: str, tell: Callable[[str], None]) -> TextCall | None:
+    """Returns the call for one text, changed so that it tells increments; None for markup and texts without sentences.
+
+    The first sentence is translated alone, so that it comes soon, and then more and more together.
+    """
+    cutter, options = call.cutter, call.settings.options
+    if cutter is None or options.html or options.xml or not (cut := cutter.cut(text)).spans:
+        return None
+
+    def sentences(parts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
+        made: list[Aligned] = []
+
+        def targets() -> Iterator[str]:
+            for window in windows(parts, 1, _MOST_AT_ONCE):
+                found = call.sentences(window, [[]] * len(window), settings)
+                made.extend(found)
+                yield from (aligned.target for aligned in found)
+
+        each = targets()
+        for increment in joined_increments(cut, cutter.unspaced(text), lambda *_: iter([next(each)])):
+            if increment:
+                tell(increment)
+        return made
+
+    return call._replace(sentences=sentences)
 
 
 def _unchanged(text: str) -> Result:
-    """Of a text that is in the target language."""
     return Result((Hypothesis(text, 0.0, 0.0, False, ()),), num_source_characters=len(text))
 
 
@@ -283,6 +298,3 @@ async def _watch(request: Request, task: Task) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
     task.cancel()
-
-
-__all__ = ["AUTO", "CancelledError", "Service", "Wanted"]

@@ -1,4 +1,4 @@
-"""The settings of a server: one definition, from which the command line, its help and the checks come."""
+"""The settings of a server: one definition, from which the command line, its help and the checks are made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cpunmt.values.fields import check_fields, ranged, switch
 
 
 def setting(default: Any, help: str, low: float, high: float) -> Any:
-    """A number from `low` to `high`; `help` is what the command line says of it."""
+    """Declares a number from `low` to `high`; `help` is that of the command line."""
     return ranged(low, high, default, help=help)
 
 
@@ -44,8 +44,7 @@ class ServeSettings:
     """Keys, one of which each request must have; empty: none is asked for."""
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
     """Addresses and networks of proxies whose X-Forwarded-Host, -Prefix and -Proto are believed."""
-    preload: bool = switch(False)
-    """Load all models before the first request."""
+    preload: bool = switch(False, help="load all models before the first request")
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -41,7 +41,7 @@ class Usage:
             raise
 
     def of(self, owner: str) -> int:
-        """How many, so far."""
+        """Returns the characters of a client so far."""
         if self.quota and self._period != (now := self._now()):
             self._counts.clear()
             self._period = now
@@ -57,5 +57,4 @@ class Usage:
         return owner if self._each or not self.quota else ""
 
     def _now(self) -> object:
-        """The period."""
         return time.time() // (3600 * self._hours) if self._hours else time.gmtime()[:2]

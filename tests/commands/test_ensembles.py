@@ -5,7 +5,7 @@ import pytest
 from cpunmt import Translator
 from cpunmt.commands import cli
 from tests.sample_models.real_model import DIRECTORIES, ENSEMBLE, GERMAN, SHIPPED
-from tests.support.command_line import refusal, run, sentences, texts, translate
+from tests.support.command_line import here, refusal, sentences, texts, translate
 
 FIRST, SECOND = map(str, ENSEMBLE)
 FLAGS = ["-m", FIRST, "--ensemble", SECOND, "--weights", "1,2"]
@@ -25,14 +25,14 @@ def test_three_models_of_equal_weight(source, tmp_path):
 
 def test_with_the_default_model():
     """$CPUNMT_MODEL is the first one."""
-    done = run("translate", "--ensemble", SECOND, "Two men are playing.")
+    done = here("translate", "--ensemble", SECOND, "Two men are playing.")
     assert (
         done.stdout.decode() == Translator([DIRECTORIES["int8"], SECOND]).translate("Two men are playing.").text + "\n"
     )
 
 
 def test_score(ensemble):
-    done = run("score", *FLAGS, stdin=b"A dog.\tEin Hund.\n")
+    done = here("score", *FLAGS, stdin=b"A dog.\tEin Hund.\n")
     assert float(done.stdout) == pytest.approx(ensemble.score("A dog.", "Ein Hund.").score, rel=1e-5)
 
 

@@ -10,7 +10,7 @@ from cpunmt import ModelFileError, Translator
 from cpunmt.commands import cli, model_choice
 from cpunmt.registry import store
 from tests.sample_models.real_model import DIRECTORIES, GERMAN, SHIPPED
-from tests.support.command_line import refusal, run, sentences, statistics, texts, translate
+from tests.support.command_line import here, refusal, sentences, statistics, texts, translate
 
 
 @pytest.fixture
@@ -213,6 +213,6 @@ def test_a_device_is_no_model(tmp_path, capfd):
 
 def test_two_languages_go_before_the_environment(tmp_path):
     environment = {**os.environ, "CPUNMT_MODEL": "/no/such/model", "CPUNMT_MODELS_DIR": str(tmp_path)}
-    finished = run("translate", "--from", "en", "--to", "de", "Two dogs.", env=environment)
+    finished = here("translate", "--from", "en", "--to", "de", "Two dogs.", env=environment)
     assert (finished.returncode, finished.stderr) == (0, b"")
     assert finished.stdout.decode() == Translator(SHIPPED).translate("Two dogs.").text + "\n"

@@ -10,6 +10,7 @@ import pytest
 
 from cpunmt import Translator, contains_model
 from cpunmt.commands import cli
+from cpunmt.formats.marian.marian_bin import read_marian_bin
 from cpunmt.formats.packed.packed_directory import read_directory, verify
 from tests.sample_models.foreign_directories import ALPHAS, CONFIG, KINDS, SHORTLIST, VOCABULARY
 from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
@@ -184,97 +185,77 @@ def test_static_scales_that_are_not_there(made, tmp_path, capfd, kind):
     assert not (tmp_path / "packed").exists()
 
 
-def without_vocabulary(folder):
-    (folder / VOCABULARY).unlink()
-    return "vocabulary: none; expected srcvocab*.spm and trgvocab*.spm, or one vocab*.spm"
+def changed(name, change):
+    """What damages the file `name` of a directory: its content becomes `change(content)`."""
+    return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
 
 
-def vocabulary_of_another_size(folder):
-    train_vocabulary(folder / VOCABULARY, 120)
-    return "not the vocabulary of this model (size 120, the model has 128)"
-
-
-def shortlist_of_another_vocabulary(folder):
-    shutil.copy(DIRECTORIES["int8"] / "shortlist.bin", folder / SHORTLIST)
-    return f"{SHORTLIST}: "
-
-
-def damaged_shortlist(folder):
-    content = bytearray((folder / SHORTLIST).read_bytes())
-    content[-40] ^= 1
-    (folder / SHORTLIST).write_bytes(content)
-    return "its content does not have the checksum"
-
-
-def two_models(folder):
-    shutil.copy(folder / ALPHAS, folder / "model.enfr.intgemm.alphas.bin")
-    return "model: 2 files (model.ende.intgemm.alphas.bin, model.enfr.intgemm.alphas.bin), expected one"
-
-
-def no_model(folder):
-    (folder / ALPHAS).unlink()
-    return "not a model's directory. Found: lex.50.50.ende.s2t.bin, vocab.deen.spm. Expected "
-
-
-def truncated_model(folder):
-    content = (folder / ALPHAS).read_bytes()
-    (folder / ALPHAS).write_bytes(content[:-1000])
-    return f"a file of {len(content) - 1000} bytes, expected {len(content)} by its header; the file is damaged"
+def flipped(content, place):
+    content = bytearray(content)
+    content[place] ^= 1
+    return bytes(content)
 
 
 def truncated_gzip(folder):
-    packed = gzip.compress((folder / ALPHAS).read_bytes())
-    (folder / f"{ALPHAS}.gz").write_bytes(packed[:-5000])
+    (folder / f"{ALPHAS}.gz").write_bytes(gzip.compress((folder / ALPHAS).read_bytes())[:-5000])
     (folder / ALPHAS).unlink()
-    return "not a complete gzip file"
-
-
-def empty_model(folder):
-    (folder / ALPHAS).write_bytes(b"")
-    return f"{ALPHAS}: "
-
-
-def model_of_noise(folder):
-    (folder / ALPHAS).write_bytes(np.random.default_rng(1).bytes(5000))
-    return "not a Marian .bin file"
-
-
-def model_without_options(folder):
-    (folder / ALPHAS).write_bytes(bin_bytes([]))
-    return "expected 1 to "
 
 
 def infinite_multiplier(folder):
-    from cpunmt.formats.marian.marian_bin import read_marian_bin
-
     content = bytearray((folder / ALPHAS).read_bytes())
     table = read_marian_bin(folder / ALPHAS).tensors["Wemb"]
     at = bytes(content).index(table.values.tobytes()) + table.values.nbytes
     content[at : at + 4] = np.float32(np.inf).tobytes()
     (folder / ALPHAS).write_bytes(content)
-    return "Wemb has the multiplier inf, expected a positive number"
 
 
-def unknown_decoder_option(folder):
-    (folder / "config.yml").write_text("beam-sise: 4\n")
-    return "'beam-sise' is no option of Marian's decoder"
-
-
-def metadata_of_noise(folder):
-    (folder / "metadata.json").write_bytes(b"\xff{")
-    return "metadata.json: not JSON"
-
-
-def git_lfs_pointer(folder):
-    (folder / ALPHAS).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 17140736\n")
-    return "is a Git LFS pointer, not the model itself; run `git lfs pull`"
-
-
-BERGAMOT = [
-    *(without_vocabulary, vocabulary_of_another_size, shortlist_of_another_vocabulary, damaged_shortlist, two_models),
-    *(no_model, truncated_model, truncated_gzip, empty_model, model_of_noise, model_without_options),
-    *(infinite_multiplier, unknown_decoder_option, metadata_of_noise, git_lfs_pointer),
-]
+DAMAGES = {
+    "no vocabulary": (
+        lambda folder: (folder / VOCABULARY).unlink(),
+        "vocabulary: none; expected srcvocab*.spm and trgvocab*.spm, or one vocab*.spm",
+    ),
+    "a vocabulary of another size": (
+        lambda folder: train_vocabulary(folder / VOCABULARY, 120),
+        "not the vocabulary of this model (size 120, the model has 128)",
+    ),
+    "another shortlist": (
+        lambda folder: shutil.copy(DIRECTORIES["int8"] / "shortlist.bin", folder / SHORTLIST),
+        f"{SHORTLIST}: ",
+    ),
+    "a damaged shortlist": (
+        changed(SHORTLIST, lambda content: flipped(content, -40)),
+        "its content does not have the checksum",
+    ),
+    "two models": (
+        lambda folder: shutil.copy(folder / ALPHAS, folder / "model.enfr.intgemm.alphas.bin"),
+        "model: 2 files (model.ende.intgemm.alphas.bin, model.enfr.intgemm.alphas.bin), expected one",
+    ),
+    "no model": (
+        lambda folder: (folder / ALPHAS).unlink(),
+        "not a model's directory. Found: lex.50.50.ende.s2t.bin, vocab.deen.spm. Expected ",
+    ),
+    "a truncated model": (
+        changed(ALPHAS, lambda content: content[:-1000]),
+        "by its header; the file is damaged",
+    ),
+    "a truncated gzip": (truncated_gzip, "not a complete gzip file"),
+    "an empty model": (changed(ALPHAS, lambda content: b""), f"{ALPHAS}: "),
+    "noise": (changed(ALPHAS, lambda content: np.random.default_rng(1).bytes(5000)), "not a Marian .bin file"),
+    "no options": (changed(ALPHAS, lambda content: bin_bytes([])), "expected 1 to "),
+    "an infinite multiplier": (infinite_multiplier, "Wemb has the multiplier inf, expected a positive number"),
+    "an unknown option": (
+        lambda folder: (folder / "config.yml").write_text("beam-sise: 4\n"),
+        "'beam-sise' is no option of Marian's decoder",
+    ),
+    "noise of metadata": (
+        lambda folder: (folder / "metadata.json").write_bytes(b"\xff{"),
+        "metadata.json: not JSON",
+    ),
+    "a pointer": (
+        changed(ALPHAS, lambda content: b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 17140736\n"),
+        "is a Git LFS pointer, not the model itself; run `git lfs pull`",
+    ),
+}
 
 
 def refused_by_all(capfd, folder, message):
@@ -287,10 +268,11 @@ def refused_by_all(capfd, folder, message):
     assert not packed.exists() and not output.exists()
 
 
-@pytest.mark.parametrize("damage", BERGAMOT, ids=lambda damage: damage.__name__)
-def test_a_bad_directory_is_one_line(copied, capfd, damage):
-    folder = copied("bergamot")
-    refused_by_all(capfd, folder, damage(folder))
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_bad_directory_is_one_line(copied, capfd, name):
+    damage, message = DAMAGES[name]
+    damage(folder := copied("bergamot"))
+    refused_by_all(capfd, folder, message)
 
 
 def test_weights_that_are_no_numbers(copied, capfd, tmp_path):

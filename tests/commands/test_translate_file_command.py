@@ -11,7 +11,7 @@ import pytest
 from cpunmt import Pivot, Translator
 from cpunmt.errors import CpunmtError
 from tests.sample_models.real_model import GERMAN, ROOT, SHIPPED
-from tests.support.command_line import run
+from tests.support.command_line import here, run
 
 PAGE = "# Two dogs\r\n\r\nA man is *riding* a bicycle.\r\n\r\n    code stays\r\n"
 
@@ -24,29 +24,29 @@ def page(tmp_path):
 
 
 def test_a_file_is_written_beside_the_other(page):
-    done = run("translate-file", str(page), "-m", str(SHIPPED))
+    done = here("translate-file", str(page), "-m", str(SHIPPED))
     written = page.with_name("page.de.md")
     assert (done.returncode, done.stdout) == (0, f"{written}\n".encode())
     assert written.read_bytes() == "# Zwei Hunde\r\n\r\nEin Mann *fährt* Fahrrad.\r\n\r\n    code stays\r\n".encode()
     assert page.read_bytes() == PAGE.encode()
-    again = run("translate-file", str(page), "-m", str(SHIPPED))
+    again = here("translate-file", str(page), "-m", str(SHIPPED))
     assert again.returncode == 1 and again.stderr.count(b"\n") == 1 and b"force" in again.stderr
-    assert run("translate-file", str(page), "-m", str(SHIPPED), "--force").returncode == 0
+    assert here("translate-file", str(page), "-m", str(SHIPPED), "--force").returncode == 0
 
 
 def test_parts_are_selected(tmp_path):
     path = tmp_path / "menu.json"
     path.write_text('{"id": "Two dogs", "items": [{"text": "Two dogs", "a b": "Two dogs"}]}')
     given = ("translate-file", str(path), "-m", str(SHIPPED), "--force")
-    assert run(*given, "--select", "items[*].text", "--select", "$..['a b']").returncode == 0
+    assert here(*given, "--select", "items[*].text", "--select", "$..['a b']").returncode == 0
     made = '{"id": "Two dogs", "items": [{"text": "Zwei Hunde", "a b": "Zwei Hunde"}]}'
     assert path.with_name("menu.de.json").read_text() == made
-    done = run(*given, "--select", "titel")
+    done = here(*given, "--select", "titel")
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1
     assert b"menu.json: select 'titel': nothing has this path; at the top are the keys id, items" in done.stderr
     table = tmp_path / "table.csv"
     table.write_text("id;text\n1;Two dogs\n")
-    done = run("translate-file", str(table), "-m", str(SHIPPED))
+    done = here("translate-file", str(table), "-m", str(SHIPPED))
     assert done.returncode == 1 and b"choose columns by select" in done.stderr
     written = Translator(SHIPPED).translate_document(table, select=["text"])
     assert written.read_text() == "id;text\n1;Zwei Hunde\n"
@@ -71,18 +71,18 @@ def test_parts_are_selected(tmp_path):
 def test_what_cannot_be_translated_is_one_line_and_leaves_no_file(tmp_path, name, content, said):
     path = tmp_path / name
     path.write_bytes(content)
-    done = run("translate-file", str(path), "-m", str(SHIPPED))
+    done = here("translate-file", str(path), "-m", str(SHIPPED))
     assert done.returncode == 1 and said in done.stderr.decode() and done.stderr.count(b"\n") == 1
     assert [one.name for one in tmp_path.iterdir()] == [name]
 
 
 def test_a_file_is_never_written_over_itself(page):
-    done = run("translate-file", str(page), "-o", str(page), "-m", str(SHIPPED), "--force")
+    done = here("translate-file", str(page), "-o", str(page), "-m", str(SHIPPED), "--force")
     assert done.returncode == 1 and page.read_bytes() == PAGE.encode()
 
 
 def test_a_directory_is_no_file_to_write(page, tmp_path):
-    done = run("translate-file", str(page), "-o", str(tmp_path), "-m", str(SHIPPED))
+    done = here("translate-file", str(page), "-o", str(tmp_path), "-m", str(SHIPPED))
     assert done.returncode == 1 and b"is a directory; give the name of a file to write" in done.stderr
 
 

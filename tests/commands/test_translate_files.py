@@ -8,7 +8,7 @@ import pytest
 from cpunmt import Translator
 from cpunmt.commands import cli
 from tests.sample_models.real_model import SHIPPED
-from tests.support.command_line import refusal, run, sentences, statistics
+from tests.support.command_line import here, refusal, sentences, statistics
 
 TEXTS = {"a.md": "# Two dogs\n", "b.md": "A man.\n", "deep/c.txt": "Two cats.\n", "deep/d.rtf": "no", ".e.md": "Three."}
 GERMAN = {"a.md": "# Zwei Hunde\n", "b.md": "Ein Mann.\n", "deep/c.txt": "Zwei Katzen.\n"}
@@ -61,14 +61,14 @@ def test_folders_go_into_a_folder_with_the_same_names(folder, capfd):
 
 def test_standard_streams(folder):
     given = ["translate-file", "-m", SHIPPED]
-    done = run(*given, "-", "--format", "md", stdin=TEXTS["a.md"].encode())
+    done = here(*given, "-", "--format", "md", stdin=TEXTS["a.md"].encode())
     assert (done.returncode, done.stdout, done.stderr) == (0, GERMAN["a.md"].encode(), b"")
-    done = run(*given, folder / "a.md", "-o", "-")
+    done = here(*given, folder / "a.md", "-o", "-")
     assert (done.returncode, done.stdout, done.stderr) == (0, GERMAN["a.md"].encode(), b"")
-    done = run(*given, "-", "--format", "md", "-o", folder / "x", stdin=TEXTS["a.md"].encode())
+    done = here(*given, "-", "--format", "md", "-o", folder / "x", stdin=TEXTS["a.md"].encode())
     assert (done.returncode, done.stdout) == (0, f"{folder / 'x'}\n".encode())
     assert (folder / "x").read_text() == GERMAN["a.md"]
-    done = run(*given, "-", "--format", "json", stdin=b"{")
+    done = here(*given, "-", "--format", "json", stdin=b"{")
     assert done.returncode == 1 and done.stderr.startswith(b"cpunmt: error: standard input: line 1, column 2: ")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cpunmt.commands import cli
 from tests.sample_models.real_model import SHIPPED
-from tests.support.command_line import ROOT, run
+from tests.support.command_line import ROOT, here
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,11 @@ from tests.support.command_line import ROOT, run
         (["translate", "--bem-size=4"], "unrecognized arguments: --bem-size=4 (did you mean --beam-size?); see cpunmt"),
         (["translate", "--beam", "1"], "arguments: --beam (did you mean --beam-size?)"),  # flags are spelled out
         (["translate", "One.", "-b", "2", "Two.", "--beems"], "unrecognized arguments: Two. --beems (did you mean --"),
+        (["translate", "--num-beams"], "unrecognized arguments: --num-beams (did you mean --beam-size?); see "),
+        (
+            ["translate", "--max-new-tokens=9"],
+            "unrecognized arguments: --max-new-tokens=9 (did you mean --max-length?)",
+        ),
         (["translate", "--xyzzy"], "unrecognized arguments: --xyzzy; see cpunmt translate --help"),
         (
             ["translate", "--vocabulary", "shortlst"],
@@ -122,6 +127,6 @@ def test_advice_about_a_word_can_be_pasted_into_a_shell(word, student, tmp_path,
 
 @pytest.mark.parametrize("flag", ["--alignment", "--word-scores"])
 def test_pages_have_no_pieces_to_tell_of(flag):
-    done = run("translate", "-m", SHIPPED, "--html", flag, stdin=b"<p>A dog.</p>\n")
+    done = here("translate", "-m", SHIPPED, "--html", flag, stdin=b"<p>A dog.</p>\n")
     assert done.returncode == 2 and done.stdout == b"" and done.stderr.count(b"\n") == 1
     assert f"{flag} tells of pieces, and the result of --html has none".encode() in done.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cpunmt.files.compressed_file import zstd_module
 from tests.sample_models.real_model import ROOT, SHIPPED
-from tests.support.command_line import CPUNMT, run, sentences
+from tests.support.command_line import CPUNMT, here, run, sentences
 
 MODEL = ["-m", str(SHIPPED)]
 OPEN = {".gz": gzip.decompress, ".zst": lambda data: zstd_module().decompress(data)}
@@ -25,8 +25,8 @@ def lines(count) -> list[str]:
 
 
 def batch(*arguments, **settings):
-    """A finished run with the shipped model."""
-    return run("batch", *arguments, *MODEL, **settings)
+    """A finished run with the shipped model, in this process if it needs no `settings` of its own."""
+    return (run if settings else here)("batch", *arguments, *MODEL, **settings)
 
 
 def done(*arguments) -> str:

@@ -24,7 +24,7 @@ from tests.corpora.running import (
     together,
 )
 from tests.sample_models.real_model import DIRECTORIES, GERMAN, SHIPPED
-from tests.support.command_line import on_terminal, run
+from tests.support.command_line import here, on_terminal
 from tests.support.processes import processor_seconds, wait_for
 
 COUNT = 120
@@ -41,7 +41,7 @@ def source(tmp_path):
 @pytest.fixture(scope="module")
 def expected() -> bytes:
     text = "".join(f"{line}\n" for line in lines(COUNT)).encode()
-    return run("translate", *MODEL, stdin=text).stdout
+    return here("translate", *MODEL, stdin=text).stdout
 
 
 def test_parts_together_are_the_translation(source, tmp_path, expected):
@@ -113,7 +113,7 @@ def test_what_is_done_is_not_done_again(source, tmp_path):
 def test_as_many_lines_come_out_as_went_in(tmp_path, data):
     (tmp_path / "a.txt").write_bytes(data)
     done(tmp_path / "a.txt", "--out", tmp_path / "out", "--shard-rows", 1)
-    assert together(tmp_path / "out") == run("translate", *MODEL, stdin=data).stdout
+    assert together(tmp_path / "out") == here("translate", *MODEL, stdin=data).stdout
     assert together(tmp_path / "out").count(b"\n") == data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
 
 
@@ -144,7 +144,7 @@ def test_a_run_that_is_killed_twenty_times_goes_on_where_it_was(tmp_path):
     source.write_text("".join(f"{line}\n" for line in lines(1000)), "utf-8")
     killed_and_run_again(source, tmp_path / "out", sorted(chance.randrange(190) for _ in range(20)), 1000)
     text = source.read_bytes()
-    assert together(tmp_path / "out") == run("translate", *MODEL, stdin=text).stdout
+    assert together(tmp_path / "out") == here("translate", *MODEL, stdin=text).stdout
 
 
 @pytest.mark.slow
@@ -192,12 +192,18 @@ def test_a_part_that_workers_die_of_is_named_and_the_others_are_made(source, tmp
     assert b"".join(parts.values()) == b"".join(expected.splitlines(True)[:50] + expected.splitlines(True)[75:])
 
 
+@pytest.mark.parametrize("whole", [False, True], ids=["the run", "workers first"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_all_and_leaves_nothing_unfinished(source, tmp_path, number):
+def test_a_signal_ends_all_and_leaves_nothing_unfinished(source, tmp_path, number, whole):
+    """Who ends a group of processes may reach the workers before the run: none is said to have ended."""
     out = tmp_path / "out"
     process = started(source, "--out", out, "--shard-rows", 2, "--workers", 2)
     wait_for(lambda: out.is_dir() and len(list(out.glob("news*"))) > 4)
     workers = children(process)
+    if whole:
+        for worker in workers:
+            os.kill(worker, number)
+        wait_for(lambda: all(map(is_gone, workers)))
     process.send_signal(number)
     said = process.communicate(timeout=60)[1]
     assert (process.returncode, said) == (128 + number, b"")
@@ -235,7 +241,7 @@ def test_wrong_usage_is_one_line_and_touches_nothing(source, tmp_path):
         finished = batch(source, *out, *arguments)
         assert finished.returncode in (1, 2) and said in finished.stderr.decode(), arguments
         assert finished.stderr.count(b"\n") == 1 and not (tmp_path / "out").exists()
-    assert run("batch", source, *out, "-m", tmp_path / "none").returncode == 1
+    assert here("batch", source, *out, "-m", tmp_path / "none").returncode == 1
     assert not (tmp_path / "out").exists()
 
 

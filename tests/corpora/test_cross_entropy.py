@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cpunmt import Translator
 from cpunmt.corpora.cross_entropy import Scoring, dual_score
 from cpunmt.corpora.inputs.rows import Rows
-from cpunmt.corpora.job import Filters, Job
+from cpunmt.corpora.job import Job
 from tests.sample_models.real_model import GERMAN, SHIPPED
 
 ENTROPIES = st.floats(0, 50)
@@ -62,10 +62,3 @@ def test_pairs_are_scored_by_both_models(models):
     assert made.flags is None and made.distinct == 6 and done == [1.0]
     alone = [scored(models, Job(target="target"), [pair])[0].columns["score"][0] for pair in PAIRS[:2]]
     assert alone == scores[:2]
-
-
-def test_pairs_are_flagged(models):
-    job = Job(target="target", filters=Filters(min_score=0.1, max_length_ratio=2))
-    made, _ = scored(models, job)
-    assert made.flags[0] == () and made.flags[1] == ("score",) and made.flags[7] == ()
-    assert made.flags[2] == ("score", "ratio") and made.flags[4] == ("score",)

@@ -66,7 +66,7 @@ class Here:
     """
 
     def __init__(self, maker, job, wanted, most=None, how="after"):
-        self.maker, self.job, self.wanted, self.most, self.how = maker, job, wanted, most, how
+        self.maker, self.job, self.identity, self.most, self.how = maker, job, wanted, most, how
         self.made = []
 
     def run(self, tasks):
@@ -91,7 +91,7 @@ class Here:
         def progress(*share):
             shares.append(share)
 
-        return make_part(task.part, task.payload, self.job, self.maker, self.wanted, progress)
+        return make_part(task.part, task.payload, self.job, self.maker, self.identity, progress)
 
 
 class Runs(RuleBasedStateMachine):
@@ -183,7 +183,7 @@ class Runs(RuleBasedStateMachine):
         mine = list(self.parts())[share[0] :: share[1]]
         missing = [name for name, identity, _ in mine if self.done.get(name) != identity]
         try:
-            batch.run(pool, wanted, lambda *advance: told.append(advance))
+            batch.run(pool, lambda *advance: told.append(advance))
         except EndedError:
             assert [name for name, _ in pool.made] == missing[:most] and len(missing) > most
             self.done.update((name, identity) for name, identity, _ in mine if name in missing[:most])

@@ -7,16 +7,14 @@ import signal
 import subprocess
 import sys
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
 from cpunmt.corpora.job import Job
-from cpunmt.corpora.model_digest import model_digest
 from cpunmt.corpora.pool import _START, Pool, Task, _told
 from cpunmt.corpora.shard import Part
 from cpunmt.corpora.sidecar import digest
-from cpunmt.corpora.worker import SIZES, Work, frame
+from cpunmt.corpora.worker import SIZES, Work, frame, work_of
 from cpunmt.errors import CpunmtError
 from tests.corpora.running import lines
 from tests.sample_models.real_model import ROOT, SHIPPED
@@ -33,7 +31,7 @@ if os.path.exists(os.path.join(here, "ending")):
 
 
 def work(model=SHIPPED) -> Work:
-    return Work([{"model_path": [str(model)]}], [model_digest([Path(model)], [])], {}, Job().to_dict())
+    return work_of([{"model_path": [str(model)]}], {}, Job())
 
 
 def tasks(folder, count, data=b"Two dogs.\n", kind="text") -> list[Task]:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from cpunmt import ModelFileError, Translator
-from cpunmt.commands.models import convert
+from cpunmt.commands.models import converted as convert
 from cpunmt.decoding.batching import target_limit
 from cpunmt.engine.search import Search
 from cpunmt.options.options import Options

@@ -3,9 +3,8 @@
 import subprocess
 import sys
 
-from cpunmt.commands.registry import add_commands
+from cpunmt.commands.cli import command_parser
 from cpunmt.errors import CpunmtError
-from cpunmt.values.command_line import Parser
 from tests.support.command_line import ROOT
 
 _SCRIPT = """
@@ -22,9 +21,7 @@ def main() -> int:
 
 def run(arguments) -> int:
     """The exit status; errors are one line on stderr."""
-    parser = Parser(prog="cpunmt")
-    add_commands(parser.add_subparsers(required=True))
-    given = parser.parse_args(list(map(str, arguments)))
+    given = command_parser().parse_args(list(map(str, arguments)))
     try:
         return given.run(given)
     except CpunmtError as error:

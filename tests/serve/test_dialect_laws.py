@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.options.glossary.glossary import Glossary
-from cpunmt.serve.dialects import deepl_documents
-from cpunmt.serve.dialects.deepl_documents import _Document, _DocumentStore
 from cpunmt.serve.dialects.deepl_glossaries import MOST_TERMS, merged, read_entries, tab_separated
 from cpunmt.serve.errors import ServeError
 from tests.sample_models.real_model import SHIPPED
@@ -168,18 +166,6 @@ def test_terms_have_a_limit():
     assert dict(merged(full, read_entries("term5\ty", "tsv")).items())["term5"] == "y"  # the new one wins
     with pytest.raises(ServeError, match="Invalid glossary entries"):
         merged(full, read_entries("other\ty", "tsv"))
-
-
-@given(st.lists(st.booleans(), max_size=30))
-def test_documents_are_remembered_up_to_a_limit(right):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deepl_documents, "_MOST", 5)
-        store, made = _DocumentStore(), []
-        for number, is_right in enumerate(right):
-            document = _Document(f"key{number}", f"name{number}", number)
-            made.append((store.add(document), document))
-            for age, (name, one) in enumerate(reversed(made)):
-                assert store.get(name, one.key if is_right else "key") == (one if is_right and age < 5 else None)
 
 
 def test_answers_of_events_are_the_answer(served):

@@ -75,3 +75,13 @@ def test_other_proxies_are_named():
     for wrong, kind in (("10.0.0.1", TypeError), (["proxy.example"], ValueError), ([""], ValueError)):
         with pytest.raises(kind, match="trusted_proxies"):
             ServeSettings(trusted_proxies=wrong)
+
+
+@pytest.mark.parametrize("headers", [{}, {"origin": "http://page.example"}])
+def test_a_prefix_is_not_taken_for_another_dialect(headers):
+    app = create_app([SHIPPED])
+    client = TestClient(Starlette(routes=[Mount("/v1", app)]))
+    asked = {"q": "One man.", "source": "en", "target": "xx"}
+    answer = client.post("/v1/translate", json=asked, headers=headers)
+    app.state.service.scheduler.close()
+    assert answer.status_code == 400 and answer.json() == {"error": "xx is not supported"}

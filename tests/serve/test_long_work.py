@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cpunmt.errors import CancelledError
 from cpunmt.process.stopping import check
 from cpunmt.serve.errors import ServeError
-from cpunmt.serve.queue import running
+from cpunmt.serve.queue import waiting
 from cpunmt.serve.queue.scheduler import Scheduler
 from tests.serve.scheduling import (
     OTHERS,
@@ -46,7 +46,7 @@ LONG = "long" * 3000
 
 
 def test_a_sentence_that_never_ends_lets_others_pass(schedulers, monkeypatch):
-    monkeypatch.setattr(running, "_PATIENCE", 0.01)
+    monkeypatch.setattr(waiting, "_PATIENCE", 0.01)
     scheduler, watched = schedulers()
     long = Long()
     first = Asking(scheduler, long, [LONG])
@@ -60,7 +60,7 @@ def test_a_sentence_that_never_ends_lets_others_pass(schedulers, monkeypatch):
     assert watched.batches == [1] * 4
 
 
-@pytest.mark.parametrize("pieces, is_watched", [(running._QUICK, False), (running._QUICK + 1, True)])
+@pytest.mark.parametrize("pieces, is_watched", [(waiting._QUICK, False), (waiting._QUICK + 1, True)])
 def test_what_nobody_waits_for_any_more_ends(schedulers, pieces, is_watched):
     scheduler, _ = schedulers()
     long, text = Long(), "long".ljust(4 * (pieces - 1), "x")
@@ -128,9 +128,9 @@ def test_the_end_does_not_wait_for_a_sentence_that_never_ends():
 
 
 def test_time_lent_to_others_is_not_the_batch_s_own(schedulers, monkeypatch):
-    monkeypatch.setattr(running, "_PATIENCE", 0.0)
+    monkeypatch.setattr(waiting, "_PATIENCE", 0.0)
     clock = [0.0]
-    monkeypatch.setattr(running.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(waiting.time, "monotonic", lambda: clock[0])
 
     def let_pass(seconds):
         clock[0] += 100 * seconds
@@ -138,7 +138,7 @@ def test_time_lent_to_others_is_not_the_batch_s_own(schedulers, monkeypatch):
     scheduler, _ = driven()
     asked = scheduler.ask(scheduler.task(lambda: None), ("m", SETTINGS), capitals, [LONG], [[]])
     _, jobs = take(scheduler)
-    batch = running.RunningBatch(jobs, lambda jobs: False, let_pass)
+    batch = waiting.RunningBatch(jobs, lambda jobs: False, let_pass)
     for _ in range(3):
         clock[0] += 1
         assert not batch._is_to_end()
@@ -157,7 +157,7 @@ def test_a_server_that_begins_refuses_nobody():
 
 @given(st.lists(st.tuples(st.integers(0, 5000), st.floats(0, 100)), max_size=12))
 def test_speed_is_a_mean_of_batches_that_count_half_after_five_seconds(batches):
-    speed = running.Speed()
+    speed = waiting.Speed()
     for pieces, seconds in batches:
         speed.add(pieces, seconds)
     every = [(10_000, 0.5), *batches]

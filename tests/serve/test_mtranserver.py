@@ -23,21 +23,6 @@ def test_its_own(ask, served, translators):
     assert served.client.get("/__lbheartbeat__").status_code == 200
 
 
-def test_immersive_translate(ask):
-    asked = {"source_lang": "auto", "target_lang": "de", "text_list": [TEXT, "One man."]}
-    assert ask("/imme", asked) == {
-        "translations": [
-            {"detected_source_lang": "en", "text": SAID},
-            {"detected_source_lang": "en", "text": "Ein Mann."},
-        ]
-    }
-
-
-def test_kiss(ask):
-    assert ask("/kiss", {"from": "en", "to": "de", "text": TEXT}) == {"text": SAID, "src": "en"}
-    assert ask("/kiss", {"from": "en", "to": "de", "texts": [TEXT]}) == {"translations": [{"text": SAID, "src": "en"}]}
-
-
 def test_hcfy(ask):
     asked = {"name": "x", "text": f"{TEXT}\n\nOne man.", "destination": ["德语", "英语"], "source": "英语"}
     assert ask("/hcfy", asked) == {

@@ -1,5 +1,6 @@
 """The description of the interface: it has every route, and every answer is as it says."""
 
+import json
 import re
 
 import pytest
@@ -108,56 +109,45 @@ def test_errors_are_as_it_says(served, path, method):
     check(answer, path, method)
 
 
-@pytest.mark.parametrize("prefix", ["", "/deepl"])
-def test_glossaries_are_as_it_says(served, prefix):
-    said = {"name": "a", "source_lang": "en", "target_lang": "de", "entries": "man\tHerr"}
-    made = served.post(f"{prefix}/v2/glossaries", json=said)
-    check(made, f"{prefix}/v2/glossaries", "post")
-    number = made.json()["glossary_id"]
-    check(served.client.get(f"{prefix}/v2/glossaries"), f"{prefix}/v2/glossaries", "get")
-    one = f"{prefix}/v2/glossaries/{{number}}"
-    check(served.client.get(one.format(number=number)), one, "get")
-    check(served.client.get(one.format(number=number) + "/entries"), f"{one}/entries", "get")
-    check(served.client.delete(one.format(number=number)), one, "delete")
-    check(served.client.delete(one.format(number=number)), one, "delete")
+PAIR = {"source_lang": "en", "target_lang": "de"}
+DICTIONARY = {**PAIR, "entries": "man\tHerr"}
+OTHER = {"source_lang": "de", "target_lang": "en", "entries": "Herr,man", "entries_format": "csv"}
+FILE = {"files": {"file": ("a.txt", "One man.")}, "data": {"target_lang": "DE"}}
+# (what makes one, the field with its number, requests below its path and their status)
+MADE = {
+    "/v2/glossaries": (
+        {"json": {"name": "a", **DICTIONARY}}, "glossary_id",
+        [("", "get", {}, 200), ("/entries", "get", {}, 200), ("", "delete", {}, 204), ("", "delete", {}, 404)],
+    ),
+    "/v3/glossaries": (
+        {"json": {"name": "a", "dictionaries": [DICTIONARY, OTHER]}}, "glossary_id",
+        [("", "get", {}, 200), ("", "patch", {"json": {"name": "b", "dictionaries": [DICTIONARY]}}, 200),
+         ("/entries", "get", {"params": PAIR}, 200), ("/dictionaries", "put", {"json": DICTIONARY}, 200),
+         ("/dictionaries", "delete", {"params": PAIR}, 204), ("/dictionaries", "delete", {"params": PAIR}, 404),
+         ("", "delete", {}, 204), ("", "patch", {"json": {}}, 404)],
+    ),
+    "/v2/document": (
+        FILE, "document_id",
+        [(path, method, {how: {"document_key": key}}, status) for path in ("", "/result")
+         for method, how in (("post", "json"), ("get", "params")) for key, status in (("KEY", 200), ("other", 404))],
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("prefix", ["", "/deepl"])
-def test_glossaries_of_several_languages_are_as_it_says(served, prefix):
-    dictionary = {"source_lang": "en", "target_lang": "de", "entries": "man\tHerr"}
-    pair = {"source_lang": "en", "target_lang": "de"}
-    other = {"source_lang": "de", "target_lang": "en", "entries": "Herr,man", "entries_format": "csv"}
-    whole, one = f"{prefix}/v3/glossaries", f"{prefix}/v3/glossaries/{{number}}"
-    made = served.post(whole, json={"name": "a", "dictionaries": [dictionary, other]})
-    check(made, whole, "post")
-    asked = [
-        (whole, "get", {}),
-        (one, "get", {}),
-        (one, "patch", {"json": {"name": "b", "dictionaries": [dictionary]}}),
-        (f"{one}/entries", "get", {"params": pair}),
-        (f"{one}/dictionaries", "put", {"json": dictionary}),
-        (f"{one}/dictionaries", "delete", {"params": pair}),
-        (f"{one}/dictionaries", "delete", {"params": pair}),
-        (one, "delete", {}),
-        (one, "patch", {"json": {}}),
-    ]
-    for path, method, how in asked:
-        answer = served.client.request(method, path.format(number=made.json()["glossary_id"]), **how)
-        check(answer, path, method)
-    assert answer.status_code == 404
-
-
-@pytest.mark.parametrize("prefix", ["", "/deepl"])
-def test_documents_are_as_it_says(served, prefix):
-    made = served.post(f"{prefix}/v2/document", files={"file": ("a.txt", "One man.")}, data={"target_lang": "DE"})
-    check(made, f"{prefix}/v2/document", "post")
-    number, key = made.json()["document_id"], {"document_key": made.json()["document_key"]}
-    for path in (f"{prefix}/v2/document/{{number}}", f"{prefix}/v2/document/{{number}}/result"):
-        check(served.post(path.format(number=number), json=key), path, "post")
-        check(served.client.get(path.format(number=number), params=key), path, "get")
-        answer = served.post(path.format(number=number), json={"document_key": "other"})
-        assert answer.status_code == 404
-        check(answer, path, "post")
+@pytest.mark.parametrize("path", MADE)
+def test_what_is_kept_is_as_it_says(served, prefix, path):
+    how, field, requests = MADE[path]
+    made = served.post(prefix + path, **how)
+    check(made, prefix + path, "post")
+    if "document" not in path:
+        check(served.client.get(prefix + path), prefix + path, "get")
+    number, key = made.json()[field], made.json().get("document_key", "")
+    for below, method, how, status in requests:
+        how = json.loads(json.dumps(how).replace('"KEY"', json.dumps(key)))
+        answer = served.client.request(method, f"{prefix}{path}/{number}{below}", **how)
+        assert answer.status_code == status, (below, method, answer.text)
+        check(answer, f"{prefix}{path}/{{number}}{below}", method)
 
 
 def test_files_are_as_it_says(served):

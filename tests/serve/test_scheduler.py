@@ -1,5 +1,6 @@
-"""Sentences of many requests, translated together: by a function that tells which batches it was given."""
+"""Sentences of many requests, translated together; requests that leave, or are wrong. Turns: see test_turns."""
 
+import random
 import threading
 
 import pytest
@@ -7,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.alignment.aligned import Aligned
-from cpunmt.errors import CancelledError
-from cpunmt.serve.errors import ServeError
+from cpunmt.errors import CancelledError, CpunmtError
+from cpunmt.process.stopping import Watch, check, under
 from cpunmt.serve.queue.scheduler import Scheduler
 from tests.serve.scheduling import OTHERS, SETTINGS, WAIT, Asking, Sentences, Watched, limits_of, until
+from tests.support.speeds import slow_after
 
 
 def test_what_waits_is_translated_together(schedulers):
@@ -25,70 +27,6 @@ def test_what_waits_is_translated_together(schedulers):
     assert [other.result() for other in others] == [[f"TEXT {n}", f"MORE {n}"] for n in range(4)]
     assert sentences.batches[0] == ["first"] and sorted(map(len, sentences.batches)) == [1, 8]
     assert watched.batches == [1, 8] and len(watched.waits) == 5 and watched.asked == 9
-
-
-def test_a_short_request_waits_for_one_batch_of_a_long_one(schedulers):
-    scheduler, _ = schedulers(batch=10)
-    sentences = Sentences(False)
-    document = [f"a sentence of it, {n:03}" for n in range(100)]  # of six pieces
-    long = Asking(scheduler, sentences, document)
-    assert sentences.begun.acquire(timeout=WAIT)
-    short = Asking(scheduler, sentences, ["short"])
-    until(lambda: scheduler.queued == 100)
-    sentences.open()
-    assert short.result() == ["SHORT"] and long.result() == [text.upper() for text in document]
-    assert "short" in sentences.batches[1] and len(sentences.batches) >= 50
-
-
-def test_sentences_that_never_end_let_others_pass(schedulers):
-    scheduler, _ = schedulers(batch=10)
-    sentences = Sentences(False)
-    asked = [Asking(scheduler, sentences, ["first"])]
-    assert sentences.begun.acquire(timeout=WAIT)
-    asked += [Asking(scheduler, sentences, [f"{n} and so on" * 100]) for n in range(6)]
-    until(lambda: scheduler.queued == 6)
-    asked += [Asking(scheduler, sentences, [f"short {n}"]) for n in range(6)]
-    until(lambda: scheduler.queued == 12)
-    sentences.open()
-    assert all(one.result() for one in asked)
-    lengths = [max(map(len, batch)) for batch in sentences.batches[1:]]
-    assert [length > 100 for length in lengths[:4]] == [True, False, True, False]
-    assert sum(length > 100 for length in lengths) == 6 and all(
-        len(b) == 1 for b in sentences.batches if len(b[0]) > 100
-    )
-
-
-def test_a_long_request_goes_on_whatever_comes(schedulers):
-    scheduler, _ = schedulers(batch=10)
-    sentences = Sentences(False)
-    asked = [Asking(scheduler, sentences, ["first"])]
-    assert sentences.begun.acquire(timeout=WAIT)
-    long = Asking(scheduler, sentences, [f"a sentence of it, {n:03}" for n in range(8)])
-    until(lambda: scheduler.queued == 8)
-    for n in range(100):
-        asked.append(Asking(scheduler, sentences, [f"short {n:03}"]))
-    until(lambda: scheduler.queued == 108)
-    sentences.open()
-    assert len(long.result()) == 8 and all(one.result() for one in asked)
-    with_it = [n for n, batch in enumerate(sentences.batches) if any(text.startswith("a ") for text in batch)]
-    assert with_it[0] == 1  # the request that waits longest has one in each batch, in turns with others
-
-
-def test_groups_take_turns(schedulers):
-    scheduler, _ = schedulers(batch=4)
-    sentences = Sentences(False)
-    first = Asking(scheduler, sentences, ["first"])
-    assert sentences.begun.acquire(timeout=WAIT)
-    asked = [
-        Asking(scheduler, sentences, [f"{n}{letter}" for n in range(12)], settings, key)
-        for letter, settings, key in (("a", SETTINGS, "model"), ("b", OTHERS, "model"), ("c", SETTINGS, "other"))
-    ]
-    until(lambda: scheduler.queued == 36)
-    sentences.open()
-    assert first.result() and all(len(one.result()) == 12 for one in asked)
-    letters = [{text[-1] for text in batch} for batch in sentences.batches[1:]]
-    assert all(len(one) == 1 for one in letters)  # no batch is of two groups
-    assert [set.union(*letters[n : n + 3]) for n in (0, 3, 6)] == [{"a", "b", "c"}] * 3
 
 
 def test_equal_sentences_are_translated_once(schedulers):
@@ -131,20 +69,6 @@ def test_a_request_that_comes_first_does_the_work_itself(schedulers):
     assert asked.result() == ["FIRST"] and threads == [asked]
 
 
-def test_too_much_is_refused(schedulers):
-    scheduler, _ = schedulers(sentences=3)
-    sentences = Sentences(False)
-    first = Asking(scheduler, sentences, ["first"])
-    assert sentences.begun.acquire(timeout=WAIT)
-    many = Asking(scheduler, sentences, [f"{n}" for n in range(10)])  # nothing waits: it may
-    until(lambda: scheduler.queued == 10)
-    with pytest.raises(ServeError, match="busy") as refused:
-        Asking(scheduler, sentences, ["more"]).result()
-    assert refused.value.status == 503 and refused.value.retry_after >= 1
-    sentences.open()
-    assert first.result() and len(many.result()) == 10
-
-
 @given(
     st.lists(st.lists(st.sampled_from("abcdefgh").map(lambda x: x * 9), max_size=12), min_size=1, max_size=12),
     st.integers(1, 3),
@@ -167,3 +91,175 @@ def test_everybody_gets_their_own(requests, workers, batch, cache, leaving):
     assert scheduler.queued == 0 and scheduler._queued_pieces == 0 and not scheduler._groups
     stayed = sum(len(texts) for number, texts in enumerate(requests) if number not in leaving)
     assert stayed <= watched.asked <= sum(map(len, requests)) and sum(watched.batches) <= watched.asked
+
+
+def test_a_request_that_is_cancelled_leaves(schedulers):
+    scheduler, _ = schedulers()
+    sentences = Sentences(False)
+    first = Asking(scheduler, sentences, ["first"])
+    assert sentences.begun.acquire(timeout=WAIT)
+    gone, other = (Asking(scheduler, sentences, texts) for texts in (["gone", "shared"], ["shared"]))
+    until(lambda: scheduler.queued == 2)
+    gone.task.cancel()
+    with pytest.raises(CancelledError):
+        gone.result()
+    until(lambda: scheduler.queued == 1)
+    sentences.open()
+    assert first.result() == ["FIRST"] and other.result() == ["SHARED"]
+    assert sentences.batches == [["first"], ["shared"]]
+    with pytest.raises(CancelledError):  # whatever it asks for then
+        gone.through(["more"], [[]], SETTINGS)
+
+
+def test_who_leaves_late_takes_no_other_along(schedulers):
+    """All of a request has been taken; others of the same kind, which came after it, wait."""
+    scheduler, _ = schedulers()
+    sentences = Sentences(False)
+    first = Asking(scheduler, sentences, ["first"])
+    assert sentences.begun.acquire(timeout=WAIT)
+    second = Asking(scheduler, sentences, ["second"])
+    until(lambda: scheduler.queued == 1)
+    first.task.cancel()
+    sentences.open()
+    assert second.result() == ["SECOND"]
+    with pytest.raises(CancelledError):
+        first.result()
+
+
+def test_its_end_ends_no_other(schedulers):
+    """The thread of a request that nobody waits for any more translates a batch in which others are."""
+    scheduler, _ = schedulers()
+    sentences, held = Sentences(False), []
+
+    def looks(texts, forced, settings):
+        made = sentences(texts, forced, settings)
+        check()
+        return made
+
+    def ask():
+        with pytest.raises(CancelledError), under(Watch(cancel=lambda: task.cancelled)):
+            held.extend(through(["first", "same"], [[], []], SETTINGS))
+
+    task = scheduler.task()
+    through = scheduler.through(task, "model", looks)
+    leading = threading.Thread(target=ask)
+    leading.start()
+    assert sentences.begun.acquire(timeout=WAIT)
+    other = Asking(scheduler, looks, ["same"])
+    until(lambda: len(scheduler._flying[next(key for key in scheduler._flying if "same" in key)].tasks) == 2)
+    task.cancel()
+    sentences.open()
+    leading.join(WAIT)
+    assert other.result() == ["SAME"] and held == [] and not leading.is_alive()
+
+
+def test_its_end_lets_everybody_go():
+    scheduler = Scheduler(1, limits_of(batch=1), 0, Watched())
+    sentences = Sentences(False)
+    first = Asking(scheduler, sentences, ["first"])
+    assert sentences.begun.acquire(timeout=WAIT)
+    waiting = Asking(scheduler, sentences, ["never"])
+    until(lambda: scheduler.queued == 1)
+    ending = threading.Thread(target=scheduler.close)
+    ending.start()
+    sentences.open()
+    ending.join(WAIT)
+    assert first.result() == ["FIRST"]
+    with pytest.raises(CancelledError):
+        waiting.result()
+    with pytest.raises(CancelledError):
+        Asking(scheduler, sentences, ["too late"]).result()
+
+
+class Ending(BaseException):
+    """What is no Exception, as the panics of some extensions are none."""
+
+
+class _Sentences:
+    """In capitals; counts how many threads are in it."""
+
+    def __init__(self):
+        self._lock, self._inside, self.most = threading.Lock(), 0, 0
+
+    def __call__(self, texts, forced, settings):
+        with self._lock:
+            self._inside += 1
+            self.most = max(self.most, self._inside)
+        try:
+            for text in texts:
+                if text.startswith("wrong"):
+                    raise ValueError(text)
+                if text.startswith("memory"):
+                    raise MemoryError(text)
+                if text.startswith("ending"):
+                    raise Ending(text)
+            return [Aligned(text, text.upper()) for text in texts]
+        finally:
+            with self._lock:
+                self._inside -= 1
+
+
+class _Told(threading.Thread):
+    """As the event loop asks: it is told, and only this test waits for that."""
+
+    def __init__(self, scheduler, sentences, texts, settings):
+        super().__init__()
+        self._scheduler, self._sentences, self.texts, self._settings = scheduler, sentences, texts, settings
+        self._told = threading.Event()
+        self.task = scheduler.task(self._told.set)
+        self.made = self.error = None
+        self.start()
+
+    def run(self):
+        try:
+            kind = ("model", self._settings)
+            asked = self._scheduler.ask(self.task, kind, self._sentences, self.texts, [[]] * len(self.texts))
+            if asked.waits:
+                self._scheduler.call()
+                assert self._told.wait(WAIT)
+            self.made = [aligned.target for aligned in self._scheduler.answer(self.task, asked)]
+        except Exception as error:
+            self.error = error
+
+
+@pytest.mark.parametrize("workers", slow_after(1, [(2,), (1,), (3,)]))
+def test_everybody_gets_an_answer_or_an_error_of_their_own(schedulers, workers):
+    chance = random.Random(workers)
+    scheduler, _ = schedulers(workers, 10_000, batch=8)
+    sentences, leaving, asked = _Sentences(), set(), []
+    for number in range(300):
+        texts = [f"text {chance.randrange(200)}" for _ in range(chance.randint(1, 6))]
+        if chance.random() < 0.15:
+            texts[-1] = f"{chance.choice(('wrong', 'memory', 'ending'))} {number}"
+        settings = chance.choice((SETTINGS, OTHERS))
+        asked.append(chance.choice((Asking, _Told))(scheduler, sentences, texts, settings))
+        if chance.random() < 0.2:
+            leaving.add(number)
+            asked[-1].task.cancel()
+    for number, one in enumerate(asked):
+        one.join(WAIT)
+        assert not one.is_alive()
+        if number in leaving and isinstance(one.error, CancelledError):
+            continue
+        kinds = {"wrong": ValueError, "memory": MemoryError, "ending": CpunmtError}
+        kind = kinds.get(one.texts[-1].split()[0])
+        if kind:
+            assert type(one.error) is kind
+            assert kind is CpunmtError or str(one.error) == one.texts[-1]
+        else:
+            assert one.error is None and one.made == [text.upper() for text in one.texts]
+    assert sentences.most <= workers
+    scheduler.close()
+    assert not (scheduler._working or scheduler.queued or scheduler._queued_pieces)
+    assert not (scheduler._flying or scheduler._groups)
+
+
+@pytest.mark.parametrize("way", [Asking, _Told])
+def test_what_is_no_exception_ends_no_worker(schedulers, way):
+    scheduler, _ = schedulers()
+    first = way(scheduler, sentences := _Sentences(), ["ending"], SETTINGS)
+    first.join(WAIT)
+    assert isinstance(first.error, CpunmtError)
+    second = way(scheduler, sentences, ["two"], SETTINGS)
+    second.join(WAIT)
+    assert second.made == ["TWO"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.serve.dialects import deepl_glossaries, translated_files
 from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore
-from cpunmt.serve.dialects.translated_files import FileStore
+from cpunmt.serve.dialects.translated_files import FileStore, StoredFile
 from cpunmt.serve.errors import ServeError
 
 MANY, ROOM = 20, 3000  # glossaries, bytes
@@ -87,7 +87,7 @@ def test_files_that_wait_have_64_mib_and_those_of_a_client_16():
         store.check(owner, size)
         with pytest.raises(ServeError, match="too many files"):
             store.check(owner, size + 1)
-        store.put(owner, "a.txt", "de", bytes(size))
+        store.put(owner, StoredFile(owner, bytes(size)))
     with pytest.raises(ServeError, match="too many files"):
         store.check("e", 0)
 
@@ -111,7 +111,7 @@ def test_files_are_a_list_in_which_no_waiting_one_makes_room(steps):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(translated_files, "MOST_BYTES", FILES)
         patch.setattr(translated_files.time, "monotonic", lambda: clock[0])
-        store, kept, gone = FileStore(), [], []  # [owner, bytes, began, is fetched, name]
+        store, kept, gone = FileStore(), [], []  # [owner, bytes, began, is fetched, name, key]
         for step, value, size in steps:
             if step == "wait":
                 clock[0] += value
@@ -120,21 +120,24 @@ def test_files_are_a_list_in_which_no_waiting_one_makes_room(steps):
             kept = [one for one in kept if one not in old]
             if step == "get" and kept:
                 one = kept[value % len(kept)]
-                assert store.get(one[4]) == b"x" * (one[1] - FILE)
+                assert store.get(one[4], "other") is None  # which does not count as fetched
+                assert store.get(one[4], one[5]).content == b"x" * (one[1] - FILE)
                 one[3] = True
             elif step == "put":
                 waiting = [one for one in kept if not one[3]]
                 own = sum(one[1] for one in waiting if one[0] == value)
                 fits = sum(one[1] for one in waiting) + FILE + size <= FILES and own + FILE + size <= FILES // 4
                 try:
-                    name = store.put(value, "file.TXT", "de", b"x" * size)
+                    name, key = str(len(kept) + len(gone)), "key" * (value in "abc")
+                    store.put(name, StoredFile(value, b"x" * size, key))
                 except ServeError as error:
                     assert error.status == 503 and not fits and 1 <= error.retry_after <= 600
                     continue
-                assert fits and name.endswith("_de.txt")
-                kept.append([value, FILE + size, clock[0], False, name])
+                assert fits
+                kept.append([value, FILE + size, clock[0], False, name, key])
                 while sum(one[1] for one in kept) > FILES:
                     first = next(one for one in kept if one[3])
                     kept.remove(first)
                     gone.append(first[4])
-        assert all(store.get(one[4]) is not None for one in kept) and not any(map(store.get, gone))
+        assert all(store.get(one[4], one[5]) is not None for one in kept)
+        assert not any(store.get(name, key) for name in gone for key in ("", "key"))

@@ -1,12 +1,16 @@
 """Running the command line, for its tests."""
 
+import contextlib
 import fcntl
 import os
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import threading
+
+import pytest
 
 from tests.sample_models.real_model import ROOT, SENTENCES
 
@@ -39,6 +43,45 @@ def refusal(capfd) -> str:
     output, shown = capfd.readouterr()
     assert output == "" and shown.count("\n") == 1 and shown.startswith("cpunmt: error: ")
     return shown.removeprefix("cpunmt: error: ")
+
+
+def here(*arguments, stdin=b"", env=None) -> subprocess.CompletedProcess:
+    """What `run` returns, from a command that runs in this process: a pipe and files are its standard streams."""
+    from cpunmt.commands import cli
+
+    with contextlib.ExitStack() as stack:
+        read_from, write_to = os.pipe()
+        feeder = threading.Thread(target=_feed, args=(write_to, stdin))
+        stack.callback(feeder.join)
+        stack.callback(os.close, read_from)
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for number, (name, stream) in enumerate(zip(("stdin", "stdout", "stderr"), (read_from, *files), strict=True)):
+            kept = os.dup(number)
+            stack.callback(os.close, kept)
+            stack.callback(os.dup2, kept, number)
+            os.dup2(stream if isinstance(stream, int) else stream.fileno(), number)
+            mode = "r" if number == 0 else "w"
+            patch.setattr(sys, name, stack.enter_context(open(number, mode, encoding="utf-8", closefd=False)))
+        for name, value in (env or {}).items():
+            patch.setenv(name, value)
+        patch.chdir(ROOT)
+        feeder.start()
+        try:
+            status = cli.main(list(map(str, arguments)))
+        except SystemExit as error:
+            status = error.code
+        outputs = []
+        for file in files:
+            file.seek(0)
+            outputs.append(file.read())
+        return subprocess.CompletedProcess(arguments, status, *outputs)
+
+
+def _feed(descriptor, content):
+    with contextlib.suppress(BrokenPipeError), open(descriptor, "wb", buffering=0) as file:
+        while content:
+            content = content[file.write(content) :]
 
 
 def run(*arguments, stdin=b"", **settings):

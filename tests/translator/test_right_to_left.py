@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from cpunmt import Translator
-from cpunmt.commands.models import convert
+from cpunmt.commands.models import converted as convert
 from cpunmt.decoding.splitting import split_pieces
 from cpunmt.engine.search import Search
 from quantize.checkpoints.marian_export import write_marian_npz

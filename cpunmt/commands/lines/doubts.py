@@ -1,11 +1,17 @@
 """Translations that someone should look at: cut off at the length limit, or looking like loops."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterable
+from typing import Any
 
 from cpunmt.files.console import say
 from cpunmt.options.options import Options
 from cpunmt.results.repetition import repeats
+from cpunmt.results.results import Result
 from cpunmt.results.told_sentences import sentences_of
+from cpunmt.translator.translator import Translator
 from cpunmt.values.checks import shown
 
 _SHOWN = 5  # lines or texts that a message names
@@ -14,16 +20,16 @@ _SHOWN = 5  # lines or texts that a message names
 class Doubts:
     """The lines of a run whose translations are doubtful, by their numbers from 1."""
 
-    def __init__(self, translator, options: dict):
+    def __init__(self, translator: Translator, options: dict[str, Any]):
         self._translator = translator
         self._cut, self._loops = _Places(), _Places()
         self._limits = {
             "max_length": options.get("max_length"),
             "max_length_factor": options.get("max_length_factor", translator.config.max_length_factor),
         }
-        self._reached = set()  # those that cut a translation off, or may have
+        self._reached: set[str] = set()  # those that cut a translation off, or may have
 
-    def add(self, number: int, texts, results):
+    def add(self, number: int, texts: Iterable[str], results: Iterable[Result]) -> None:
         """Looks for doubtful translations in a window of lines; `number` lines came before it."""
         for line, (text, result) in enumerate(zip(texts, results, strict=True), number + 1):
             cut, loops = self._doubtful(text, result)
@@ -32,14 +38,14 @@ class Doubts:
             if loops:
                 self._loops.add(line)
 
-    def add_texts(self, texts, results):
+    def add_texts(self, texts: Iterable[str], results: Iterable[Result]) -> None:
         """Looks for doubtful translations of texts without line numbers; reports them by their first words."""
         for text, result in zip(texts, results, strict=True):
             for places, sentences in zip((self._cut, self._loops), self._doubtful(text, result), strict=True):
                 for sentence in sentences:
                     places.add(shown(sentence))
 
-    def _doubtful(self, text, result) -> tuple[list[str], list[str]]:
+    def _doubtful(self, text: str, result: Result) -> tuple[list[str], list[str]]:
         """Returns the sentences of a text that were cut off in translation, and those whose translation loops."""
         if not (result.truncated or result.repeats):
             return [], []
@@ -50,15 +56,14 @@ class Doubts:
         loops = [sentence for sentence, best in sentences if best.repeats and not self._repeats(sentence)]
         return [sentence for sentence, _ in cut], loops
 
-    def _repeats(self, sentence) -> bool:
+    def _repeats(self, sentence: str) -> bool:
         return repeats(self._translator.tokenize(sentence))
 
     @property
     def counts(self) -> dict[str, int]:
-        """Maps headings to counts."""
         return {"cut off": self._cut.count, "loops": self._loops.count}
 
-    def report(self, file: str | None = None):
+    def report(self, file: str | None = None) -> None:
         """Prints a line on stderr if there are doubts: how many, where, what to do; `file`: the document's name."""
         found, advice = [], []
         if self._loops.count:
@@ -97,15 +102,16 @@ class Doubts:
 class _Places:
     """A count of lines or texts, with the numbers or the first words of the first few."""
 
-    def __init__(self):
-        self.count, self._first = 0, []
+    def __init__(self) -> None:
+        self.count = 0
+        self._first: list[int | str] = []
 
-    def add(self, place: int | str):
+    def add(self, place: int | str) -> None:
         self.count += 1
         if self.count <= _SHOWN:
             self._first.append(place)
 
-    def __str__(self):
+    def __str__(self) -> str:
         more = f" and {self.count - _SHOWN} more" if self.count > _SHOWN else ""
         what = "line" if isinstance(self._first[0], int) else "text"
         return f"{what}{'s' if self.count > 1 else ''} {', '.join(map(str, self._first))}{more}"

@@ -43,6 +43,6 @@ _PLAIN = OutputFormat()
 def _fields(hypothesis: Hypothesis, form: OutputFormat) -> Iterator[Iterable[str]]:
     yield [hypothesis.text]
     if form.alignment is not None:
-        yield alignment_text(hypothesis.attention_parts, form.alignment)
+        yield alignment_text(hypothesis.attention_parts or (), form.alignment)
     if form.word_scores:
-        yield [" ".join(["WordScores=", *(f"{value:.5f}" for value in hypothesis.token_log_probs)])]
+        yield [" ".join(["WordScores=", *(f"{value:.5f}" for value in hypothesis.token_log_probs or ())])]

@@ -1,11 +1,16 @@
 """`--stats`: what a run of `cpunmt translate` did, in which time."""
 
+from __future__ import annotations
+
 import sys
 from array import array
+from collections.abc import Sequence
 
 import numpy as np
 
 from cpunmt.files.console import say
+from cpunmt.results.results import Result
+from cpunmt.results.told_sentences import sentences_in_markup
 
 
 class RunStatistics:
@@ -18,12 +23,12 @@ class RunStatistics:
         self._seconds = 0.0
         self._alone = array("d")  # seconds of each window of one line
 
-    def add(self, texts, results, seconds):
+    def add(self, texts: Sequence[str], results: Sequence[Result], seconds: float) -> None:
         """Counts a window of lines and their results."""
         self._lines += len(texts)
         self._source_pieces += sum(result.num_source_pieces for result in results)
         for text, result in zip(texts, results, strict=True):
-            inner = result.hypotheses[0]._inner  # of markup
+            inner = sentences_in_markup(result.hypotheses[0])
             self._sentences += len(inner) or result.num_sentences
             self._words += sum(len(own.split()) for own, _ in inner) or len(text.split())
             self._target_pieces += sum(len(best.pieces) for _, best in inner) or len(result.pieces)
@@ -31,7 +36,7 @@ class RunStatistics:
         if len(texts) == 1:
             self._alone.append(seconds)
 
-    def report(self, others: dict[str, int]):
+    def report(self, others: dict[str, int]) -> None:
         """Prints all on stderr, with `others`, which maps headings to counts."""
         rate = self._words / self._seconds if self._seconds else 0.0
         lines = [
@@ -40,7 +45,7 @@ class RunStatistics:
             ("words", f"{self._words}"),
             ("source pieces", f"{self._source_pieces}"),
             ("target pieces", f"{self._target_pieces}"),
-            *others.items(),
+            *((name, f"{count}") for name, count in others.items()),
             ("loading", f"{self._loading:.3f} s"),
             ("translating", f"{self._seconds:.3f} s"),
             ("speed", f"{rate:.0f} words/s"),
@@ -56,7 +61,7 @@ class RunStatistics:
 
 
 def _peak_memory() -> int | None:
-    """Bytes resident at most, or None where the system does not say."""
+    """Returns the peak of resident bytes, or None if the system does not report it."""
     try:
         with open("/proc/self/status") as file:
             for line in file:

@@ -1,16 +1,23 @@
 """`cpunmt score`: lines of sources and targets in, a score for each pair out."""
 
+from __future__ import annotations
+
+import argparse
 import contextlib
 import itertools
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from cpunmt.commands.flags import add_options, checked_options
 from cpunmt.commands.lines import streams
+from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.line_stream import count_lines, decode_line, encode_line
 from cpunmt.files.windows import windows
+from cpunmt.options.options import SCORING
 from cpunmt.results.results import ScoringResult
 from cpunmt.translator.translator import WINDOW, Translator
 
@@ -18,10 +25,37 @@ NOT_SCORED = b"nan\n"  # in place of the score of a pair that has none
 _REPORTED = 10  # such pairs that are told one by one
 
 
-def score_lines(source, target, output, model, options, per_token) -> int:
-    """Score line by line; returns how many pairs could not be scored.
+def score_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
+    parser.add_argument("--target", metavar="FILE", help="their translations, on as many lines")
+    parser.add_argument("-o", "--output", metavar="FILE", help="scores (default: standard output)")
+    parser.add_argument(
+        "--per-token", "--word-scores", action="store_true", help="add a tab and the log-probability of each piece"
+    )
+    add_options(parser, SCORING, {"vocabulary": "target pieces that share the probability (default: full)"})
 
-    Such a pair, without one tab or too long, is told on stderr with the number of its line; its score is `nan`.
+
+def score(given: argparse.Namespace) -> int:
+    """Scores the pairs that the command line names; returns 1 if some could not be scored."""
+    if (given.source is None) != (given.target is None):
+        given.parser.error("give both --source and --target, or neither: then standard input has both, with a tab")
+    options = checked_options(given, SCORING)
+    files = given.source, given.target, given.output
+    return 1 if score_lines(*files, translator_arguments(given), options, given.per_token) else 0
+
+
+def score_lines(
+    source: str | None,
+    target: str | None,
+    output: str | None,
+    model: dict[str, Any],
+    options: dict[str, Any],
+    per_token: bool,
+) -> int:
+    """Scores line by line; returns how many pairs could not be scored.
+
+    Such a pair, without one tab or too long, is reported on stderr with the number of its line; its score is `nan`.
 
     Parameters
     ----------
@@ -48,15 +82,18 @@ def score_lines(source, target, output, model, options, per_token) -> int:
         write_to = stack.enter_context(streams.opened_output(output))
         for descriptor in inputs:
             streams.refuse_same_file(descriptor, write_to, output)
-        if source is not None:
+        if source is not None and target is not None:
             _refuse_same(*inputs)
-            _refuse_unequal(*[count_lines(descriptor) for descriptor in inputs], source, target)
+            _refuse_unequal(count_lines(inputs[0]), count_lines(inputs[1]), source, target)
         translator = Translator(**model)
         try:
             translator.score([], [], **options)  # before the output is touched
         except ValueError as error:
             raise CpunmtError(str(error)) from None
-        pairs = _pairs_of_tabs(inputs[0]) if source is None else _pairs_of_files(inputs, (source, target))
+        if source is None or target is None:
+            pairs: Iterator[Sequence[Sequence[bytes]]] = _pairs_of_tabs(inputs[0])
+        else:
+            pairs = _pairs_of_files(inputs, (source, target))
         replaced = number = 0
         problems = _Problems()
         with streams.line_bar(inputs[0], write_to.descriptor) as advance:
@@ -74,45 +111,49 @@ def score_lines(source, target, output, model, options, per_token) -> int:
 
 
 class _Problems:
-    """Lines that could not be scored: the first are told one by one, of the others how many there were."""
+    """Lines that could not be scored: the first are reported one by one, of the others their number."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.count = 0
 
-    def add(self, line: int, problem):
+    def add(self, line: int, problem: object) -> None:
         self.count += 1
         if self.count <= _REPORTED:
             say(f"cpunmt: line {line}: not scored: {problem}")
 
-    def report(self):
+    def report(self) -> None:
         if self.count > _REPORTED:
             say(f"cpunmt: {self.count} lines in all were not scored")
 
 
-def _scores(translator, texts, options, number, problems) -> list[ScoringResult | None]:
-    """Results of pairs of texts, the first of which is line `number` + 1; None for what cannot be scored."""
+def _scores(
+    translator: Translator, texts: Sequence[list[str]], options: dict[str, Any], number: int, problems: _Problems
+) -> list[ScoringResult | None]:
+    """Returns the results of pairs of texts, the first of which is line `number` + 1; None for what has none."""
     whole = [i for i, pair in enumerate(texts) if len(pair) == 2]
-    found = [None] * len(texts)
+    found: list[ScoringResult | None] = [None] * len(texts)
+    results: Sequence[ScoringResult | ValueError]
     try:
         results = translator.score([texts[i][0] for i in whole], [texts[i][1] for i in whole], **options)
     except ValueError:  # of one of them; which it is shows one by one, and company changes no result
-        results = [_score(translator, *texts[i], options) for i in whole]
-    for i, result in zip(whole, results, strict=True):
-        found[i] = result
-    for i, (pair, result) in enumerate(zip(texts, found, strict=True)):
+        results = [_score(translator, texts[i], options) for i in whole]
+    of_pairs = iter(results)
+    for i, pair in enumerate(texts):
         if len(pair) != 2:
             problems.add(number + i + 1, f"it has {len(pair) - 1} tabs, expected source, tab, target")
-        elif isinstance(result, ValueError):
+        elif isinstance(result := next(of_pairs), ValueError):
             problems.add(number + i + 1, result)
-            found[i] = None
+        else:
+            found[i] = result
     return found
 
 
-def _score(translator, source, target, options) -> ScoringResult | ValueError:
+def _score(translator: Translator, pair: list[str], options: dict[str, Any]) -> ScoringResult | ValueError:
     try:
-        return translator.score(source, target, **options)
+        result: ScoringResult = translator.score(*pair, **options)
     except ValueError as error:
         return error
+    return result
 
 
 def _line(result: ScoringResult, per_token: bool) -> bytes:
@@ -122,8 +163,8 @@ def _line(result: ScoringResult, per_token: bool) -> bytes:
     return encode_line("\t".join(fields))
 
 
-def _refuse_same(source: int, target: int):
-    """Of one pipe or terminal each would read some lines."""
+def _refuse_same(source: int, target: int) -> None:
+    """Refuses one pipe or terminal for both: each would read some of its lines."""
     found = os.fstat(source)
     can_be_read_twice = stat.S_ISREG(found.st_mode) or (stat.S_ISCHR(found.st_mode) and not os.isatty(source))
     if source == target or (os.path.samestat(found, os.fstat(target)) and not can_be_read_twice):
@@ -132,13 +173,13 @@ def _refuse_same(source: int, target: int):
         )
 
 
-def _refuse_unequal(lines, others, source, target):
-    """Before anything is written; of a pipe it is not known how many lines it has."""
+def _refuse_unequal(lines: int | None, others: int | None, source: str, target: str) -> None:
+    """Refuses files of other numbers of lines before anything is written; that of a pipe is not known."""
     if None not in (lines, others) and lines != others:
         raise CpunmtError(f"{source} has {lines} lines and {target} has {others}, expected as many")
 
 
-def _pairs_of_files(descriptors, paths) -> Iterator[list[tuple[bytes, bytes]]]:
+def _pairs_of_files(descriptors: Sequence[int], paths: tuple[str, str]) -> Iterator[list[tuple[bytes, bytes]]]:
     lines = [
         itertools.chain.from_iterable(streams.input_windows(descriptor, streams.FIRST, WINDOW))
         for descriptor in descriptors
@@ -152,6 +193,6 @@ def _pairs_of_files(descriptors, paths) -> Iterator[list[tuple[bytes, bytes]]]:
             raise CpunmtError(f"{shorter}: has fewer lines than the other file, expected as many")
 
 
-def _pairs_of_tabs(descriptor) -> Iterator[list[tuple[bytes, ...]]]:
+def _pairs_of_tabs(descriptor: int) -> Iterator[list[tuple[bytes, ...]]]:
     for window in streams.input_windows(descriptor, streams.FIRST, WINDOW):
         yield [tuple(line.split(b"\t")) for line in window]

@@ -1,12 +1,16 @@
 """What the commands read from and write to: files or standard streams, by descriptor; every failure is one error."""
 
+from __future__ import annotations
+
 import contextlib
 import fcntl
 import itertools
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, progress_bar, say, stream_errors
@@ -21,8 +25,8 @@ STANDARD = "-"  # the standard stream, where a path is expected
 
 
 @contextlib.contextmanager
-def opened_input(path) -> Iterator[int]:
-    """Descriptor of the file to read, or of standard input if `path` is None or "-"."""
+def opened_input(path: str | None) -> Iterator[int]:
+    """Yields the descriptor of the file to read, or of standard input if `path` is None or "-"."""
     if path in (None, STANDARD):
         if sys.stdin is None:
             raise CpunmtError("standard input is closed; give a file")
@@ -38,7 +42,7 @@ def opened_input(path) -> Iterator[int]:
 
 
 class Output:
-    """Where lines go. A file that was there is emptied by the first write, or by `finish`: not before.
+    """A file or stream that lines are written to. A file that was there is emptied by the first write or `finish`.
 
     One that was made for them is removed if the process ends before.
     """
@@ -48,15 +52,17 @@ class Output:
         self.untouched = old
         self.made = made  # path of the file that was made
 
-    def write(self, chunks: Iterable[bytes]):
+    def write(self, chunks: Iterable[bytes]) -> None:
         """Writes all chunks, also if the process is interrupted meanwhile; the last chunk ends a line.
 
         Raises CpunmtError if that fails, BrokenPipeError if the reader has left. A file then ends with a whole line.
         """
         with uncut, stream_errors("cannot write the output"):
             self._touch()
-            place = line = self._place()
-            gathered, size = [], 0
+            place = self._place()
+            line = place or 0
+            gathered: list[bytes] = []
+            size = 0
             for chunk in itertools.chain(chunks, [None]):
                 if chunk is not None:
                     gathered.append(chunk)
@@ -68,7 +74,7 @@ class Output:
                     write_all(self.descriptor, data)
                 except OSError as error:
                     if place is not None:
-                        self._cut(place, line, data[: error.characters_written])
+                        self._cut(place, line, data[: getattr(error, "characters_written", 0)])
                     raise
                 if place is not None:
                     line = place + data.rindex(b"\n") + 1 if b"\n" in data else line
@@ -84,7 +90,7 @@ class Output:
             return status.st_size
         return os.lseek(self.descriptor, 0, os.SEEK_CUR)
 
-    def _cut(self, place: int, line: int, written: bytes):
+    def _cut(self, place: int, line: int, written: bytes) -> None:
         """Removes the beginning of a line whose rest did not fit on the disk.
 
         Parameters
@@ -99,12 +105,12 @@ class Output:
             os.ftruncate(self.descriptor, line)
             os.lseek(self.descriptor, line, os.SEEK_SET)
 
-    def finish(self):
-        """What was in the file before is gone."""
+    def finish(self) -> None:
+        """Removes what was in the file before."""
         with uncut:
             self._touch()
 
-    def _touch(self):
+    def _touch(self) -> None:
         if self.untouched and stat.S_ISREG(os.fstat(self.descriptor).st_mode):
             os.ftruncate(self.descriptor, 0)
         self.untouched = False
@@ -113,8 +119,8 @@ class Output:
 
 
 @contextlib.contextmanager
-def opened_output(path) -> Iterator[Output]:
-    """The file to write, or standard output if `path` is None or "-".
+def opened_output(path: str | Path | None) -> Iterator[Output]:
+    """Yields the file to write, or standard output if `path` is None or "-".
 
     After an error before the first write the file is as it was, or is not there if it was not.
     """
@@ -142,29 +148,29 @@ def opened_output(path) -> Iterator[Output]:
         os.close(descriptor)
 
 
-def _made_by_opening(path) -> str | None:
-    """What comes into being when `path` is opened, of a link what it stands for; None if it is there."""
+def _made_by_opening(path: str | Path) -> str | None:
+    """Returns the path of the file that opening `path` makes, through links; None if it is there."""
     try:
         return None if os.path.exists(path) else os.path.realpath(path)
     except ValueError:  # a NUL in the path: opening it fails
         return None
 
 
-def _open(path, flags, role) -> int:
+def _open(path: str | Path, flags: int, role: str) -> int:
     try:
         return os.open(path, flags, 0o666)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise CpunmtError(f"{path}: cannot open the {role}: {getattr(error, 'strerror', error)}") from None
 
 
-def _refuse_directory(path, descriptor):
-    """It can be opened, and fails when it is read: too late."""
+def _refuse_directory(path: str, descriptor: int) -> None:
+    """Raises CpunmtError for a directory: it can be opened, and would fail when it is read, too late."""
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         raise CpunmtError(f"{path}: cannot open the input: it is a directory, expected a file of text")
 
 
-def refuse_same_file(read_from: int, output: Output, path):
-    """Raise CpunmtError if what is being read is the file that is to be written: it would never end."""
+def refuse_same_file(read_from: int, output: Output, path: str | None) -> None:
+    """Raises CpunmtError if the input is the file that is to be written: it would never end."""
     found = os.fstat(read_from)
     if stat.S_ISREG(found.st_mode) and os.path.samestat(found, os.fstat(output.descriptor)):
         name = "standard output" if path in (None, STANDARD) else path
@@ -172,19 +178,19 @@ def refuse_same_file(read_from: int, output: Output, path):
 
 
 def input_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]]:
-    """`line_stream.read_windows`, whose OSError becomes a CpunmtError."""
+    """Yields windows as `line_stream.read_windows` does; an OSError becomes a CpunmtError."""
     with stream_errors("cannot read the input"):
         yield from read_windows(descriptor, first, most)
 
 
-def no_bar():
-    """As `line_bar`, where nobody waits."""
+def no_bar() -> AbstractContextManager[Callable[[int], object]]:
+    """Returns what `line_bar` does without a bar."""
     return contextlib.nullcontext(lambda lines: None)
 
 
 @contextlib.contextmanager
-def line_bar(read_from: int, write_to: int):
-    """A function to call with how many lines are done; shows a bar if someone sees it and waits."""
+def line_bar(read_from: int, write_to: int) -> Iterator[Callable[[int], object]]:
+    """Yields a function to call with the number of further lines; shows a bar on a terminal, for files."""
     if os.isatty(write_to) or os.isatty(read_from) or not is_watched():
         yield lambda lines: None
         return
@@ -192,7 +198,7 @@ def line_bar(read_from: int, write_to: int):
         yield bar.update
 
 
-def report_replaced(count: int):
-    """Say on stderr that U+FFFD was read `count` times for bytes that are not UTF-8."""
+def report_replaced(count: int) -> None:
+    """Reports on stderr that U+FFFD was read `count` times for bytes that are not UTF-8."""
     if count:
         say(f"cpunmt: the input is not all UTF-8: {count} times U+FFFD was read instead")

@@ -1,23 +1,102 @@
 """`cpunmt translate`: a file of lines in, a file of as many lines out, or of as many n-best lists."""
 
+from __future__ import annotations
+
+import argparse
 import contextlib
 import itertools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from cpunmt.commands.flags import add_options, check_options, fields_of
 from cpunmt.commands.lines import streams
 from cpunmt.commands.lines.doubts import Doubts
 from cpunmt.commands.lines.output_lines import OutputFormat, output_lines
 from cpunmt.commands.lines.run_statistics import RunStatistics
+from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import decode_line
 from cpunmt.files.windows import windows
+from cpunmt.options.options import Options
+from cpunmt.registry.store import is_name
+from cpunmt.results.results import Result
 from cpunmt.translator.translator import WINDOW, Translator
 
 
-def translate_lines(source, target, model, options, form: OutputFormat, stats):
-    """Translate line by line; tell on stderr which translations are doubtful.
+def translate_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument(
+        "text", metavar="TEXT", nargs="*", help="texts to translate, each a line (default: what -i says)"
+    )
+    parser.add_argument("-i", "--input", metavar="FILE", help="lines to translate (default: standard input)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="their translations (default: standard output)")
+    parser.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
+    add_options(parser, Options.__dataclass_fields__)
+
+
+def translate(given: argparse.Namespace) -> int:
+    """Translates the lines or texts that the command line names."""
+    options = fields_of(given, Options.__dataclass_fields__)
+    alignment = options.pop("return_alignments", None)
+    form = OutputFormat("num_hypotheses" in options, alignment, "return_token_log_probs" in options)
+    if alignment is not None:
+        options["return_alignments"] = True
+    check_options(given, {name: value for name, value in options.items() if (name, value) != ("num_hypotheses", 0)})
+    markup = next((name for name in ("html", "xml") if options.get(name)), None)
+    if markup and (form.alignment is not None or form.word_scores):
+        flag = "--word-scores" if form.alignment is None else "--alignment"
+        given.parser.error(f"{flag} tells of pieces, and the result of --{markup} has none; leave one of them out")
+    texts = _texts_of(given)
+    if "glossary" in options:
+        from cpunmt.options.glossary.glossary import Glossary
+
+        options["glossary"] = Glossary.from_tsv(options["glossary"])  # once
+    translate_lines(texts or given.input, given.output, translator_arguments(given), options, form, given.stats)
+    return 0
+
+
+def _texts_of(given: argparse.Namespace) -> list[str] | None:
+    """Returns the texts on the command line; None if there are none, or "-", which stands for standard input.
+
+    Ends with a usage error if a text is the name of something that a flag belongs before.
+    """
+    texts: list[str] = given.text
+    if given.text in ([], [streams.STANDARD]):
+        return None
+    if given.input is not None:
+        given.parser.error(f"give TEXT, or a file of lines with -i, not both: {given.text[0]!r} and {given.input!r}")
+    for text in given.text:
+        if any(letter.isspace() for letter in text):
+            continue
+        if is_name(text):
+            _refuse_text(given, text, "names a model; -m {} translates with it")
+        if os.path.isfile(text):
+            _refuse_text(given, text, "is a file; -i {} translates the lines in it")
+        if os.path.isdir(text) and os.sep in text:
+            _refuse_text(given, text, "is a directory; -m {} names a model")
+    return texts
+
+
+def _refuse_text(given: argparse.Namespace, text: str, problem: str) -> None:
+    """Ends with a usage error. `problem`: what the text is and what to do; {} is the text as a shell takes it."""
+    import shlex  # which only a mistake needs
+
+    quoted = shlex.quote(text)
+    word = f"`printf '%s\\n' {quoted} | cpunmt translate` translates the word itself"
+    given.parser.error(f"{text} {problem.format(quoted)}, {word}")
+
+
+def translate_lines(
+    source: str | list[str] | None,
+    target: str | None,
+    model: dict[str, Any],
+    options: dict[str, Any],
+    form: OutputFormat,
+    stats: bool,
+) -> None:
+    """Translates line by line; tells on stderr which translations are doubtful.
 
     Parameters
     ----------
@@ -37,6 +116,7 @@ def translate_lines(source, target, model, options, form: OutputFormat, stats):
     """
     began = time.perf_counter()
     with contextlib.ExitStack() as stack:
+        given = source if isinstance(source, list) else None
         read_from = None if isinstance(source, list) else stack.enter_context(streams.opened_input(source))
         output = stack.enter_context(streams.opened_output(target))
         if read_from is not None:
@@ -53,7 +133,7 @@ def translate_lines(source, target, model, options, form: OutputFormat, stats):
         doubts = Doubts(translator, options)
         first = 1 if os.isatty(output.descriptor) else streams.FIRST
         if read_from is None:
-            lines, bar = windows(_lines(source), first, WINDOW), streams.no_bar()
+            lines, bar = windows(_lines(given or []), first, WINDOW), streams.no_bar()
         else:
             lines = streams.input_windows(read_from, first, WINDOW)
             bar = streams.line_bar(read_from, output.descriptor)
@@ -68,13 +148,19 @@ def translate_lines(source, target, model, options, form: OutputFormat, stats):
         statistics.report(doubts.counts)
 
 
-def _lines(texts) -> list[bytes]:
-    """As they would stand in a file with a line feed behind each text."""
+def _lines(texts: Iterable[str]) -> list[bytes]:
+    """Returns the lines of a file that has a line feed behind each text."""
     return b"\n".join(map(os.fsencode, texts)).split(b"\n")
 
 
-def _translated(translator, input_windows, output, options, form) -> Iterator[tuple]:
-    """Translate and write window by window; of each (lines before it, texts, results, seconds that it took)."""
+def _translated(
+    translator: Translator,
+    input_windows: Iterable[Sequence[bytes]],
+    output: streams.Output,
+    options: dict[str, Any],
+    form: OutputFormat,
+) -> Iterator[tuple[int, list[str], list[Result], float]]:
+    """Translates and writes window by window; yields (lines before it, texts, results, seconds that it took)."""
     number = replaced = 0
     for window in input_windows:
         began = time.perf_counter()

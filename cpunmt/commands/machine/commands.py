@@ -1,36 +1,27 @@
 """`cpunmt warmup` and `cpunmt doctor`."""
 
+from __future__ import annotations
+
+import argparse
 import functools
 import json
+from typing import Any
 
 from cpunmt.engine import program
 from cpunmt.files.console import is_watched, progress_bar, say, tell
 from cpunmt.simd import isa
 
 
-def add_commands(commands):
-    """Add both commands to an argparse object of subcommands."""
-    warm_up = commands.add_parser(
-        "warmup",
-        help="compile now what the first translation would compile",
-        description="Compile the program for this very processor, unless that has been done, and print where it is "
-        "kept. Without Numba: print where the program is that came with the wheel.",
-    )
-    warm_up.set_defaults(run=_warm_up)
-
-    doctor = commands.add_parser(
-        "doctor",
-        help="tell what cpunmt runs on here, whether it is right and fast, and what to do where not",
-        description="Tell versions, the processor and the path that is taken, which compiled program runs and where it "
-        "came from, whether its results are those of every processor, and its speed in a test of two seconds. Exit "
-        "status 1 if something is odd: then the last lines say what to do.",
-    )
-    doctor.add_argument("--json", nargs=0, const=True, help="the same for programs")
-    doctor.set_defaults(run=_doctor)
+def warmup_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command has none."""
 
 
-def _warm_up(given) -> int:
-    progress = iter
+def doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", nargs=0, const=True, help="the same for programs")
+
+
+def warmup(given: argparse.Namespace) -> int:
+    progress: Any = iter
     if is_watched():
         progress = functools.partial(progress_bar, desc="compiling", unit=" kernels")
     elif program.can_compile():
@@ -42,12 +33,13 @@ def _warm_up(given) -> int:
     return 0
 
 
-def _doctor(given) -> int:
-    from cpunmt.commands.machine import doctor  # what no other command needs
+def doctor(given: argparse.Namespace) -> int:
+    """Prints what cpunmt runs on, and what is odd; returns 1 then."""
+    from cpunmt.commands.machine import doctor as examination  # what warmup does not need
 
-    told, odd = doctor.examine()
+    told, odd = examination.examine()
     if given.json:
         tell(json.dumps({"found": told, "odd": odd}))
     else:
-        tell(*doctor.lines_of(told, odd))
+        tell(*examination.lines_of(told, odd))
     return 1 if odd else 0

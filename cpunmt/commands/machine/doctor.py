@@ -37,8 +37,9 @@ _LEAST_SHARE, _MOST_SPREAD = 0.9, 2.0
 
 
 def examine() -> tuple[dict[str, str], list[str]]:
-    """(heading -> text, what is odd and what to do about it)."""
-    told, odd = {}, []
+    """Returns (heading -> text, what is odd and what to do about it)."""
+    told: dict[str, str] = {}
+    odd: list[str] = []
     for part in (
         surroundings.python_and_packages,
         surroundings.the_processor,
@@ -86,7 +87,7 @@ def _program() -> surroundings.Found:
 
 
 def judged(speeds: Speeds, path: Isa) -> list[str]:
-    """What is odd about speeds on a path."""
+    """Returns what is odd about speeds on a path."""
     odd = []
     if speeds.share < _LEAST_SHARE:
         odd.append(
@@ -115,7 +116,7 @@ def judged(speeds: Speeds, path: Isa) -> list[str]:
 
 
 def lines_of(told: dict[str, str], odd: list[str]) -> list[str]:
-    """The same for people."""
+    """Returns the findings as lines of text."""
     width = max(map(len, told)) + 2
     lines = [f"{heading + ':':{width}}{text}" for heading, text in told.items()]
     return [*lines, "", *([f"{number}. {text}" for number, text in enumerate(odd, 1)] or ["Nothing is odd."])]

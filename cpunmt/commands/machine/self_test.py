@@ -6,15 +6,15 @@ floats    the same of float32
 reading   GB a second: one row, 16 MB of weights, more than most L2 caches hold
 """
 
+import functools
 import hashlib
 import statistics
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cpunmt.engine.program import Program
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import pack, padded, panels
 from cpunmt.simd import isa
@@ -66,12 +66,11 @@ class _Product:
         self.quantized = np.empty((len(rows), isa.activation_planes() * depth), np.uint8)
         self.row_scales = np.empty((len(rows), 2), np.float32)
 
-    def quantize(self, program: Program):
-        """Of float32 rows."""
+    def quantize(self, program: Any) -> None:
         program.quantize_rows(self.rows, *self.rows.shape, 0.0, self.quantized, self.row_scales)
 
-    def multiply(self, program: Program, mode: int = AFFINE):
-        """Write `out`."""
+    def multiply(self, program: Any, mode: int = AFFINE) -> None:
+        """Writes `out`."""
         if self.record["scheme"][0] == records.INT8:
             program.int8_linear(self.record, self.quantized, self.row_scales, len(self.rows), self.out, mode)
         else:
@@ -83,8 +82,8 @@ def _int8(rows: int, depth: int, columns: int) -> _Product:
     return _Product(records.INT8, weights, numbers(2, rows, depth).astype(np.float32) / np.float32(64))
 
 
-def digest(program: Program) -> str:
-    """Of what the kernels make of made-up numbers: eight digits that are BITS wherever they are right."""
+def digest(program: Any) -> str:
+    """Returns a digest of what the kernels make of made-up numbers: BITS, wherever they are right."""
     state = hashlib.sha256()
     product = _int8(7, 64, 80)
     product.quantize(program)
@@ -101,8 +100,8 @@ def digest(program: Program) -> str:
     return state.hexdigest()[:8]
 
 
-def measure(program: Program, seconds: float = SECONDS) -> Speeds:
-    """How fast this program is on the core that this thread is on; it takes three times `seconds`."""
+def measure(program: Any, seconds: float = SECONDS) -> Speeds:
+    """Measures how fast a compiled program is on the core of this thread; it takes three times `seconds`."""
     small, wide = _int8(ROWS, DEPTH, COLUMNS), _int8(1, DEPTH, WIDE)
     small.quantize(program)
     wide.quantize(program)
@@ -111,7 +110,7 @@ def measure(program: Program, seconds: float = SECONDS) -> Speeds:
     before, began = time.thread_time(), time.perf_counter()
     slow, times = [], []
     for product in (small, floats, wide):
-        middle, slowest = _timed(lambda product=product: product.multiply(program), seconds)
+        middle, slowest = _timed(functools.partial(product.multiply, program), seconds)
         times.append(middle)
         slow.append(slowest / middle)
     share = (time.thread_time() - before) / (time.perf_counter() - began)
@@ -120,9 +119,10 @@ def measure(program: Program, seconds: float = SECONDS) -> Speeds:
 
 
 def _timed(call: Callable[[], object], seconds: float) -> tuple[float, float]:
-    """(median, ninth tenth) of the seconds that a call takes."""
+    """Returns (median, ninth tenth) of the seconds that a call takes."""
     call()
-    taken, end = [], time.perf_counter() + seconds
+    taken: list[float] = []
+    end = time.perf_counter() + seconds
     while not taken or time.perf_counter() < end:
         began = time.perf_counter()
         call()

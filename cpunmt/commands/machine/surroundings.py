@@ -42,7 +42,7 @@ _GROUP = Path("/sys/fs/cgroup")  # what Linux grants a container, in its second 
 
 
 def python_and_packages() -> Found:
-    """Versions."""
+    """Returns the versions."""
     odd, told = [], {name: _version(name) for name in _SHOWN}
     threads = "" if getattr(sys, "_is_gil_enabled", lambda: True)() else ", free-threaded"
     if _is_free_threaded() and not threads:
@@ -75,7 +75,7 @@ def _is_free_threaded() -> bool:
 
 
 def the_processor() -> Found:
-    """Its name, the path that is taken, and how much of it this process may use."""
+    """Returns its name, the chosen path, and the share of it that this process may use."""
     chosen, best = isa.current(), isa.supported()
     told = {"processor": processor.name()}
     others = ", ".join(path.value for path in best if path is not chosen)
@@ -109,7 +109,7 @@ def the_processor() -> Found:
 
 
 def _quota() -> float | None:
-    """Cores that a container is granted; None if there is no limit."""
+    """Returns the cores that a container is granted; None if there is no limit."""
     text = _text("cpu.max").split()
     if len(text) == 2 and text[0].isdecimal() and text[1].isdecimal():
         return int(text[0]) / int(text[1])
@@ -143,7 +143,7 @@ def _is_translated() -> bool:
 
 
 def folders() -> Found:
-    """Where programs and models are."""
+    """Returns the places of programs and models."""
     cache, odd = cache_folder(), []
     state = _state(cache)
     if state == "others can write in it":

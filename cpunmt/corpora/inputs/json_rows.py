@@ -41,7 +41,7 @@ def read_json_lines(payload: bytes, job: Job, where: str, first: int) -> Rows:
 
 
 def new_names(job: Job) -> list[str]:
-    """The columns that are added."""
+    """Returns the names of the columns that are added."""
     names = [] if job.target is not None else [job.into]
     names += ["score"] * (job.with_score or job.target is not None)
     return names + ["flags"] * (bool(job.filters) and not job.drop)

@@ -35,7 +35,6 @@ def line_shards(path: str, rows: int) -> Iterator[Shard]:
 
 
 def count_lines(path: str) -> int:
-    """How many there are."""
     return sum(1 for _ in _lines(path))
 
 

@@ -7,7 +7,6 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from cpunmt.corpora.inputs.arrow_texts import texts_of
 from cpunmt.corpora.inputs.json_rows import new_names
 from cpunmt.corpora.inputs.lines import MOST_SHARD
 from cpunmt.corpora.inputs.rows import Made, Rows, Shard
@@ -19,7 +18,7 @@ _STEP = 4096  # rows that are read at once
 
 
 def pyarrow() -> Any:
-    """The library. Raises CpunmtError if it is not installed."""
+    """Returns the library. Raises CpunmtError if it is not installed."""
     with LOCK:
         try:
             import pyarrow.parquet
@@ -57,7 +56,6 @@ def parquet_shards(path: str, rows: int) -> Iterator[Shard]:
 
 
 def count_rows(path: str) -> int:
-    """How many there are."""
     pa = pyarrow()
     with _told(pa, path), pa.parquet.ParquetFile(path) as file:
         return int(file.metadata.num_rows)
@@ -80,43 +78,89 @@ def _stream(pa: Any, table: Any) -> bytes:
 
 
 def read_parquet(payload: bytes, job: Job, where: str, first: int) -> Rows:
-    """The texts of the rows. Raises CpunmtError for a column that is not there, or is no text, or there already."""
+    """Returns the texts of the rows. Raises as `read_table`."""
     pa = pyarrow()
     with pa.ipc.open_stream(payload) as reader:
-        table = reader.read_all()
+        return read_table(reader.read_all(), job, where)
+
+
+def read_table(table: Any, job: Job, where: str) -> Rows:
+    """Returns the texts of a table or a record batch.
+
+    Raises CpunmtError if a column is missing, is there twice or has no texts, or if a column to be added is there.
+    """
     for name in new_names(job):
-        if name in table.column_names:
+        if name in table.schema.names:
             raise CpunmtError(f"{where}: has a column {name!r} already, which is to be added; give --into another name")
     texts = _texts(table, job.column, where)
     return Rows(texts, None if job.target is None else _texts(table, job.target, where), table)
 
 
 def _texts(table: Any, name: str, where: str) -> list[str | None]:
-    if (count := table.column_names.count(name)) > 1:
+    names = table.schema.names
+    if (count := names.count(name)) > 1:
         raise CpunmtError(f"{where}: has {count} columns {name!r}, expected one")
     if not count:
-        there = ", ".join(map(repr, table.column_names[:10])) or "none"
+        there = ", ".join(map(repr, names[:10])) or "none"
         raise CpunmtError(f"{where}: has no column {name!r}; there is {there}; name the column with --column")
     return texts_of(table.column(name), f"{where}: column {name!r}")
 
 
-def write_parquet(rows: Rows, made: Made, job: Job) -> bytes:
-    """A Parquet file of the rows with their new columns; flagged ones left out if `job.drop`."""
-    pa = pyarrow()
+def texts_of(values: Any, place: str) -> list[str | None]:
+    """The texts of a column, None for nulls. Raises CpunmtError, which names the place, if it has anything else."""
+    import pyarrow as pa
+
+    kind = text_type(values)
+    if not (_is_text(kind) or pa.types.is_null(kind)):
+        raise CpunmtError(f"{place} has the type {values.type}, expected string")
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise CpunmtError(f"{place}: {error}, expected valid UTF-8") from None
+    return values.to_pylist()  # type: ignore[no-any-return]
+
+
+def text_type(values: Any) -> Any:
+    """Returns the type of the values, also of a dictionary's."""
+    import pyarrow as pa
+
+    return values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    is_view = getattr(pa.types, "is_string_view", lambda _: False)  # of pyarrow since 16
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
+
+
+def with_columns(rows: Rows, made: Made, job: Job, text: Any) -> Any:
+    """Returns the table of the rows with their new columns; `text` is Arrow's type of the new texts.
+
+    Flagged rows are left out if `job.drop`.
+    """
+    import pyarrow as pa
+
     table = rows.held
     for name, values in made.columns.items():
-        kind = pa.float64() if name == "score" else pa.string()
-        table = table.append_column(name, pa.array(map(_clean, values), kind))
-    if made.flags is not None:
-        if job.drop:
-            table = table.filter(pa.array([not flags for flags in made.flags], pa.bool_()))
-        else:
-            table = table.append_column("flags", pa.array(map(list, made.flags), pa.list_(pa.string())))
+        kind = pa.float64() if name == "score" else text
+        table = table.append_column(pa.field(name, kind), pa.array(map(_clean, values), kind))
+    if made.flags is None:
+        return table
+    if job.drop:
+        return table.filter(pa.array([not flags for flags in made.flags], pa.bool_()))
+    kind = pa.list_(pa.string())
+    return table.append_column(pa.field("flags", kind), pa.array(map(list, made.flags), kind))
+
+
+def write_parquet(rows: Rows, made: Made, job: Job) -> bytes:
+    """Returns a Parquet file of the rows with their new columns."""
+    pa = pyarrow()
     sink = io.BytesIO()
-    pa.parquet.write_table(table, sink)
+    pa.parquet.write_table(with_columns(rows, made, job, pa.string()), sink)
     return sink.getvalue()
 
 
 def _clean(value: str | float | None) -> str | float | None:
-    """A text that UTF-8 can hold."""
+    """Replaces what UTF-8 cannot hold."""
     return value.encode(errors="replace").decode() if isinstance(value, str) else value

@@ -48,5 +48,4 @@ class Made:
     distinct: int
 
     def flagged(self, row: int) -> bool:
-        """Whether something is wrong with it."""
         return self.flags is not None and bool(self.flags[row])

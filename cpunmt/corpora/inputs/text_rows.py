@@ -20,7 +20,7 @@ def read_text(payload: bytes, job: Job, where: str, first: int) -> Rows:
 
 
 def write_text(rows: Rows, made: Made, job: Job) -> bytes:
-    """A line for each row, empty if it is flagged."""
+    """Writes a line for each row, empty if it is flagged."""
     (texts,) = made.columns.values()
     return b"".join(b"\n" if made.flagged(row) else encode_line(str(text)) for row, text in enumerate(texts))
 

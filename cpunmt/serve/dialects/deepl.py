@@ -11,13 +11,13 @@ from cpunmt.errors import XmlError
 from cpunmt.markup.xml_document import read_xml
 from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN, element_roles
 from cpunmt.serve import language_codes
+from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.deepl_documents import add_document_routes
 from cpunmt.serve.dialects.deepl_glossaries import GlossaryStore
 from cpunmt.serve.dialects.deepl_glossary_routes import add_glossary_routes
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import QuotaError, ServeError, bad
 from cpunmt.serve.parameters import Parameters
-from cpunmt.serve.service import AUTO
 from cpunmt.text.language_codes import base_of, name_of, plain
 
 _NO_LIMIT = 1_000_000_000_000  # characters: clients want a number
@@ -37,7 +37,6 @@ deepl = Dialect(_failed)
 @deepl.route("/deepl", "POST")  # MTranServer's
 @deepl.route("/deepl/v2/translate", "POST", "GET")
 async def translate(ask: Ask) -> Response:
-    """One text or several."""
     given = ask.parameters
     texts, target = given.texts("text"), given.text("target_lang")
     source = given.text("source_lang", "") or AUTO
@@ -65,7 +64,7 @@ async def translate(ask: Ask) -> Response:
 @deepl.route("/v2/languages", "GET", "POST")
 @deepl.route("/deepl/v2/languages", "GET", "POST")
 async def languages(ask: Ask) -> Response:
-    """Those that are translated from, or into."""
+    """Lists the languages of either side."""
     kind, host = ask.parameters.text("type", "source") or "source", ask.service.host
     if kind not in ("source", "target"):
         raise bad("Bad request. Reason: type must be source or target")
@@ -121,7 +120,7 @@ def _options(ask: Ask, source: str, target: str) -> dict[str, Any]:
 
 
 def _roles(given: Parameters, tags: str) -> tuple[tuple[str, str], ...] | None:
-    """The option `tags`: of what is said twice, the last of these."""
+    """Returns the option `tags`; of a tag that is named twice, the later role."""
     found = {}
     if tags == "xml" and not given.switch("outline_detection", True):
         found[REST] = WITHIN
@@ -135,7 +134,7 @@ def _roles(given: Parameters, tags: str) -> tuple[tuple[str, str], ...] | None:
 
 
 def _not_xml(texts: Sequence[str]) -> ServeError:
-    """What is said of the first text that is not well-formed."""
+    """Returns the error of the first text that is not well-formed."""
     for number, text in enumerate(texts, 1):
         try:
             read_xml(text, {})
@@ -145,7 +144,7 @@ def _not_xml(texts: Sequence[str]) -> ServeError:
 
 
 def _model_type(given: Parameters) -> str:
-    """What is told of the model, if one of a kind is asked for; "" if not."""
+    """Returns the type of the model, if a request asks for one, else ""."""
     wanted = given.text("model_type", "").removeprefix("prefer_")
     if wanted not in ("", *_MODEL_TYPES):
         raise bad("Value for 'model_type' not supported.")

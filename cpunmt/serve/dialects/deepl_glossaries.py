@@ -33,45 +33,36 @@ class StoredGlossary:
 
     @property
     def is_simple(self) -> bool:
-        """Whether version 2 can tell of it."""
+        """Whether version 2 can describe it."""
         return len(self.terms) == 1
 
     def of(self, pair: Pair) -> Glossary:
-        """The terms for a pair of languages. Raises ServeError if there are none."""
+        """Returns the terms for a pair of languages. Raises ServeError if there are none."""
         if pair not in self.terms:
             raise ServeError(404, "Dictionary not found", detail="The glossary has none for these languages")
         return self.terms[pair]
 
-    def told(self) -> dict[str, Any]:
-        """It as DeepL's version 2 tells of it."""
-        (told,) = self._dictionaries()
-        return {**self._beginning(), "ready": True, **told}
-
-    def told_whole(self) -> dict[str, Any]:
-        """It as DeepL's version 3 tells of it."""
-        return {**self._beginning(), "dictionaries": self._dictionaries()}
-
-    def _beginning(self) -> dict[str, Any]:
+    def told(self, is_simple: bool) -> dict[str, Any]:
+        """Returns it as DeepL's version 2 has it, or version 3."""
         created = self.created.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        return {"glossary_id": self.number, "name": self.name, "creation_time": created}
-
-    def _dictionaries(self) -> list[dict[str, Any]]:
-        return [dictionary_told(pair, terms) for pair, terms in self.terms.items()]
+        told = {"glossary_id": self.number, "name": self.name, "creation_time": created}
+        every = [dictionary_told(pair, terms) for pair, terms in self.terms.items()]
+        return {**told, "ready": True, **every[0]} if is_simple else {**told, "dictionaries": every}
 
     @functools.cached_property
     def bytes(self) -> int:
-        """About how much memory it takes."""
+        """Estimates its memory."""
         every = [one for terms in self.terms.values() for one in terms.items()]
         return 200 * len(every) + 8 * sum(len(source) + len(target) for source, target in every)
 
 
 def dictionary_told(pair: Pair, terms: Glossary) -> dict[str, Any]:
-    """What is told of the terms for a pair of languages."""
+    """Describes the terms for a pair of languages."""
     return {"source_lang": pair[0], "target_lang": pair[1], "entry_count": len(terms)}
 
 
 def tab_separated(terms: Glossary) -> str:
-    """Terms, a line with a tab for each."""
+    """Writes terms, a line with a tab for each."""
     return "\n".join(f"{source}\t{target}" for source, target in terms.items())
 
 
@@ -103,18 +94,16 @@ class GlossaryStore:
         return made
 
     def all_of(self, owner: str) -> list[StoredGlossary]:
-        """Those of a client."""
         return [one for one in self._all.values() if one.owner == owner]
 
     def one_of(self, owner: str, number: str) -> StoredGlossary:
-        """One of a client's. Raises ServeError if there is none, or it is another's."""
+        """Returns a client's glossary. Raises ServeError if it is missing, or another client's."""
         found = self._all.get(number)
         if found is None or found.owner != owner:
             raise ServeError(404, "Glossary not found")
         return found
 
     def remove(self, glossary: StoredGlossary) -> None:
-        """Forget one."""
         del self._all[glossary.number]
         self._bytes -= glossary.bytes
 
@@ -124,7 +113,7 @@ def _no_room() -> ServeError:
 
 
 def merged(old: Glossary | None, new: Glossary) -> Glossary:
-    """Terms, of which the new ones win. Raises ServeError for too many."""
+    """Merges terms; new ones win. Raises ServeError for too many."""
     terms = {**dict(old.items() if old else ()), **dict(new.items())}
     if len(terms) > MOST_TERMS:
         raise bad("Invalid glossary entries provided", f"Expected 1 to {MOST_TERMS} entries")

@@ -28,69 +28,54 @@ _OF_FORM = re.compile(r"dictionaries\[([0-9]{1,2})\]\.([a-z_]{1,20})")  # as dee
 
 
 def add_glossary_routes(deepl: Dialect) -> None:
-    """The routes, also below /deepl."""
+    """Adds the routes, also below /deepl."""
     for prefix in ("", "/deepl"):
         deepl.route(f"{prefix}/v2/glossary-language-pairs", "GET")(_pairs)
-        deepl.route(f"{prefix}/v2/glossaries", "POST", "GET")(_simple_glossaries)
-        deepl.route(f"{prefix}/v2/glossaries/{{number}}", "GET", "DELETE")(_simple_glossary)
         deepl.route(f"{prefix}/v2/glossaries/{{number}}/entries", "GET")(_simple_entries)
-        deepl.route(f"{prefix}/v3/glossaries", "POST", "GET")(_glossaries)
-        deepl.route(f"{prefix}/v3/glossaries/{{number}}", "GET", "PATCH", "DELETE")(_glossary)
+        for version, changes in (("v2", ()), ("v3", ("PATCH",))):
+            deepl.route(f"{prefix}/{version}/glossaries", "POST", "GET")(_glossaries)
+            deepl.route(f"{prefix}/{version}/glossaries/{{number}}", "GET", "DELETE", *changes)(_glossary)
         deepl.route(f"{prefix}/v3/glossaries/{{number}}/entries", "GET")(_entries)
         deepl.route(f"{prefix}/v3/glossaries/{{number}}/dictionaries", "PUT", "DELETE")(_dictionary)
 
 
+def _is_simple(ask: Ask) -> bool:
+    """Returns whether a request is of version 2, whose glossaries have one pair of languages."""
+    return "/v2/" in ask.request.url.path
+
+
 async def _pairs(ask: Ask) -> Response:
-    """All that is translated can have a glossary."""
+    """Lists all pairs: each can have a glossary."""
     host = ask.service.host
     pairs = [(source, target) for source in host.sources for target in host.targets_of(source)]
     told = [{"source_lang": base_of(source), "target_lang": base_of(target)} for source, target in pairs]
     return JSONResponse({"supported_languages": told})
 
 
-async def _simple_glossaries(ask: Ask) -> Response:
-    """A new one, or the list of this client's that have one pair of languages."""
-    store, given = ask.service.kept(GlossaryStore), ask.parameters
-    if ask.request.method != "POST":
-        return JSONResponse({"glossaries": [one.told() for one in store.all_of(ask.owner) if one.is_simple]})
-    name = _name(given)
-    pair, terms = _read(ask, given)
-    return JSONResponse(store.add(ask.owner, name, {pair: terms}, ask.service.settings.max_glossaries).told(), 201)
-
-
-async def _simple_glossary(ask: Ask) -> Response:
-    """What a glossary is; or its end."""
-    found = _simple(ask)
-    if ask.request.method == "DELETE":
-        ask.service.kept(GlossaryStore).remove(found)
-        return Response(status_code=204)
-    return JSONResponse(found.told())
-
-
 async def _simple_entries(ask: Ask) -> Response:
-    """Its terms."""
-    (terms,) = _simple(ask).terms.values()
+    (terms,) = _found(ask).terms.values()
     return Response(tab_separated(terms), media_type="text/tab-separated-values")
 
 
 async def _glossaries(ask: Ask) -> Response:
-    """A new one, or the list of this client's."""
-    store, given = ask.service.kept(GlossaryStore), ask.parameters
+    """Makes a glossary, or lists this client's."""
+    store, given, is_simple = ask.service.kept(GlossaryStore), ask.parameters, _is_simple(ask)
     if ask.request.method != "POST":
-        return JSONResponse({"glossaries": [one.told_whole() for one in store.all_of(ask.owner)]})
-    name, read = _name(given), _dictionaries(ask)
+        every = [one for one in store.all_of(ask.owner) if one.is_simple or not is_simple]
+        return JSONResponse({"glossaries": [one.told(is_simple) for one in every]})
+    name, read = _name(given), [_read(ask, given)] if is_simple else _dictionaries(ask)
     if not read:
         raise bad("Invalid glossary entries provided", "Expected one dictionary or more")
     terms: dict[Pair, Glossary] = {}
     for pair, found in read:
         terms[pair] = merged(terms.get(pair), found)
-    return JSONResponse(store.add(ask.owner, name, terms, ask.service.settings.max_glossaries).told_whole(), 201)
+    made = store.add(ask.owner, name, terms, ask.service.settings.max_glossaries)
+    return JSONResponse(made.told(is_simple), 201)
 
 
 async def _glossary(ask: Ask) -> Response:
-    """What a glossary is; with another name or more terms; or its end."""
-    store, given = ask.service.kept(GlossaryStore), ask.parameters
-    found = store.one_of(ask.owner, ask.request.path_params["number"])
+    """Describes a glossary, changes its name or adds terms, or deletes it."""
+    store, given, found = ask.service.kept(GlossaryStore), ask.parameters, _found(ask)
     if ask.request.method == "DELETE":
         store.remove(found)
         return Response(status_code=204)
@@ -99,22 +84,20 @@ async def _glossary(ask: Ask) -> Response:
         for pair, new in _dictionaries(ask):
             terms[pair] = merged(terms.get(pair), new)
         found = store.change(found, _name(given) if "name" in given else found.name, terms)
-    return JSONResponse(found.told_whole())
+    return JSONResponse(found.told(_is_simple(ask)))
 
 
 async def _entries(ask: Ask) -> Response:
-    """Its terms for a pair of languages."""
-    found = ask.service.kept(GlossaryStore).one_of(ask.owner, ask.request.path_params["number"])
-    pair = _pair(ask, ask.parameters)
+    """Returns the terms for a pair of languages."""
+    found, pair = _found(ask), _pair(ask, ask.parameters)
     told: dict[str, Any] = {"source_lang": pair[0], "target_lang": pair[1]}
     told |= {"entries": tab_separated(found.of(pair)), "entries_format": "tsv"}
     return JSONResponse({**told, "dictionaries": [told]})  # as DeepL describes it, and as its clients read it
 
 
 async def _dictionary(ask: Ask) -> Response:
-    """Other terms for a pair of languages, or none."""
-    store, given = ask.service.kept(GlossaryStore), ask.parameters
-    found = store.one_of(ask.owner, ask.request.path_params["number"])
+    """Replaces the terms for a pair of languages, or deletes them."""
+    store, given, found = ask.service.kept(GlossaryStore), ask.parameters, _found(ask)
     if ask.request.method == "DELETE":
         pair = _pair(ask, given)
         found.of(pair)
@@ -127,9 +110,9 @@ async def _dictionary(ask: Ask) -> Response:
     return JSONResponse(dictionary_told(pair, terms))
 
 
-def _simple(ask: Ask) -> StoredGlossary:
+def _found(ask: Ask) -> StoredGlossary:
     found = ask.service.kept(GlossaryStore).one_of(ask.owner, ask.request.path_params["number"])
-    if not found.is_simple:
+    if _is_simple(ask) and not found.is_simple:
         raise ServeError(404, "Glossary not found", detail="It has several pairs of languages: /v3/glossaries has it")
     return found
 
@@ -142,7 +125,6 @@ def _name(given: Parameters) -> str:
 
 
 def _pair(ask: Ask, given: Parameters) -> Pair:
-    """The languages of a request."""
     host = ask.service.host
     found = []
     for field, there in (("source_lang", host.sources), ("target_lang", host.targets)):
@@ -154,7 +136,6 @@ def _pair(ask: Ask, given: Parameters) -> Pair:
 
 
 def _read(ask: Ask, given: Parameters) -> tuple[Pair, Glossary]:
-    """The languages and terms of a dictionary."""
     pair = _pair(ask, given)
     return pair, read_entries(given.text("entries"), given.text("entries_format", "tsv"))
 

@@ -1,9 +1,9 @@
-"""What all dialects have in common: a request is read and checked, and whatever goes wrong is said in their form."""
+"""What all dialects share: a request is read and checked, and every error is told in the dialect's form."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
@@ -13,10 +13,11 @@ from starlette.routing import Route
 
 from cpunmt.errors import CancelledError, CpunmtError
 from cpunmt.results.results import Result
+from cpunmt.serve.detection import Detected, Wanted
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.keys import given_key, owner_of
 from cpunmt.serve.parameters import Parameters, checked_texts, read_parameters
-from cpunmt.serve.service import LOG, Service, Wanted
+from cpunmt.serve.service import LOG, Service
 
 _GONE = 499  # nobody reads it: as nginx counts clients that have left
 
@@ -33,7 +34,7 @@ class Ask(NamedTuple):
 
     request     as Starlette has it
     parameters  of its query and its body
-    service     what answers it
+    service     of the server
     key         of the client; "" without one
     """
 
@@ -44,17 +45,25 @@ class Ask(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """What stands for the client's key."""
+        """Identifies the client without its key."""
         return owner_of(self.key)
 
     async def translated(
         self, texts: Sequence[str], source: str, target: str, options: Mapping[str, Any], named: str = "request"
     ) -> list[tuple[Wanted, Result]]:
-        """Of each text the languages that were meant, and its result. `named`: what a message calls the texts."""
+        """Returns of each text its languages, and its result. `named`: what a message calls the texts."""
         service = self.service
         checked = checked_texts(texts, service.settings, named)
         with service.usage.charged(self.owner, checked):
             return await service.translated(self.request, checked, source, target, options)
+
+    def checked(self, texts: Sequence[str]) -> list[str]:
+        """Returns the texts. Raises ServeError for too many or too long ones."""
+        return checked_texts(texts, self.service.settings)
+
+    async def detected(self, texts: Sequence[str]) -> list[list[Detected]]:
+        """Returns the languages that each text may be in, the most probable first."""
+        return await self.service.run(self.request, lambda _: list(map(self.service.detector.detect, texts)))
 
 
 Answer = Callable[[Ask], Awaitable[Response]]
@@ -65,25 +74,40 @@ class Dialect:
     """Routes, and the form of their errors."""
 
     def __init__(self, failed: Callable[[ServeError], dict[str, Any]]):
-        """`failed`: what the body of an error has."""
+        """`failed`: returns the body of an error."""
         self._failed = failed
+        self._others: list[Dialect] = []
         self.routes: list[Route] = []
         self.posts: dict[str, Endpoint] = {}
-        """Path -> what answers POST requests: for whoever needs no router to find it."""
+        """Path -> the function that answers POST requests, so that no router has to find it."""
+        self.shared: dict[str, tuple[frozenset[str], frozenset[str], Answer]] = {}
+        """Path of another dialect -> the parameters that requests of this one have, and have not, and their answer."""
+
+    def share(self, path: str, has: Collection[str], lacks: Collection[str]) -> Callable[[Answer], Answer]:
+        """Returns a decorator for a function that answers requests to another dialect's path with such parameters."""
+
+        def added(answer: Answer) -> Answer:
+            self.shared[path] = frozenset(has), frozenset(lacks), answer
+            return answer
+
+        return added
+
+    def give_way(self, other: Dialect) -> None:
+        """Leaves to another dialect the requests to this one's paths that fit there."""
+        self._others.append(other)
 
     def failed(self, error: ServeError) -> Response:
-        """An error as a response."""
         headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
         if error.status in (408, 413) or isinstance(error, _TwoLengths):
             headers["Connection"] = "close"  # what is left of the request would be read as the next one
         return JSONResponse(self._failed(error), error.status, headers)
 
     def route(self, path: str, *methods: str, keyed: bool = True) -> Callable[[Answer], Answer]:
-        """A function that answers requests of these methods, as a decorator; `keyed`: only those with a key."""
+        """Returns a decorator for a function that answers requests of these methods; `keyed`: only those with a key."""
 
         def added(answer: Answer) -> Answer:
             async def endpoint(request: Request) -> Response:
-                response = await self._answered(request, answer, keyed)
+                response = await self._answered(request, path, answer, keyed)
                 request.app.state.service.metrics.answered(path, response.status_code)
                 return response
 
@@ -94,7 +118,15 @@ class Dialect:
 
         return added
 
-    async def _answered(self, request: Request, answer: Answer, keyed: bool) -> Response:
+    def _of_others(self, path: str, parameters: Parameters) -> Answer | None:
+        for other in self._others:
+            if path in other.shared:
+                has, lacks, answer = other.shared[path]
+                if has <= parameters.keys() and lacks.isdisjoint(parameters):
+                    return answer
+        return None
+
+    async def _answered(self, request: Request, path: str, answer: Answer, keyed: bool) -> Response:
         service: Service = request.app.state.service
         try:
             if "transfer-encoding" in request.headers and "content-length" in request.headers:
@@ -112,7 +144,7 @@ class Dialect:
                 _check_room(service)  # others may have come while it arrived
             service.in_flight += 1
             try:
-                return await answer(Ask(request, parameters, service, key))
+                return await (self._of_others(path, parameters) or answer)(Ask(request, parameters, service, key))
             finally:
                 service.in_flight -= 1
         except ServeError as error:

@@ -16,10 +16,11 @@ from starlette.responses import Response, StreamingResponse
 
 from cpunmt.errors import CancelledError
 from cpunmt.results.results import Result
+from cpunmt.serve.detection import Wanted
 from cpunmt.serve.dialects.dialect import Ask
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue.waiting import Task
-from cpunmt.serve.service import LOG, Wanted
+from cpunmt.serve.service import LOG
 
 Event = tuple[str, Any]
 
@@ -31,9 +32,9 @@ async def event_stream(
     options: Mapping[str, Any],
     told: Callable[[Wanted, Result], dict[str, Any]],
 ) -> Response:
-    """The response. What is wrong with the request is raised before anything is sent.
+    """Returns the response. An error of the request is raised before anything is sent.
 
-    `told`: what is said of a result.
+    `told`: converts a result to JSON.
     """
     service, loop = ask.service, asyncio.get_running_loop()
 
@@ -50,10 +51,10 @@ async def event_stream(
 
     def work(task: Task) -> None:
         try:
-            for increment in service.increments(task, text, wanted, options):
-                tell(("text", {"text": increment}))
-            # Its sentences are kept or translated again; either way they are the same.
-            tell(("result", told(wanted, service.translate(task, [text], [wanted], options)[0])))
+            (result,) = service.translate(
+                task, [text], [wanted], options, lambda increment: tell(("text", {"text": increment}))
+            )
+            tell(("result", told(wanted, result)))
         except CancelledError:
             if service.draining:
                 tell(("error", {"code": 503, "message": "The server is shutting down"}))

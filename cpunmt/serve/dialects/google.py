@@ -6,11 +6,10 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import libretranslate
-from cpunmt.serve.parameters import checked_texts
-from cpunmt.serve.service import AUTO
 from cpunmt.text.language_codes import name_of, plain
 
 _SURE = 0.5  # from this confidence on a detection is reliable
@@ -27,7 +26,7 @@ google = Dialect(_failed)
 
 
 async def translate(ask: Ask) -> Response:
-    """One text or several; as HTML, unless the format is text."""
+    """Translates texts as HTML, unless the format is text."""
     given = ask.parameters
     form = given.text("format", "html") or "html"
     if form not in ("text", "html"):
@@ -55,9 +54,7 @@ async def languages(ask: Ask) -> Response:
 
 
 async def detect(ask: Ask) -> Response:
-    """The language of each text."""
-    texts = checked_texts(ask.parameters.texts("q"), ask.service.settings)
-    found = await ask.service.run(ask.request, lambda _: [ask.service.detector.best(text) for text in texts])
+    found = [each[0] for each in await ask.detected(ask.checked(ask.parameters.texts("q")))]
     told = [
         [{"language": _code(one.language), "confidence": one.confidence, "isReliable": one.confidence >= _SURE}]
         for one in found
@@ -89,5 +86,4 @@ async def single(ask: Ask) -> Response:
 
 
 def _code(code: str) -> str:
-    """A code as Google writes it."""
     return {"zh-Hans": "zh-CN", "zh-Hant": "zh-TW", "pt-BR": "pt"}.get(libretranslate(code), plain(code))

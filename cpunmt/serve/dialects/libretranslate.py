@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from cpunmt.serve.detection import Wanted
 from cpunmt.serve.dialects.dialect import Ask, Dialect
-from cpunmt.serve.dialects.mtranserver import answered_alone, is_theirs
-from cpunmt.serve.dialects.translated_files import SUFFIXES, FileStore, translated_file
+from cpunmt.serve.dialects.translated_files import (
+    SUFFIXES,
+    FileStore,
+    StoredFile,
+    attachment,
+    suffix_of,
+    translated_file,
+)
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import libretranslate
 from cpunmt.serve.openapi import described
-from cpunmt.serve.parameters import checked_texts
-from cpunmt.serve.service import Wanted
 from cpunmt.text.language_codes import name_of
 
 _PAUSE = 500  # milliseconds that a page waits for the next letter
@@ -28,10 +34,8 @@ libre = Dialect(_failed)
 
 @libre.route("/translate", "POST")
 async def translate(ask: Ask) -> Response:
-    """One text, or a list of them: the answer has the same shape."""
+    """Translates a text or a list; the answer has the same shape."""
     given = ask.parameters
-    if is_theirs(given):
-        return await answered_alone(ask)
     texts = given.texts("q")
     listed = isinstance(given["q"], list)
     if not listed and not texts[0]:
@@ -53,15 +57,11 @@ async def translate(ask: Ask) -> Response:
 
 @libre.route("/detect", "POST", "GET")
 async def detect(ask: Ask) -> Response:
-    """The languages that a text may be in, the most probable first."""
-    if "q" not in ask.parameters and "text" in ask.parameters:  # MTranServer's
-        (text,) = checked_texts([ask.parameters.text("text")], ask.service.settings)
-        best = await ask.service.run(ask.request, lambda _: ask.service.detector.best(text))
-        return JSONResponse({"language": libretranslate(best.language)})
-    (text,) = checked_texts([" ".join(ask.parameters.texts("q"))], ask.service.settings)
-    if not text:
+    """Lists the languages that a text may be in, the most probable first."""
+    texts = ask.checked([" ".join(ask.parameters.texts("q"))])
+    if not texts[0]:
         raise bad("Invalid request: missing q parameter")
-    found = await ask.service.run(ask.request, lambda _: ask.service.detector.detect(text))
+    (found,) = await ask.detected(texts)
     return JSONResponse([_detected(Wanted(one.language, one.language, one)) for one in found])
 
 
@@ -80,7 +80,7 @@ async def languages(ask: Ask) -> Response:
 
 @libre.route("/frontend/settings", "GET", keyed=False)
 async def frontend_settings(ask: Ask) -> Response:
-    """What a page needs to know."""
+    """Returns the settings that a page needs."""
     service = ask.service
     first = service.host.directions[0][0]
     return JSONResponse(
@@ -108,7 +108,7 @@ async def suggest(ask: Ask) -> Response:
 
 @libre.route("/translate_file", "POST")
 async def translate_file(ask: Ask) -> Response:
-    """A file, translated; the answer says where it can be fetched, for a while."""
+    """Translates a file; the answer has the address that serves it for a while."""
     given = ask.parameters
     name, content = _file(given.get("file"))
     source, target = given.text("source"), given.text("target")
@@ -116,24 +116,24 @@ async def translate_file(ask: Ask) -> Response:
     files = ask.service.kept(FileStore)
     files.check(ask.owner, len(content))
     ((wanted, result),) = await ask.translated([text], source, target, options)
-    number = files.put(ask.owner, name, libretranslate(wanted.target), result.text.encode())
+    number = f"{secrets.token_hex(16)}_{libretranslate(wanted.target)}{suffix_of(name)}"
+    files.put(number, StoredFile(ask.owner, result.text.encode()))
     url = ask.request.url.replace(path=f"{ask.request.scope.get('root_path', '')}/download_file/{number}", query="")
     return JSONResponse({"translatedFileUrl": str(url)})
 
 
 @libre.route("/download_file/{name}", "GET", keyed=False)
 async def download_file(ask: Ask) -> Response:
-    """A file that was translated a while ago. Its name cannot be guessed."""
-    content = ask.service.kept(FileStore).get(ask.request.path_params["name"])
-    if content is None:
+    """Returns a translated file. Its name cannot be guessed."""
+    found = ask.service.kept(FileStore).get(ask.request.path_params["name"])
+    if found is None:
         raise ServeError(404, "There is no such file, or no longer")
-    headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
-    return Response(content, media_type="application/octet-stream", headers=headers)
+    return attachment(found.content)
 
 
 @libre.route("/spec", "GET", keyed=False)
 async def spec(ask: Ask) -> Response:
-    """The description of this dialect, as its clients expect it: Swagger 2.0."""
+    """Describes this dialect, as its clients expect it: Swagger 2.0."""
     return JSONResponse(described("swagger.json"))
 
 
@@ -144,6 +144,6 @@ def _file(given: object) -> tuple[str, bytes]:
 
 
 def _detected(wanted: Wanted) -> dict[str, Any]:
-    """Confidence from 0 to 100, whole: some clients cannot read 95.0."""
+    """Returns the confidence as an integer from 0 to 100: some clients cannot read 95.0."""
     assert wanted.detected is not None
     return {"confidence": round(100 * wanted.detected.confidence), "language": libretranslate(wanted.source)}

@@ -1,6 +1,6 @@
 """MTranServer's dialect, and those that it answers for extensions of browsers: /imme, /kiss, /hcfy, /deeplx.
 
-Its /translate and /detect have the paths of LibreTranslate's: which one is meant, the parameters say.
+Its /translate and /detect have the paths of another dialect. The parameters say which one is meant.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 import cpunmt
+from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import deepl, libretranslate
-from cpunmt.serve.parameters import Parameters
-from cpunmt.serve.service import AUTO
 from cpunmt.text.language_codes import base_of
 
 _NAMES = {  # of Hcfy, an extension of browsers, which has these for languages
@@ -40,20 +39,20 @@ def _failed(error: ServeError) -> dict[str, Any]:
 mtran = Dialect(_failed)
 
 
-def is_theirs(given: Parameters) -> bool:
-    """Whether a request to /translate is MTranServer's, not LibreTranslate's."""
-    return "q" not in given and "text" in given and "to" in given
-
-
-async def answered_alone(ask: Ask) -> Response:
-    """MTranServer's /translate."""
+@mtran.share("/translate", has=("text", "to"), lacks=("q",))
+async def translate(ask: Ask) -> Response:
     (result,) = await _results(ask, [ask.parameters.text("text")])
     return JSONResponse({"result": result})
 
 
+@mtran.share("/detect", has=("text",), lacks=("q",))
+async def detect(ask: Ask) -> Response:
+    ((best, *_),) = await ask.detected(ask.checked([ask.parameters.text("text")]))
+    return JSONResponse({"language": libretranslate(best.language)})
+
+
 @mtran.route("/translate/batch", "POST")
 async def translate_batch(ask: Ask) -> Response:
-    """A list of texts."""
     return JSONResponse({"results": await _results(ask, ask.parameters.texts("texts"))})
 
 
@@ -93,8 +92,8 @@ async def hcfy(ask: Ask) -> Response:
         raise bad("Invalid request: missing destination parameter")
     source = _NAMES.get(source, source)
     if source == AUTO:
-        found = await ask.service.run(ask.request, lambda _: ask.service.detector.best(text))
-        source = found.language
+        ((best, *_),) = await ask.detected([text])
+        source = best.language
     targets = [_NAMES.get(name, name) for name in wanted]
     target = next((one for one in targets if base_of(one) != base_of(source)), targets[0])
     made = await ask.translated(text.split("\n"), source, target, {})
@@ -129,19 +128,13 @@ async def deeplx(ask: Ask) -> Response:
 
 @mtran.route("/version", "GET", keyed=False)
 async def version(ask: Ask) -> Response:
-    """Ours."""
     return JSONResponse({"version": cpunmt.__version__})
 
 
 @mtran.route("/__heartbeat__", "GET", keyed=False)
+@mtran.route("/__lbheartbeat__", "GET", keyed=False)  # for what shares requests among servers
 async def heartbeat(ask: Ask) -> Response:
-    """Whether the process lives."""
-    return JSONResponse({"status": "ready"})
-
-
-@mtran.route("/__lbheartbeat__", "GET", keyed=False)
-async def balancer_heartbeat(ask: Ask) -> Response:
-    """The same, for what shares requests among servers."""
+    """Tells that the process lives."""
     return JSONResponse({"status": "ready"})
 
 

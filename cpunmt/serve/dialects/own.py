@@ -14,12 +14,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from cpunmt.options.options import SERVED
 from cpunmt.results.results import Result
 from cpunmt.serve import openapi
-from cpunmt.serve.detection import Detected
+from cpunmt.serve.detection import AUTO, Detected, Wanted
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.events import event_stream
 from cpunmt.serve.errors import ServeError, bad
-from cpunmt.serve.parameters import Parameters, checked_texts
-from cpunmt.serve.service import AUTO, Wanted
+from cpunmt.serve.parameters import Parameters
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.text.language_codes import name_of
 
@@ -43,7 +42,7 @@ async def translate(ask: Ask) -> Response:
     """Texts, their languages and options in; translations out, or events as they are found."""
     given, service = ask.parameters, ask.service
     alone = isinstance(given.get("text"), str)
-    texts = checked_texts(given.texts("text"), service.settings)
+    texts = ask.checked(given.texts("text"))
     returns = _returns(given)
     options = _options(given, service.settings, returns)
     source, target = given.text("source", AUTO), given.text("target")
@@ -59,9 +58,7 @@ async def translate(ask: Ask) -> Response:
 
 @own.route("/v1/detect", "POST")
 async def detect(ask: Ask) -> Response:
-    """The languages of texts."""
-    texts = checked_texts(ask.parameters.texts("text"), ask.service.settings)
-    found = await ask.service.run(ask.request, lambda _: [ask.service.detector.detect(text) for text in texts])
+    found = await ask.detected(ask.checked(ask.parameters.texts("text")))
     return JSONResponse({"detections": [[_detected(one) for one in of_text] for of_text in found]})
 
 
@@ -82,19 +79,19 @@ async def models(ask: Ask) -> Response:
 
 @own.route("/openapi.json", "GET", keyed=False)
 async def described(ask: Ask) -> Response:
-    """This interface, as OpenAPI 3.1."""
+    """Describes this interface, as OpenAPI 3.1."""
     return JSONResponse(openapi.described())
 
 
 @own.route("/health", "GET", keyed=False)
 async def health(ask: Ask) -> Response:
-    """Whether the process lives."""
+    """Tells that the process lives."""
     return JSONResponse({"status": "ok"})
 
 
 @own.route("/ready", "GET", keyed=False)
 async def ready(ask: Ask) -> Response:
-    """Whether requests would be answered now."""
+    """Tells whether requests would be answered now."""
     if ask.service.is_ready:
         return JSONResponse({"status": "ready"})
     raise ServeError(503, "shutting down" if ask.service.draining else "not ready yet", retry_after=1)
@@ -102,12 +99,11 @@ async def ready(ask: Ask) -> Response:
 
 @own.route("/metrics", "GET", keyed=False)
 async def metrics(ask: Ask) -> Response:
-    """Counters for Prometheus."""
     return PlainTextResponse(ask.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def _returns(given: Parameters) -> frozenset[str]:
-    """What is to be told beside the text."""
+    """Returns the fields that are wanted beside the text."""
     wanted = given.get("return", [])
     wanted = [wanted] if isinstance(wanted, str) else wanted
     if not isinstance(wanted, list) or not all(isinstance(one, str) and one in RETURNS for one in wanted):
@@ -160,7 +156,7 @@ def _glossary(terms: Mapping[str, Any]) -> Any:
 
 
 def _told(returns: frozenset[str], wanted: Wanted, result: Result) -> dict[str, Any]:
-    """A translation as JSON: what was asked for of `Result.to_dict`."""
+    """Returns a translation as JSON: the wanted fields of `Result.to_dict`."""
     every = result.to_dict()
     found: dict[str, Any] = {"text": result.text, "source": wanted.source, "target": wanted.target}
     if wanted.detected is not None:

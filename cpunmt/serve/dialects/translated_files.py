@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hmac
 import math
-import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any
+
+from starlette.responses import Response
 
 from cpunmt.serve.errors import ServeError, bad
 
@@ -19,14 +21,18 @@ SHARE = 4  # files that were not fetched take at most a fourth of it for each cl
 _EMPTY = 4 << 10  # bytes that each file counts for besides its own, which bounds the number of files
 
 
-class _File:
-    """A file with its owner, the time of its arrival, and whether it was fetched."""
+class StoredFile:
+    """A file with its owner, the time of its arrival, and whether it was fetched.
 
-    __slots__ = ("began", "content", "is_fetched", "owner", "size")
+    key         needed to fetch it; "": its name is enough
+    characters  of its source
+    """
 
-    def __init__(self, owner: str, content: bytes):
-        self.owner, self.content, self.began, self.is_fetched = owner, content, time.monotonic(), False
-        self.size = _EMPTY + len(content)
+    __slots__ = ("began", "characters", "content", "is_fetched", "key", "owner", "size")
+
+    def __init__(self, owner: str, content: bytes, key: str = "", characters: int = 0):
+        self.owner, self.content, self.key, self.characters = owner, content, key, characters
+        self.began, self.is_fetched, self.size = time.monotonic(), False, _EMPTY + len(content)
 
     @property
     def is_old(self) -> bool:
@@ -34,13 +40,13 @@ class _File:
 
 
 class FileStore:
-    """Contents of files by names that cannot be guessed. Only the event loop's thread uses it.
+    """Files by names that cannot be guessed. Only the event loop's thread uses it.
 
     A file stays for ten minutes. Before that it leaves only if it was fetched and its room is needed.
     """
 
     def __init__(self) -> None:
-        self._files: OrderedDict[str, _File] = OrderedDict()
+        self._files: OrderedDict[str, StoredFile] = OrderedDict()
 
     def check(self, owner: str, size: int) -> None:
         """Raises ServeError if there is no room for a file of `size` bytes."""
@@ -55,26 +61,21 @@ class FileStore:
             retry = 1 if first is None else math.ceil(first.began + _SECONDS - time.monotonic())
             raise ServeError(503, "The server is busy: too many files wait to be fetched", retry_after=max(1, retry))
 
-    def put(self, owner: str, name: str, language: str, content: bytes) -> str:
-        """Keeps a file; returns a random name that has the suffix of `name`.
-
-        Raises ServeError if there is no room for it.
-        """
-        self.check(owner, len(content))
-        made = f"{secrets.token_hex(16)}_{language}{_suffix(name)}"
-        self._files[made] = _File(owner, content)
+    def put(self, name: str, file: StoredFile) -> None:
+        """Keeps a file by a random name. Raises ServeError if there is no room for it."""
+        self.check(file.owner, len(file.content))
+        self._files[name] = file
         fetched = [name for name, one in self._files.items() if one.is_fetched]
         while sum(one.size for one in self._files.values()) > MOST_BYTES:
             self._forget([fetched.pop(0)])
-        return made
 
-    def get(self, name: str) -> bytes | None:
-        """Returns a file, or None if it is gone."""
+    def get(self, name: str, key: str = "") -> StoredFile | None:
+        """Returns a file, or None if it is gone, or has another key."""
         found = self._files.get(name)
-        if found is None or found.is_old:
+        if found is None or found.is_old or not hmac.compare_digest(found.key.encode(), key.encode()):
             return None
         found.is_fetched = True
-        return found.content
+        return found
 
     def _forget(self, names: Iterable[str]) -> None:
         for name in names:
@@ -82,11 +83,11 @@ class FileStore:
 
 
 def translated_file(name: str, content: bytes) -> tuple[str, dict[str, Any]]:
-    """The text of a file, and the options that translate it.
+    """Returns the text of a file, and the options that translate it.
 
     Raises ServeError for a kind that is not known, or a file that is not UTF-8.
     """
-    suffix = _suffix(name)
+    suffix = suffix_of(name)
     if suffix not in SUFFIXES:
         raise bad(f"Invalid request: file format not supported, expected {', '.join(SUFFIXES)}")
     try:
@@ -97,9 +98,15 @@ def translated_file(name: str, content: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def is_known(name: str) -> bool:
-    """Whether files of this kind are translated."""
-    return _suffix(name) in SUFFIXES
+    return suffix_of(name) in SUFFIXES
 
 
-def _suffix(name: str) -> str:
+def attachment(content: bytes) -> Response:
+    """Returns the response that a browser saves as a file."""
+    headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+def suffix_of(name: str) -> str:
+    """Returns the end of a file's name, in lower case."""
     return PurePath(name.replace("\\", "/")).suffix.lower()

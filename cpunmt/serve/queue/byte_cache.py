@@ -24,7 +24,6 @@ class ByteCache(Generic[V]):
         return len(self._values)
 
     def get(self, key: Hashable) -> V | None:
-        """What is kept for a key."""
         found = self._values.get(key)
         if found is None:
             return None
@@ -32,7 +31,7 @@ class ByteCache(Generic[V]):
         return found[0]
 
     def put(self, key: Hashable, value: V) -> None:
-        """Keep a value, unless it alone has more bytes than there are."""
+        """Keeps a value, unless it alone has more bytes than the limit."""
         size = _ENTRY + size_of(key) + size_of(value) if self._most else 1
         if size > self._most:
             return

@@ -33,8 +33,7 @@ from cpunmt.decoding.call_settings import Settings
 from cpunmt.errors import CancelledError
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue.byte_cache import ByteCache
-from cpunmt.serve.queue.running import RunningBatch, Speed
-from cpunmt.serve.queue.waiting import Group, Job, Task, pieces_before
+from cpunmt.serve.queue.waiting import Group, Job, RunningBatch, Speed, Task, pieces_before
 from cpunmt.translator.text_pipeline import Sentences
 
 _KNOWN_GROUPS = 1000
@@ -100,7 +99,7 @@ class Scheduler:
             thread.start()
 
     def task(self, tell: Callable[[], None] | None = None) -> Task:
-        """A new request. `tell`: see `Task`."""
+        """Makes a request. `tell`: see `Task`."""
         return Task(self._cancel, tell)
 
     def through(self, task: Task, key: Hashable, sentences: Sentences) -> Sentences:
@@ -155,16 +154,16 @@ class Scheduler:
         return [made[key] if one is None else one for key, one in zip(asked.keys, asked.found, strict=True)]  # type: ignore[misc]  # none is None
 
     def call(self) -> None:
-        """Have what was asked for done by another thread: who asks does not wait."""
+        """Wakes a worker: the caller does not wait for its sentences."""
         with self._lock:
             self._call_others()
 
     def wait(self) -> float:
-        """Seconds until all that waits is translated, about."""
+        """Estimates the seconds until all waiting sentences are translated."""
         return self._speed.seconds_of(self._queued_pieces) / self._count
 
     def stop(self) -> None:
-        """Nothing that waits is translated any more, and nothing is taken."""
+        """Translates no waiting sentence any more, and takes none."""
         with self._lock:
             self._closed = True
             self._groups.clear()
@@ -183,7 +182,7 @@ class Scheduler:
             thread.join(patience)
 
     def _number(self, kind: Hashable) -> int:
-        """Of a group, as settings take long to compare."""
+        """Returns the number of a group: settings take long to compare."""
         number = self._numbers.pop(kind, None)
         if number is None:
             number = self._next
@@ -261,12 +260,12 @@ class Scheduler:
         return None
 
     def _call_others(self) -> None:
-        """A worker that waits, if there is work and a place."""
+        """Wakes a waiting worker if there is work and a place."""
         if self._groups and self._working < self._count:
             self._work.notify()
 
     def _help(self) -> None:
-        """Do a worker's work once, if it has a place."""
+        """Does a worker's work once, if there is a place."""
         with self._lock:
             taken = self._take()
         if taken is not None:

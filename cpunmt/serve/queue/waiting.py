@@ -1,14 +1,24 @@
-"""What waits: sentences, the requests that wait for them, and groups of requests that are translated together."""
+"""Sentences that wait, the requests that wait for them, groups that are translated together, and running batches."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.decoding.call_settings import LETTERS, Settings
+from cpunmt.errors import CpunmtError
+from cpunmt.process.stopping import Watch, under
 from cpunmt.translator.text_pipeline import Sentences
+
+# The speed to begin with is that of a small model: too low an estimate would refuse requests that are served in time.
+# The first batches are slow, so they count little.
+_PIECES, _SECONDS = 10_000.0, 0.5
+_HALF_LIFE = 5.0  # seconds of work after which a batch counts half in the measured speed
+_PATIENCE = 0.2  # seconds that a batch goes on while others wait
+_QUICK = 256  # pieces of a batch that is never asked whether it is to end: it is done before
 
 
 class Task:
@@ -29,7 +39,7 @@ class Task:
         self._is_done = None if tell else threading.Event()
 
     def begin(self, jobs: list[Job], group: Group) -> None:
-        """Wait for these, too."""
+        """Makes the request wait for these jobs."""
         self.wanted, self.group, self.jobs = jobs, group, deque(job for job in jobs if not job.taken)
         self.missing, self.left = len(jobs), sum(job.size for job in self.jobs)
         for job in jobs:
@@ -38,19 +48,18 @@ class Task:
             self._is_done.clear()
 
     def wait(self) -> None:
-        """Until all is done, or it is cancelled."""
+        """Waits until all is done, or it is cancelled."""
         assert self._is_done
         self._is_done.wait()
 
     def end(self) -> None:
-        """All is done, or it is cancelled."""
         if self._is_done:
             self._is_done.set()
         elif self._tell:
             self._tell()
 
     def cancel(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Tells the scheduler that the answer is not wanted any more."""
         self._cancel(self)
 
     def next(self) -> Job | None:
@@ -86,7 +95,6 @@ class Group:
         return self._settings.search.beam_size * (len(text) // LETTERS + 1)
 
     def translate(self, jobs: Sequence[Job]) -> list[Aligned]:
-        """What the jobs ask for, in order."""
         return self._sentences([job.text for job in jobs], [job.forced for job in jobs], self._settings)
 
     def batch(self, room: int, long: bool = True) -> list[Job]:
@@ -143,3 +151,69 @@ def pieces_before(pieces: int, others: Iterable[int], batch: int) -> int:
         number += 1
     most = max(granted, number * turn(5, batch))
     return sum(min(left, most) for left in others)
+
+
+class Speed:
+    """The speed of a worker. One thread uses it at a time."""
+
+    def __init__(self) -> None:
+        self._pieces, self._seconds = _PIECES, _SECONDS  # sums over batches, older ones with less weight
+
+    def add(self, pieces: int, seconds: float) -> None:
+        kept = 0.5 ** (seconds / _HALF_LIFE)
+        self._pieces, self._seconds = self._pieces * kept + pieces, self._seconds * kept + seconds
+
+    def seconds_of(self, pieces: int) -> float:
+        """Estimates the seconds that a worker takes for `pieces`."""
+        return pieces * self._seconds / self._pieces
+
+
+class RunningBatch:
+    """Jobs that a worker translates: they end when their clients have left, and let others pass if they take long."""
+
+    def __init__(
+        self, jobs: Sequence[Job], forget: Callable[[Sequence[Job]], bool], let_pass: Callable[[float], None] | None
+    ):
+        """`forget`: returns whether no request waits for the jobs any more; no other request can join them then.
+        `let_pass`: translates waiting jobs for about the given number of seconds; None: nothing may pass."""
+        self._jobs, self._forget, self._let_pass = jobs, forget, let_pass
+        self.pieces = sum(job.size for job in jobs)
+        self._began = self._since = time.monotonic()
+        self._lent = 0.0  # seconds, to others
+
+    def translate(self, group: Group) -> None:
+        """Sets the result or the error of each job."""
+        watch = Watch(cancel=self._is_to_end) if self.pieces > _QUICK else None
+        _translate(group, self._jobs, watch)
+
+    def seconds(self) -> float:
+        """Returns the seconds that the batch has taken, without those lent to others."""
+        return time.monotonic() - self._began - self._lent
+
+    def _is_to_end(self) -> bool:
+        """Returns whether the batch is to end; the engine calls it several times a second."""
+        if self._forget(self._jobs):
+            return True
+        now = time.monotonic()
+        if self._let_pass is not None and now - self._since >= _PATIENCE:
+            self._let_pass(now - self._since)
+            self._since = time.monotonic()
+            self._lent += self._since - now
+        return False
+
+
+def _translate(group: Group, jobs: Sequence[Job], watch: Watch | None) -> None:
+    """Translates jobs; if that raises, each job alone, so that a wrong sentence does not harm the others."""
+    try:
+        with under(watch):
+            made = group.translate(jobs)
+        for job, aligned in zip(jobs, made, strict=True):
+            job.result = aligned
+    except BaseException as error:  # of any kind, else the worker's place is lost and its clients wait for ever
+        if len(jobs) == 1:
+            jobs[0].error = (
+                error if isinstance(error, Exception) else CpunmtError(f"it ended by {type(error).__name__}")
+            )
+            return
+        for job in jobs:
+            _translate(group, [job], watch)

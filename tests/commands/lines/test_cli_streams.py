@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.support.command_line import CPUNMT, ROOT, TIMEOUT, on_terminal, run, sentences, statistics, texts
+from tests.support.command_line import CPUNMT, ROOT, TIMEOUT, here, on_terminal, sentences, statistics, texts
 from tests.support.processes import processor_seconds
 
 
@@ -34,7 +34,7 @@ def started():
 
 def test_n_lines_in_n_lines_out_in_order(student):
     lines = ["A man is riding a bicycle.", "", "   ", *sentences(150), "", "Two dogs."]
-    finished = run("translate", stdin="\n".join(lines).encode())  # no line feed at the end
+    finished = here("translate", stdin="\n".join(lines).encode())  # no line feed at the end
     results = list(enumerate(student.translate(lines), 1))
     cut, loops = [n for n, result in results if result.truncated], [n for n, result in results if result.repeats]
     where = f"{len(cut)} were cut off at the length limit (lines {', '.join(map(str, cut))})"
@@ -46,18 +46,18 @@ def test_n_lines_in_n_lines_out_in_order(student):
 
 def test_only_line_feeds_end_lines(student):
     text = "A man.\x0bA dog.\x0c\x1c\x1d\x1e\x85A cat.\u2028A house.\u2029A\rtree."
-    finished = run("translate", stdin=f"{text}\nTwo dogs.\r\n\0\n".encode())
+    finished = here("translate", stdin=f"{text}\nTwo dogs.\r\n\0\n".encode())
     assert finished.stdout.decode().split("\n") == [*texts(student, [text, "Two dogs.", "\0"]), ""]
 
 
 @pytest.mark.parametrize(("stdin", "stdout"), [(b"", b""), (b"\n", b"\n"), (b"\n\n", b"\n\n"), (b" ", b" \n")])
 def test_empty_input_gives_as_much_output(stdin, stdout):
-    finished = run("translate", stdin=stdin)
+    finished = here("translate", stdin=stdin)
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, stdout, b"")
 
 
 def test_bytes_that_are_not_utf_8_are_replaced_counted_and_reported_once(student):
-    finished = run("translate", stdin=b"A \xff dog.\nA man.\nTwo\xfe\xfe dogs.\n")
+    finished = here("translate", stdin=b"A \xff dog.\nA man.\nTwo\xfe\xfe dogs.\n")
     expected = texts(student, ["A \ufffd dog.", "A man.", "Two\ufffd\ufffd dogs."])
     assert finished.stdout.decode() == "".join(f"{text}\n" for text in expected)
     assert finished.stderr == b"cpunmt: the input is not all UTF-8: 3 times U+FFFD was read instead\n"
@@ -65,7 +65,7 @@ def test_bytes_that_are_not_utf_8_are_replaced_counted_and_reported_once(student
 
 
 def test_a_megabyte_in_one_line_is_one_line():
-    finished = run("translate", stdin=b" " * (1 << 20) + b"Yes.\nYes.\n")
+    finished = here("translate", stdin=b" " * (1 << 20) + b"Yes.\nYes.\n")
     assert (finished.returncode, finished.stdout) == (0, b" " * (1 << 20) + b"Ja.\nJa.\n")
 
 

@@ -3,7 +3,7 @@
 from cpunmt.commands import cli
 from cpunmt.commands.lines.doubts import Doubts
 from cpunmt.results.results import Hypothesis, Result
-from tests.support.command_line import run, sentences, statistics, translate
+from tests.support.command_line import here, sentences, statistics, translate
 
 
 def result(pieces, truncated=False) -> Result:
@@ -113,5 +113,5 @@ def test_a_real_translation_that_the_factor_cut_off(capfd):
 
 
 def test_a_pipe_hears_it_too():
-    finished = run("translate", "--max-length", "2", stdin=b"Two dogs are playing in the snow.\n")
+    finished = here("translate", "--max-length", "2", stdin=b"Two dogs are playing in the snow.\n")
     assert finished.stderr.startswith(b"cpunmt: of the translations 1 was cut off") and finished.returncode == 0

@@ -9,7 +9,7 @@ import pytest
 from cpunmt.commands import cli
 from cpunmt.decoding.scoring import LONGEST
 from tests.sample_models.real_model import DIRECTORIES
-from tests.support.command_line import refusal, run, sentences
+from tests.support.command_line import here, refusal, sentences
 
 SOURCES = [*sentences(100), "", "Yes."]
 
@@ -52,14 +52,14 @@ def test_log_probabilities_of_pieces_and_other_scores(student, files, capfd):
 def test_tabs_on_standard_input(files):
     _, target, results = files
     pairs = zip(SOURCES, target.read_text("utf-8").split("\n"), strict=False)
-    finished = run("score", "--vocabulary", "full", stdin="".join(f"{a}\t{b}\r\n" for a, b in pairs).encode())
+    finished = here("score", "--vocabulary", "full", stdin="".join(f"{a}\t{b}\r\n" for a, b in pairs).encode())
     assert (finished.returncode, finished.stderr) == (0, b"")
     assert finished.stdout.decode() == "".join(f"{result.score:g}\n" for result in results)
 
 
 def test_the_shortlist_as_vocabulary():
     lines = b"A man is riding a bicycle.\tEin Wasser.\nA man.\tEin Mann.\n"
-    finished = run("score", "--vocabulary", "shortlist", stdin=lines)
+    finished = here("score", "--vocabulary", "shortlist", stdin=lines)
     impossible, possible = map(float, finished.stdout.split())
     assert impossible == -math.inf and -1 < possible < 0
 
@@ -98,7 +98,7 @@ def test_pipes_of_different_length_are_refused_at_the_end(tmp_path, shorter):
         content = "Yes.\n" * (2 if name == shorter else 3)
         feeders.append(threading.Thread(target=path.write_text, args=(content,)))  # waits until it is read
         feeders[-1].start()
-    finished = run("score", "--source", paths["source"], "--target", paths["target"])
+    finished = here("score", "--source", paths["source"], "--target", paths["target"])
     for feeder in feeders:
         feeder.join()
     assert finished.returncode == 1 and finished.stdout.count(b"\n") == 2
@@ -108,8 +108,8 @@ def test_pipes_of_different_length_are_refused_at_the_end(tmp_path, shorter):
 
 @pytest.mark.parametrize(("line", "tabs"), [("no tab", 0), ("one\ttwo\tthree", 2), ("", 0)])
 def test_a_line_without_one_tab_is_told_and_the_others_are_scored(line, tabs):
-    finished = run("score", stdin=f"A dog.\tEin Hund.\n{line}\nA man.\tEin Mann.\n".encode())
-    without = run("score", stdin=b"A dog.\tEin Hund.\nA man.\tEin Mann.\n")
+    finished = here("score", stdin=f"A dog.\tEin Hund.\n{line}\nA man.\tEin Mann.\n".encode())
+    without = here("score", stdin=b"A dog.\tEin Hund.\nA man.\tEin Mann.\n")
     first, second = without.stdout.split()
     assert (finished.returncode, finished.stdout.split()) == (1, [first, b"nan", second])
     expected = f"cpunmt: line 2: not scored: it has {tabs} tabs, expected source, tab, target\n"
@@ -143,6 +143,6 @@ def test_files_that_cannot_be_used(files, tmp_path, capfd):
 
 
 def test_bytes_that_are_not_utf_8_are_counted():
-    finished = run("score", stdin=b"A \xff dog.\tEin \xfe\xfe Hund.\n")
+    finished = here("score", stdin=b"A \xff dog.\tEin \xfe\xfe Hund.\n")
     assert (finished.returncode, finished.stdout.count(b"\n")) == (0, 1)
     assert finished.stderr == b"cpunmt: the input is not all UTF-8: 3 times U+FFFD was read instead\n"

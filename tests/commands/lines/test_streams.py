@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from cpunmt.commands import cli
-from tests.support.command_line import CPUNMT, ROOT, TIMEOUT, run, sentences, texts, translate
+from tests.support.command_line import CPUNMT, ROOT, TIMEOUT, here, sentences, texts, translate
 
 
 @pytest.mark.parametrize("command", ["translate", "score"])
@@ -19,7 +19,7 @@ def test_an_input_that_cannot_be_read_leaves_the_output_as_it_was(source, tmp_pa
         assert cli.main([command, *map(str, given), "-o", str(output)]) == 1
         assert "it is a directory, expected a file of text" in capfd.readouterr().err
     assert target.read_text() == "kept\n" and not new.exists()
-    finished = run(command, "-o", target, stdin=b"\xff" * (17 << 20))
+    finished = here(command, "-o", target, stdin=b"\xff" * (17 << 20))
     assert finished.returncode == 1 and b"more than 16777216 bytes" in finished.stderr
     assert target.read_text() == "kept\n"
 
@@ -49,12 +49,12 @@ def test_standard_output_may_not_be_the_input_either(source, command):
 
 def test_a_dash_is_a_standard_stream(student, source, tmp_path):
     expected = "".join(f"{text}\n" for text in texts(student, sentences(40))).encode()
-    finished = run("translate", "-i", "-", "-o", "-", stdin=source.read_bytes(), env=os.environ)
+    finished = here("translate", "-i", "-", "-o", "-", stdin=source.read_bytes(), env=os.environ)
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, expected, b"")
     (tmp_path / "german").write_bytes(expected)
-    scored = run("score", "--source", "-", "--target", tmp_path / "german", "-o", "-", stdin=source.read_bytes())
+    scored = here("score", "--source", "-", "--target", tmp_path / "german", "-o", "-", stdin=source.read_bytes())
     assert (scored.returncode, scored.stdout.count(b"\n"), scored.stderr) == (0, 40, b"")
-    assert run("score", "--source", source, "--target", "-", stdin=expected).stdout == scored.stdout
+    assert here("score", "--source", source, "--target", "-", stdin=expected).stdout == scored.stdout
     for twice in ("-", "/dev/stdin"):
-        assert b"--source and --target are the same stream" in run("score", "--source", "-", "--target", twice).stderr
+        assert b"--source and --target are the same stream" in here("score", "--source", "-", "--target", twice).stderr
     assert not os.path.exists(ROOT / "-")

@@ -3,7 +3,8 @@
 import pytest
 
 from cpunmt.commands import cli
-from tests.support.command_line import ROOT, run, texts
+from cpunmt.commands.lines import translate
+from tests.support.command_line import ROOT, here, texts
 from tests.support.speeds import slow_after
 
 
@@ -12,20 +13,20 @@ from tests.support.speeds import slow_after
     slow_after(
         3,
         [
-            ["Two dogs are playing."],
-            ["One man.", "Two dogs.", "", "Three women."],
-            [""],
-            ["One man.\nTwo dogs.\n\nThree women."],
-            ["-5 degrees"],
-            ["Two dogs.\r"],
-            [b"Two d\xffgs."],
+            (["Two dogs are playing."],),
+            (["One man.", "Two dogs.", "", "Three women."],),
+            ([""],),
+            (["One man.\nTwo dogs.\n\nThree women."],),
+            (["-5 degrees"],),
+            (["Two dogs.\r"],),
+            ([b"Two d\xffgs."],),
         ],
     ),
 )
 def test_texts_are_lines(given):
     arguments = [text if isinstance(text, bytes) else text.encode() for text in given]
-    as_lines = run("translate", stdin=b"".join(text + b"\n" for text in arguments))
-    finished = run("translate", *[text.decode(errors="surrogateescape") for text in arguments])
+    as_lines = here("translate", stdin=b"".join(text + b"\n" for text in arguments))
+    finished = here("translate", *[text.decode(errors="surrogateescape") for text in arguments])
     assert (finished.returncode, finished.stdout) == (0, as_lines.stdout)
     assert finished.stderr == as_lines.stderr
     assert finished.stdout.count(b"\n") == sum(text.count(b"\n") + 1 for text in arguments)
@@ -52,7 +53,7 @@ def test_options_and_files_go_with_them(student, tmp_path, capfd):
 )
 def test_texts_go_before_between_and_behind_options(monkeypatch, given):
     seen = []
-    monkeypatch.setattr(cli, "translate_lines", lambda *arguments: seen.append(arguments))
+    monkeypatch.setattr(translate, "translate_lines", lambda *arguments: seen.append(arguments))
     assert cli.main(["translate", *given]) == 0
     texts_seen, options = seen[0][0], seen[0][3]
     assert texts_seen == ["One man.", "Two dogs.", "-5 degrees"]
@@ -65,7 +66,7 @@ def test_a_dash_behind_two_dashes_is_translated(student, capfd):
 
 
 def test_a_dash_is_standard_input(student):
-    finished = run("translate", "-", stdin=b"Two dogs.\n")
+    finished = here("translate", "-", stdin=b"Two dogs.\n")
     assert finished.stdout.decode().splitlines() == texts(student, ["Two dogs."])
 
 

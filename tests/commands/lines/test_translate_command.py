@@ -3,7 +3,7 @@
 import pytest
 
 from cpunmt.commands.lines.output_lines import OutputFormat, output_lines
-from tests.support.command_line import run, sentences, translate
+from tests.support.command_line import sentences, translate
 
 
 def made_lines(translator, lines, form, **options) -> str:
@@ -44,12 +44,6 @@ def test_numbers_of_n_best_lists_count_the_whole_input(student, tmp_path):
     numbers = [int(line.split(" ||| ")[0]) for line in (tmp_path / "german").read_text("utf-8").splitlines()]
     assert sorted(set(numbers)) == list(range(200)) and numbers == sorted(numbers)
     assert numbers.count(0) == 2
-
-
-def test_n_lines_of_a_pipe_give_n_lists(student):
-    finished = run("translate", "--n-best", "2", "-b", "2", stdin=b"A man.\n\nTwo dogs.")
-    expected = made_lines(student, ["A man.", "", "Two dogs."], OutputFormat(True), num_hypotheses=2, beam_size=2)
-    assert (finished.returncode, finished.stdout.decode(), finished.stderr) == (0, expected, b"")
 
 
 def test_threads_change_nothing_in_the_output(student, tmp_path):

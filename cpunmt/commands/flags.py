@@ -1,0 +1,115 @@
+"""Flags of the command line, made from dataclasses whose fields say what they are: options, filters, settings."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from cpunmt.options.arguments import MOST_THREADS
+from cpunmt.options.foreign_names import MARIAN_FLAGS
+from cpunmt.options.options import Options, make_options
+from cpunmt.results.alignments import alignment_kind
+from cpunmt.values.checks import whole
+
+NAMED_OTHERWISE = {"return_alternatives": "--alternatives"}  # option -> its flag: they are the translations themselves
+
+
+def flag_of(name: str) -> str:
+    return NAMED_OTHERWISE.get(name, f"--{name.replace('_', '-')}")
+
+
+def add_fields(parser: argparse.ArgumentParser, of: type) -> None:
+    """Adds a flag for each field that has a `help`."""
+    for field in dataclasses.fields(of):
+        if "help" in field.metadata:
+            parser.add_argument(flag_of(field.name), **_settings(field))
+
+
+def add_options(parser: argparse.ArgumentParser, names: Collection[str], help: Mapping[str, str] | None = None) -> None:
+    """Adds a flag for each option, and Marian's spellings; no flag of its own for what only Python's results have.
+
+    `help`: of options that mean something else in this command.
+    """
+    for name in names:
+        option = Options.__dataclass_fields__[name]
+        flags = [] if name.startswith("return_") and name not in NAMED_OTHERWISE else [flag_of(name)]
+        flags += [flag for flag, (of, value) in MARIAN_FLAGS.items() if of == name and value is None]
+        if not flags:
+            continue
+        settings = _settings(option)
+        if help and name in help:
+            settings["help"] = help[name]
+        if name == "return_alignments":
+            settings = {"help": option.metadata["help"], "type": _alignment, "nargs": "?", "const": "hard"}
+            settings["metavar"] = "hard|soft|THRESHOLD"
+        elif "const" in settings and option.default is None:  # it may be on by itself
+            parser.add_argument(f"--no-{flags[0][2:]}", dest=name, nargs=0, const=False, help=f"not {flags[0]}")
+        parser.add_argument(*sorted(flags, key=lambda flag: flag.startswith("--")), dest=name, **settings)
+    for flag, (name, value) in MARIAN_FLAGS.items():
+        if value is not None and name in names:
+            text = Options.__dataclass_fields__[name].metadata["help"] if value is True else ""
+            text = text or f"the same as {flag_of(name)} {value}"
+            parser.add_argument(flag, dest=name, nargs=0, const=value, help=text)
+
+
+def _settings(field: dataclasses.Field[Any]) -> dict[str, Any]:
+    """Returns the arguments of `add_argument` for a field."""
+    rule = field.metadata
+    settings: dict[str, Any] = {"help": rule["help"]}
+    if rule.get("takes"):
+        settings |= {"metavar": rule["takes"]}
+    elif rule.get("choices"):
+        return {**settings, "choices": rule["choices"]}
+    elif rule.get("high") is None:
+        return {**settings, "nargs": 0, "const": True}
+    else:
+        settings |= {"metavar": "N"}
+    if rule.get("high") is not None:
+        settings["type"] = type(rule["high"])
+        if rule.get("alone") is not None:
+            settings |= {"nargs": "?", "const": rule["alone"]}
+    if not rule.get("read") and field.default is not None:
+        default = f"{field.default:g}" if isinstance(field.default, float) else field.default
+        settings["help"] += f" (default: {default})"
+    return settings
+
+
+def fields_of(given: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Returns the fields that the command line gives values to."""
+    return {name: value for name in names if (value := getattr(given, name, None)) is not None}
+
+
+def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None:
+    """Ends with a usage error unless the options can be right for some model."""
+    from cpunmt.commands.model_choice import check_weights
+
+    try:
+        make_options({name: value for name, value in options.items() if name != "glossary"})
+        whole("inter_threads", given.inter_threads, 1, MOST_THREADS)
+    except ValueError as error:
+        message = str(error)
+        for name, flag in NAMED_OTHERWISE.items():
+            message = message.replace(f"{name}=True", flag).replace(name, flag)
+        given.parser.error(message)
+    if (given.source_language is None) != (given.target_language is None):
+        given.parser.error("give both --from and --to, or neither")
+    if given.model is not None and given.source_language is not None:
+        given.parser.error("give -m, or --from and --to: they choose a model")
+    check_weights(given)
+
+
+def checked_options(given: argparse.Namespace, names: Iterable[str] = Options.__dataclass_fields__) -> dict[str, Any]:
+    """Returns the options of a command line. Ends with a usage error as `check_options`."""
+    options = fields_of(given, names)
+    check_options(given, options)
+    return options
+
+
+def _alignment(text: str) -> str | float:
+    """Calls `alignment_kind`; argparse would not show the message of a ValueError."""
+    try:
+        return alignment_kind(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
