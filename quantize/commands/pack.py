@@ -16,7 +16,7 @@ from quantize.checkpoints.checkpoint import OURS, open_directory, open_file, sha
 from quantize.checkpoints.float_checkpoint import float_tensors
 from quantize.checkpoints.layer_errors import LEAST, LayerError, poor
 from quantize.checkpoints.pack import pack_tensors
-from quantize.commands.pack_options import CALIBRATION_LINES, add_options, chosen_range, conflict, kept_schemes
+from quantize.commands.pack_options import CALIBRATION_LINES, add_pack_options, chosen_range, conflict, kept_schemes
 from quantize.commands.shared_options import given_sets, vocabulary_paths
 from quantize.evaluation.gate import check
 from quantize.progress import progress_bar
@@ -31,7 +31,7 @@ def add_parser(commands):
         help="a checkpoint -> a packed model directory",
         description="Quantize a float32 checkpoint and write a model directory that cpunmt loads.",
     )
-    add_options(pack)
+    add_pack_options(pack)
     return pack
 
 
