@@ -312,7 +312,7 @@ def test_without_a_package_it_says_which(files, model, capsys, monkeypatch):
     assert printed.err.count("\n") == 1 and "pip install 'cpunmt[clusters]'" in printed.err and content(model) == before
 
 
-@pytest.mark.parametrize("flags", slow_after(1, [[], ["--out", "copy"]]))
+@pytest.mark.parametrize("flags", slow_after(1, [([],), (["--out", "copy"],)]))
 def test_an_interrupt_leaves_nothing(files, model, tmp_path, flags):
     before = content(model)
     flags = [flags[0], str(tmp_path / flags[1])] if flags else []
