@@ -23,12 +23,9 @@ def test_what_there_is_room_for_is_kept_in_order():
     assert filled(70, 70, 9).tolist() == list(range(70))
 
 
-def test_of_more_as_many_are_kept_and_none_twice():
+def test_of_more_as_many_are_kept_and_none_twice_each_as_likely_as_another():
     kept = filled(50, 1000, 13)
     assert len(kept) == len(set(kept.tolist())) == 50
     assert np.array_equal(kept, filled(50, 1000, 13)) and not np.array_equal(kept, filled(50, 1000, 13, seed=2))
-
-
-def test_each_row_is_as_likely():
     counts = np.bincount(np.concatenate([filled(20, 100, 7, seed) for seed in range(1000)]), minlength=100)
     assert abs(counts - 200).max() < 5 * np.sqrt(200 * 0.8)
