@@ -21,7 +21,7 @@ TOGETHER = 100  # sentences of a line
 
 
 def digest(results) -> str:
-    """Of the hypotheses of translated sentences."""
+    """Returns a digest of the hypotheses of translated sentences."""
     state = hashlib.sha256()
     for result in results:
         for found in result.hypotheses:

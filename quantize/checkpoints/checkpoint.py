@@ -1,4 +1,4 @@
-"""All that a model is made of, before it is quantized: weights, vocabularies, shortlist, what is told of it.
+"""All parts of a model before it is quantized: weights, vocabularies, shortlist, metadata.
 
 A checkpoint is a Marian file with vocabularies beside it, or a directory of any kind that can be loaded, if its weights
 are there as floats (or, of Marian, as integers that can be used as they are).
@@ -82,5 +82,5 @@ def _described(path) -> dict:
 
 
 def sha256_of(path: str | os.PathLike, kind: str) -> str:
-    """Of a file, hexadecimal. Raises ModelFileError if it cannot be read; `kind` says what it should be."""
+    """Returns the hexadecimal digest of a file. Raises ModelFileError, which calls it `kind`, if it cannot be read."""
     return hashlib.sha256(map_bytes(path, kind, 1 << 40)).hexdigest()

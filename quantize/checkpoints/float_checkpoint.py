@@ -48,7 +48,7 @@ def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tup
 
 
 def float_tensors(tensors: Mapping[str, "np.ndarray | StoredIntegers"]) -> dict[str, np.ndarray]:
-    """The same in float32, whatever they are stored as."""
+    """Returns the tensors in float32, whatever they are stored as."""
     return {
         name: tensor.weights() if isinstance(tensor, StoredIntegers) else tensor for name, tensor in tensors.items()
     }

@@ -131,7 +131,7 @@ def _sources(config) -> Sources:
 
 
 def _marian_arrays(sources, tensors) -> dict[str, np.ndarray]:
-    """What Marian would make the tensors of; of a sum, all is in the first one."""
+    """Returns the arrays that Marian makes the tensors of; of arrays that it adds up, the first holds the sum."""
     arrays = {}
     for ours, source in sources.items():
         if isinstance(source, str):

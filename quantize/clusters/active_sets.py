@@ -66,7 +66,7 @@ def clusters_of(
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:
-    """Of each state's best pieces among themselves: float64 [rows, top], from their logits, the highest first."""
+    """Returns the softmax over each state's best pieces alone, float64 [rows, top]; logits fall."""
     found = np.exp(logits.astype(np.float64) - logits[:, :1])
     return found / found.sum(axis=1, keepdims=True)
 

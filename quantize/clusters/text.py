@@ -25,7 +25,7 @@ class Directed:
         self._vocabulary, self._piece = vocabulary, piece
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """As that of a vocabulary; a text that begins with the piece already stays as it is."""
+        """Encodes as the vocabulary does; a text that begins with the piece already stays as it is."""
         if self._piece:
             texts = [self._directed(text) for text in texts]
         return self._vocabulary.encode_batch(texts)

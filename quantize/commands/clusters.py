@@ -16,8 +16,7 @@ from cpunmt.model.config import MOST_BEAM
 from cpunmt.text.clusters import MOST_CLUSTERS, Clusters
 from quantize.clusters.active_sets import clusters_of, coverage
 from quantize.clusters.k_means import centroids, described, load_backend
-from quantize.clusters.sample import Sample
-from quantize.clusters.states import decoder_states
+from quantize.clusters.states import Sample, decoder_states
 from quantize.clusters.text import Directed, read_texts
 from quantize.commands.shared_options import add_options, number, whole
 from quantize.progress import progress_bar
@@ -106,8 +105,8 @@ def run(given):
         f"{len(sources)} sentences, {states} states, {len(sample.states)} clustered by {described(backend)}",
         f"{len(sizes)} clusters, of {sizes.min()} to {sizes.max()} active pieces",
         f"held out: {len(held_out)} sentences, {measured.states} states",
-        f"  coverage {covered:.2f} %: of so many states the best of all pieces is active",
-        f"  sentences {100 * measured.sentences:.2f} %: of so many all states are covered",
+        f"  coverage {covered:.2f} %: share of the states whose best piece is active",
+        f"  sentences {100 * measured.sentences:.2f} %: share with all states covered",
         f"  active {active:.2f} % of the pieces in the mean, {active / 100 * clusters.vocab_size:.0f}",
         f"{out}: {out.stat().st_size / 1e6:.2f} MB",
     )
@@ -162,7 +161,7 @@ def _sample(given, model: LoadedModel, sources) -> tuple[Sample, bool]:
 
 
 def _clusters(given, model: LoadedModel, found: np.ndarray, sample: Sample | None, sources) -> tuple[Clusters, int]:
-    """Those of all states, and how many: the sample, or, where that lacks some, those of all sentences."""
+    """Returns the clusters and the number of their states: the sample's, or all states if the sample lacks some."""
     if sample is not None:
         return clusters_of(model.config, found, [sample], given.active / 100, given.near), sample.seen
     states = 0

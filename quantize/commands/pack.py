@@ -14,8 +14,7 @@ from cpunmt.formats.packed.packed_directory import NAMES, vocabulary_arguments, 
 from cpunmt.text.shortlist import Shortlist
 from quantize.checkpoints.checkpoint import OURS, open_directory, open_file, sha256_of
 from quantize.checkpoints.float_checkpoint import float_tensors
-from quantize.checkpoints.layer_errors import LEAST, LayerError, poor
-from quantize.checkpoints.pack import pack_tensors
+from quantize.checkpoints.layer_errors import LEAST, LayerError, pack_tensors, poor
 from quantize.commands.pack_options import CALIBRATION_LINES, add_pack_options, chosen_range, conflict, kept_schemes
 from quantize.commands.shared_options import given_sets, vocabulary_paths
 from quantize.evaluation.gate import check
@@ -164,7 +163,7 @@ def table(errors: list[LayerError]) -> list[str]:
 
 
 def _warning(given, found: list[LayerError], count: int) -> str:
-    """What was lost of the matrices `found`, and what to do; the worst is first."""
+    """Says how much the matrices `found` lost, of which the worst is first, and what to do."""
     worst = found[0]
     told = f"{len(found)} of {count} matrices lost more than rounding to {worst.scheme} should (SQNR below "
     told += f"{LEAST[worst.scheme]} dB), most of all {worst.name}: {worst.lowest:.1f} dB, which is "
@@ -182,6 +181,6 @@ def _warning(given, found: list[LayerError], count: int) -> str:
 
 
 def _described(error: LayerError) -> dict:
-    """The same for metadata.json, which cannot hold infinity."""
+    """Returns an error as metadata.json holds it, which has no infinity."""
     decibels = round(error.signal_to_noise, 2) if math.isfinite(error.signal_to_noise) else None
     return {"scheme": error.scheme, "sqnr_db": decibels, "clipped": round(error.clipped, 8)}

@@ -17,8 +17,7 @@ from quantize.commands.shared_options import (
 )
 from quantize.progress import progress_bar
 from quantize.shortlist.corpus import TwoFiles, parse_table, read_corpus
-from quantize.shortlist.coverage import coverage, table
-from quantize.shortlist.lists import best_pairs, file_content, is_binary, smoothed, text_of
+from quantize.shortlist.lists import best_pairs, coverage, file_content, is_binary, smoothed, table, text_of
 
 _PAIRS = """
 --source FILE...         sentences, one per line

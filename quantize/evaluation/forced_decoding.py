@@ -1,4 +1,4 @@
-"""What a model says about a translation that is given: the piece it would choose at each place, and probabilities.
+"""A model's opinion of a given translation: the piece that it would choose at each place, and probabilities.
 
 The choice at a place is that of greedy search after the pieces before it. Asking for each place alone would take a
 translation per piece. But a search that is forced to begin with some pieces and goes on alone as given has made the
@@ -51,7 +51,7 @@ def choices(
 def log_probs(
     engine: Engine, sources: Sequence[list[int]], targets: Sequence[list[int]], options: Options
 ) -> list[list[float]]:
-    """Of each piece of the targets; minus infinity for one that is not among the candidates. Parameters: see above."""
+    """Returns the log probability of each piece of the targets; `-inf` if it is no candidate. Parameters: see above."""
     search = Search(full=options.vocabulary == "full", token_log_probs=True)
     scored = forced(engine, sources, targets, [len(target) for target in targets], options, search)
     return [hypothesis.token_log_probs for hypothesis in scored]

@@ -166,13 +166,9 @@ def _judge_set(ours: Subject, theirs: Subject, one: EvaluationSet, metrics: Metr
         "bleu": bleu,
         "chrf": chrf,
         "agreement": {
-            "sentences": found.sentences,
-            "identical": sum(found.identical),
-            "tokens": found.tokens,
-            "places": found.places,
-            "chrf": similarity,
-            "log_prob_difference": found.log_prob_difference,
-            "outside": found.outside,
+            **{"sentences": found.sentences, "identical": sum(found.identical), "tokens": found.tokens},
+            **{"places": found.places, "chrf": similarity},
+            **{"log_prob_difference": found.log_prob_difference, "outside": found.outside},
         },
         "speed": None,
         "differing": [
@@ -186,7 +182,9 @@ def _judge_set(ours: Subject, theirs: Subject, one: EvaluationSet, metrics: Metr
 
 
 def compare_layers(model: tuple[ModelConfig, dict], baseline: tuple[ModelConfig, dict]) -> list[dict]:
-    """Of every table, then of every linear layer in the order of use, for configs and tensors of one architecture.
+    """Returns the errors of every table, then of every linear layer in the order of use.
+
+    Both models, (config, tensors), are of one architecture.
 
     JSON has no infinity: a matrix that lost nothing has null.
     """

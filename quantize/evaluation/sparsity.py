@@ -68,7 +68,7 @@ def sparsity(
     targets: Sequence[list[int]],
     multipliers: Mapping[str, float] | None = None,
 ) -> list[Sparsity]:
-    """Of each layer that `rectified_inputs` names, while a model says given translations.
+    """Counts zeros in each layer that `rectified_inputs` names, while a model says given translations.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the definitions of all families share: where weights come from, and what a step leaves for the next."""
+"""The part that the definitions of all families share: their weights, and the state between two steps."""
 
 from typing import NamedTuple
 

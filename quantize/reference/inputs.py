@@ -1,4 +1,4 @@
-"""What the matrices of a network are multiplied with, while it reads given sentences and says given translations."""
+"""The inputs of a network's matrices, while it reads given sentences and says given translations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType

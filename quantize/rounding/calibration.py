@@ -1,4 +1,4 @@
-"""What the matrices of a model are multiplied with on real text: second moments and absolute maxima of their inputs.
+"""The inputs that the matrices of a model have on real text: their second moments and absolute maxima.
 
 The model translates the text itself, in float32; its inputs are those of `reference.network` on these translations.
 Static scales of activations are found from them, what x is multiplied with before it is rounded:
@@ -64,7 +64,7 @@ def calibration_sources(
 
 
 def as_read(items: Sequence, config: ModelConfig, ended: bool = True) -> Sequence:
-    """As the model reads and says them: reversed, if it was trained so, but for the last one if that is </s>'s."""
+    """Returns pieces in the model's order: reversed if it was trained so, except for the last one if that is </s>'s."""
     return reversed_pieces(items, ended) if config.right_to_left else items
 
 

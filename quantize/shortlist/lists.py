@@ -1,4 +1,4 @@
-"""From expected counts to a shortlist: smoothed probabilities, the best of each source piece, and the files.
+"""From expected counts to a shortlist: smoothed probabilities, the best of each source piece, files, and coverage.
 
 A pair that was seen once is mostly chance, so each count gives up a part of itself, and what is given up is shared out
 by how frequent the target pieces are (absolute discounting; Ney, Essen and Kneser 1994):
@@ -14,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.files.compressed_file import plain_name, zstd_module
-from cpunmt.text.shortlist import most_probable
+from cpunmt.files.tables import aligned
+from cpunmt.text.shortlist import Shortlist, most_probable
 from cpunmt.text.vocabulary import Vocabulary
+from quantize.shortlist.corpus import Corpus
 
 DISCOUNT = 0.1  # d: of every count, at most
 PRIOR = 10.0  # m: pieces seen before the first
@@ -67,7 +69,7 @@ def text_of(lexicon: Lexicon, source_vocabulary: Vocabulary, target_vocabulary: 
 
 
 def is_binary(path: str | os.PathLike) -> bool:
-    """Whether a file of this name shall hold the binary form: lex.bin, lex.bin.gz, lex.bin.zst."""
+    """Returns whether a file of this name holds the binary form: lex.bin, lex.bin.gz, lex.bin.zst."""
     return plain_name(Path(path).name).endswith(".bin")
 
 
@@ -77,3 +79,37 @@ def file_content(path: str | os.PathLike, content: bytes) -> bytes:
     if name.endswith(".zst"):
         return zstd_module().compress(content)
     return gzip.compress(content, mtime=0) if name.endswith(".gz") else content
+
+
+class Coverage(NamedTuple):
+    """The coverage of one shortlist on one held-out text."""
+
+    pieces: float  # share of reference pieces that are among their sentence's candidates
+    sentences: float  # share of sentence pairs of which all are
+    candidates: float  # mean of a sentence pair
+
+
+def coverage(shortlist: Shortlist, corpus: Corpus, shared: bool, eos_id: int) -> Coverage:
+    """Measure it; candidates are those of `Shortlist.candidates`. `shared`: one vocabulary for both languages."""
+    covered = whole = candidates = 0
+    for k in range(corpus.pairs):
+        source = corpus.source[corpus.source_ends[k] : corpus.source_ends[k + 1]]
+        reference = corpus.target[corpus.target_ends[k] : corpus.target_ends[k + 1]]
+        offered = shortlist.candidates(np.append(source, eos_id), shared)
+        chosen = np.zeros(shortlist.vocab_size, bool)
+        chosen[offered] = True
+        found = np.count_nonzero(chosen[reference])
+        covered += found
+        whole += found == reference.size
+        candidates += offered.size
+    return Coverage(covered / corpus.target.size, whole / corpus.pairs, candidates / corpus.pairs)
+
+
+def table(rows: list[tuple[str, str, Shortlist, Coverage]]) -> list[str]:
+    """One line for each (held-out text, name of the shortlist, shortlist, coverage), under a heading."""
+    heading = ["held-out", "shortlist", "first", "best", "pieces %", "whole %", "candidates"]
+    fields = []
+    for text, name, shortlist, found in rows:
+        shares = [f"{100 * share:.2f}" for share in (found.pieces, found.sentences)]
+        fields.append([text, name, str(shortlist.first), str(shortlist.best), *shares, f"{found.candidates:.1f}"])
+    return aligned(heading, fields, 2)

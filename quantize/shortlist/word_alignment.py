@@ -45,7 +45,7 @@ class PairTable(NamedTuple):
 
 
 class _Model(NamedTuple):
-    """What an iteration goes by."""
+    """The parameters of an iteration."""
 
     probabilities: np.ndarray  # (pairs,) float32: p(t | s)
     empty: np.ndarray  # (target pieces,) float64: p(t | empty)
@@ -54,14 +54,14 @@ class _Model(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """What an iteration sees, float64."""
+    """The expected counts of an iteration, float64."""
 
     pairs: np.ndarray  # (pairs,)
     empty: np.ndarray  # (target pieces,)
 
 
 class Translations(NamedTuple):
-    """What EM has learnt. `counts` are expected ones: how often t came from s, as the last iteration saw it."""
+    """The result of EM. `counts` are expected ones: how often t came from s in the last iteration."""
 
     offsets: np.ndarray  # (source pieces + 1,) int64
     targets: np.ndarray  # (pairs,) int32, ascending within a source piece
@@ -99,7 +99,7 @@ def translations(
     null: float = 0.05,
     progress=lambda pairs: None,
 ) -> Translations:
-    """Learn from a corpus of at least one pair; `progress` is told how many sentence pairs are done since last told.
+    """Learns from a corpus of at least one pair; `progress` is called with the number of pairs done since then.
 
     Memory: the corpus, 1.5 bits for each pair of the vocabularies, 12 bytes for each that occurs.
     """

@@ -9,8 +9,7 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.layers.schemes import CODEBOOKS
 from cpunmt.layers.schemes.int8 import quantize_columns
 from cpunmt.model.tensors import matrices
-from quantize.checkpoints.layer_errors import REACH, WORST, decibels, layer_error, poor
-from quantize.checkpoints.pack import pack_tensors
+from quantize.checkpoints.layer_errors import REACH, WORST, decibels, layer_error, pack_tensors, poor
 from quantize.evaluation.report import compare_layers
 from quantize.rounding.ranges import Range, quantize
 from tests.sample_models.random_models import random_checkpoint

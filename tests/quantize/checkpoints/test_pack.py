@@ -6,8 +6,7 @@ import pytest
 from cpunmt.kernels.matmul.packing import unpack
 from cpunmt.layers.schemes.int8 import quantize_columns
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, linears, norms
-from quantize.checkpoints.layer_errors import REACH, layer_error
-from quantize.checkpoints.pack import pack_tensors
+from quantize.checkpoints.layer_errors import REACH, layer_error, pack_tensors
 from quantize.rounding.ranges import Range, quantize
 from tests.sample_models.random_models import random_checkpoint
 
