@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from quantize.rounding.ranges import Range, quantize
 WORST = 5  # columns that are named
 
 
-def _reach(levels) -> float:
+def _reach(levels: Any) -> float:
     """A number beyond is farther from the largest level than from the middle of the two largest ones."""
     magnitudes = np.unique(np.abs(levels.astype(int)))
     return float(magnitudes[-1] + (magnitudes[-1] - magnitudes[-2]) / 2)
@@ -73,7 +73,7 @@ def poor(errors: list[LayerError]) -> list[LayerError]:
     return sorted(found, key=lambda error: error.lowest - LEAST[error.scheme])
 
 
-def decibels(signal, noise) -> np.ndarray:
+def decibels(signal: Any, noise: Any) -> np.ndarray:
     """Returns 10 log10(signal / noise): infinite without noise, -999 for noise without a signal."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(noise > 0, np.maximum(10 * np.log10(signal / noise), -999), np.inf)
@@ -94,7 +94,7 @@ def pack_tensors(
     """
     errors = []
 
-    def noting(name, weights, scheme):
+    def noting(name: str, weights: Any, scheme: str) -> Any:
         q, scales = quantizer(name, weights, scheme) if quantizer else quantize(weights, scheme, Range())
         exact = scales.astype(np.float64)
         errors.append(layer_error(name, scheme, weights, q * exact, REACH[scheme] * exact))

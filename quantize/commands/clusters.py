@@ -1,6 +1,9 @@
 """`quantize clusters`: unlabelled text in, clusters of decoder states out, and how often they have the right piece."""
 
+import argparse
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +51,7 @@ model MODEL         a packed model's directory; the clusters are written into it
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Any) -> Any:
     """Add `clusters` to the commands of `quantize`."""
     made = commands.add_parser(
         "clusters",
@@ -65,7 +68,7 @@ def add_parser(commands):
     return made
 
 
-def run(given):
+def run(given: argparse.Namespace) -> None:
     """Do what the command line says; prints how much the clusters cover, and how large their sets are.
 
     Raises ModelFileError for a model or text that is missing or broken, CpunmtError for what stands in the way, before
@@ -112,7 +115,7 @@ def run(given):
     )
 
 
-def _kept(given, folder: Path, model: LoadedModel) -> dict:
+def _kept(given: argparse.Namespace, folder: Path, model: LoadedModel) -> dict[str, Any]:
     """The clusters of other target languages that the model has."""
     path = folder / CLUSTERS
     if not path.is_file():
@@ -124,7 +127,7 @@ def _kept(given, folder: Path, model: LoadedModel) -> dict:
     return {piece: clusters for piece, clusters in sets.items() if piece != given.target_language}
 
 
-def _sentences(given, model: LoadedModel) -> tuple[list[list[int]], list[list[int]]]:
+def _sentences(given: argparse.Namespace, model: LoadedModel) -> tuple[list[list[int]], list[list[int]]]:
     """Sources to learn from, and those that are held out."""
     vocabulary = Directed(model.source_vocabulary, given.target_language)
     sources = read_texts(given.text, vocabulary, model.config, given.most_sentences)
@@ -140,7 +143,7 @@ def _sentences(given, model: LoadedModel) -> tuple[list[list[int]], list[list[in
     return sources, held_out
 
 
-def _sample(given, model: LoadedModel, sources) -> tuple[Sample, bool]:
+def _sample(given: argparse.Namespace, model: LoadedModel, sources: Any) -> tuple[Sample, bool]:
     """The states to cluster, of sentences in an order of chance; whether these are all that there are."""
     sample = Sample(given.most_states, model.config.architecture.model_dim, given.top, given.seed)
     order, done = np.random.default_rng(given.seed).permutation(len(sources)), 0
@@ -160,13 +163,15 @@ def _sample(given, model: LoadedModel, sources) -> tuple[Sample, bool]:
     return sample, done == len(sources) and sample.seen == len(sample.states)
 
 
-def _clusters(given, model: LoadedModel, found: np.ndarray, sample: Sample | None, sources) -> tuple[Clusters, int]:
+def _clusters(
+    given: argparse.Namespace, model: LoadedModel, found: np.ndarray, sample: Sample | None, sources: Any
+) -> tuple[Clusters, int]:
     """Returns the clusters and the number of their states: the sample's, or all states if the sample lacks some."""
     if sample is not None:
         return clusters_of(model.config, found, [sample], given.active / 100, given.near), sample.seen
     states = 0
 
-    def counted(steps):
+    def counted(steps: Any) -> Iterator[Any]:
         nonlocal states
         for step in steps:
             states += len(step.states)

@@ -1,7 +1,9 @@
 """`quantize export-onnx`: a float32 checkpoint in, a directory of ONNX graphs out."""
 
+import argparse
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import tell
@@ -17,7 +19,7 @@ out OUT                the directory to make
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Any) -> Any:
     """Add `export-onnx` to the commands of `quantize`."""
     export = commands.add_parser(
         "export-onnx",
@@ -28,7 +30,7 @@ def add_parser(commands):
     return export
 
 
-def run(given):
+def run(given: argparse.Namespace) -> None:
     """Do what the command line says. Raises CpunmtError for what stands in the way."""
     if importlib.util.find_spec("onnx") is None:
         raise CpunmtError("export-onnx needs the package onnx; install it with: pip install 'cpunmt[onnx]'")

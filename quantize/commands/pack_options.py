@@ -5,7 +5,8 @@ from typing import Any
 
 from cpunmt.architectures.families import family_name
 from cpunmt.errors import CpunmtError
-from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES, ModelConfig
+from cpunmt.layers.schemes import SCHEMES
+from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from quantize.commands.shared_options import (
     Kind,
     add_gate_options,
@@ -116,14 +117,15 @@ def kept_schemes(given: argparse.Namespace, config: ModelConfig) -> list[tuple[s
 
     Raises CpunmtError for a preset that is of other networks.
     """
+    kept: list[tuple[str, str]] = given.keep
     if given.preset is None:
-        return given.keep
+        return kept
     families, family = PRESETS[given.preset], family_name(config.architecture)
     if family not in families:
         raise CpunmtError(
             f"--preset {given.preset} is of {', '.join(families)} models, and this one is {family}; choose with --keep"
         )
-    return families[family] + given.keep
+    return families[family] + kept
 
 
 def chosen_range(given: argparse.Namespace) -> Range:

@@ -1,6 +1,8 @@
 """`quantize report`: what quantization cost a model, as a table, as JSON and as a picture, and limits to keep."""
 
+import argparse
 import json
+from typing import Any
 
 from cpunmt.files.console import say, tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
@@ -31,7 +33,7 @@ _OPTIONS = f"""
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Any) -> Any:
     """Add `report` to the commands of `quantize`."""
     parser = commands.add_parser(
         "report",
@@ -47,7 +49,7 @@ def add_parser(commands):
     return parser
 
 
-def run(given) -> int:
+def run(given: argparse.Namespace) -> int:
     """Do what the command line says; returns 1 if a limit is broken.
 
     Raises CpunmtError for what stands in the way, before the work as far as it can be known.

@@ -1,6 +1,8 @@
 """`quantize shortlist`: sentence pairs in, a lexical shortlist out, and how much of held-out text it covers."""
 
+import argparse
 from pathlib import Path
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import tell
@@ -39,7 +41,7 @@ _OPTIONS = """
 """
 
 
-def add_parser(commands):
+def add_parser(commands: Any) -> Any:
     """Add `shortlist` to the commands of `quantize`."""
     made = commands.add_parser(
         "shortlist",
@@ -61,7 +63,7 @@ def add_parser(commands):
     return made
 
 
-def run(given):
+def run(given: argparse.Namespace) -> None:
     """Do what the command line says; prints what was learnt and covered.
 
     Raises ModelFileError for a vocabulary or shortlist that is missing or broken, ValueError for text that is,
@@ -106,7 +108,7 @@ def run(given):
     tell(*table(rows), f"{out}: {lexicon.targets.size} pairs, first {shortlist.first}, best {shortlist.best}")
 
 
-def _learn(given, corpus, source_size, target_size):
+def _learn(given: argparse.Namespace, corpus: Any, source_size: Any, target_size: Any) -> Any:
     """The pairs of pieces that are kept."""
     import numpy as np
 

@@ -5,6 +5,7 @@ white.
 """
 
 import io
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 
@@ -14,7 +15,7 @@ _FILLS = [("0.6", ""), ("0.85", "///"), ("0.3", ""), ("1.0", "..."), ("0.75", "x
 _SMALL = 7  # points
 
 
-def load_figure():
+def load_figure() -> Any:
     """matplotlib's Figure. Raises CpunmtError, saying how to get it, if it is not installed."""
     try:
         from matplotlib.figure import Figure
@@ -26,7 +27,7 @@ def load_figure():
     return Figure
 
 
-def picture(report: dict) -> bytes:
+def picture(report: dict[str, Any]) -> bytes:
     """PNG of a report of `quantize.evaluation.report.measure`."""
     panels = [_size]
     if report["sets"]:
@@ -52,7 +53,7 @@ def picture(report: dict) -> bytes:
     return drawn.getvalue()
 
 
-def _layers(axis, layers):
+def _layers(axis: Any, layers: Any) -> None:
     schemes = list(dict.fromkeys(layer["scheme"] for layer in layers))
     known = [layer["sqnr_db"] for layer in layers if layer["sqnr_db"] is not None]
     most = max([*known, 10.0])
@@ -76,7 +77,7 @@ def _layers(axis, layers):
     from matplotlib.patches import Patch
 
     fills = [_FILLS[place % len(_FILLS)] for place in range(len(schemes))]
-    handles = [
+    handles: list[Any] = [
         Patch(facecolor=grey, hatch=hatch, edgecolor="black", label=scheme)
         for scheme, (grey, hatch) in zip(schemes, fills, strict=True)
     ]
@@ -84,7 +85,7 @@ def _layers(axis, layers):
     _headed(axis, "SQNR in dB", handles)
 
 
-def _size(axis, report):
+def _size(axis: Any, report: Any) -> None:
     """A bar for each model: its large files, one after the other."""
     pair = [report["model"]["files"], report["baseline"]["files"]]
     names = sorted(pair[0] | pair[1], key=lambda name: -max(files.get(name, {"bytes": 0})["bytes"] for files in pair))
@@ -106,7 +107,7 @@ def _size(axis, report):
     _plain(axis)
 
 
-def _bleu(axis, report):
+def _bleu(axis: Any, report: Any) -> None:
     groups = []
     for one in report["sets"]:
         scores = one["bleu"]
@@ -118,7 +119,7 @@ def _bleu(axis, report):
     _headed(axis, "BLEU, change and its 95 % interval")
 
 
-def _agreement(axis, report):
+def _agreement(axis: Any, report: Any) -> None:
     shades = [("1.0", ""), ("0.6", ""), ("0.85", "///")]
     names = ["identical sentences, %", "tokens, %", "chrF to float32"]
     for place, one in enumerate(report["sets"]):
@@ -135,7 +136,7 @@ def _agreement(axis, report):
     _headed(axis, "Agreement")
 
 
-def _speed(axis, report):
+def _speed(axis: Any, report: Any) -> None:
     groups = []
     for one in report["sets"]:
         for mode, called in (("one_at_a_time", "one at a time"), ("bulk", "bulk")):
@@ -147,7 +148,7 @@ def _speed(axis, report):
     _headed(axis, "Speed in words/s")
 
 
-def _pairs(axis, groups, form, names):
+def _pairs(axis: Any, groups: Any, form: Any, names: Any) -> None:
     """Two bars for each group (name, (baseline, model), what is said of them), and their figures."""
     most = max(max(values) for _, values, _ in groups)
     for place, (_, values, told) in enumerate(groups):
@@ -160,13 +161,13 @@ def _pairs(axis, groups, form, names):
     axis.set_xlim(0, 1.6 * most or 1)
 
 
-def _sets(axis, names):
+def _sets(axis: Any, names: Any) -> None:
     axis.set_yticks(range(len(names)), names, fontsize=_SMALL)
     axis.set_ylim(len(names) - 0.4, -0.6)
     _plain(axis)
 
 
-def _headed(axis, title, handles=None):
+def _headed(axis: Any, title: str, handles: Any = None) -> None:
     """A title, and the legend beside it: inside it would hide figures."""
     axis.set_title(title, fontsize=9, loc="left")
     handles = handles or axis.get_legend_handles_labels()[0]
@@ -174,7 +175,7 @@ def _headed(axis, title, handles=None):
     axis.legend(handles=handles, fontsize=_SMALL, frameon=False, **place)
 
 
-def _plain(axis):
+def _plain(axis: Any) -> None:
     axis.tick_params(labelsize=_SMALL)
     axis.grid(axis="x", color="0.85", linewidth=0.5)
     axis.set_axisbelow(True)
