@@ -9,8 +9,7 @@ from typing import Any
 
 from cpunmt.errors import CpunmtError
 
-_BASELINE = {"facecolor": "white", "edgecolor": "black", "linewidth": 0.8}
-_MODEL = {"facecolor": "0.6", "edgecolor": "black", "linewidth": 0.8}
+_SERIES = [("1.0", ""), ("0.6", ""), ("0.85", "///")]  # of the baseline, of the model, or of three figures
 _FILLS = [("0.6", ""), ("0.85", "///"), ("0.3", ""), ("1.0", "..."), ("0.75", "xxx"), ("0.95", "")]  # grey, hatch
 _SMALL = 7  # points
 
@@ -115,22 +114,16 @@ def _bleu(axis: Any, report: Any) -> None:
             continue
         interval = "  [{:+.2f} .. {:+.2f}]".format(*scores["interval"]) if scores["interval"] else ""
         groups.append((one["name"], [scores["baseline"], scores["model"]], f"{scores['difference']:+.2f}{interval}"))
-    _pairs(axis, groups, "{:.2f}", ["float32", report["model"]["scheme"]])
+    _bars(axis, groups, "{:.2f}", ["float32", report["model"]["scheme"]])
     _headed(axis, "BLEU, change and its 95 % interval")
 
 
 def _agreement(axis: Any, report: Any) -> None:
-    shades = [("1.0", ""), ("0.6", ""), ("0.85", "///")]
-    names = ["identical sentences, %", "tokens, %", "chrF to float32"]
-    for place, one in enumerate(report["sets"]):
+    groups = []
+    for one in report["sets"]:
         found = one["agreement"]
-        values = [100 * found["sentences"], 100 * found["tokens"], found["chrf"]]
-        for number, (value, (grey, hatch), name) in enumerate(zip(values, shades, names, strict=True)):
-            y = place + (number - 1) * 0.27
-            label = name if place == 0 else None
-            axis.barh(y, value, 0.27, facecolor=grey, hatch=hatch, edgecolor="black", linewidth=0.8, label=label)
-            axis.text(value, y, f" {value:.2f}", va="center", fontsize=_SMALL)
-    _sets(axis, [one["name"] for one in report["sets"]])
+        groups.append((one["name"], [100 * found["sentences"], 100 * found["tokens"], found["chrf"]], ""))
+    _bars(axis, groups, "{:.2f}", ["identical sentences, %", "tokens, %", "chrF to float32"])
     axis.set_xlim(0, 115)
     axis.set_xticks(range(0, 101, 20))
     _headed(axis, "Agreement")
@@ -144,21 +137,22 @@ def _speed(axis: Any, report: Any) -> None:
                 found = one["speed"][mode]
                 values = [found["baseline"], found["model"]]
                 groups.append((f"{one['name']},\n{called}", values, f"{found['ratio']:.2f} times"))
-    _pairs(axis, groups, "{:,.0f}", ["float32", report["model"]["scheme"]])
+    _bars(axis, groups, "{:,.0f}", ["float32", report["model"]["scheme"]])
     _headed(axis, "Speed in words/s")
 
 
-def _pairs(axis: Any, groups: Any, form: Any, names: Any) -> None:
-    """Two bars for each group (name, (baseline, model), what is said of them), and their figures."""
-    most = max(max(values) for _, values, _ in groups)
+def _bars(axis: Any, groups: Any, form: Any, names: Any) -> None:
+    """Draws two or three bars for each group (name, values, words behind the last figure), and their figures."""
+    width = 0.4 if len(names) == 2 else 0.27
     for place, (_, values, told) in enumerate(groups):
-        for number, (value, fill) in enumerate(zip(values, (_BASELINE, _MODEL), strict=True)):
-            y = place + (number - 0.5) * 0.4
-            axis.barh(y, value, 0.4, label=names[number] if place == 0 else None, **fill)
-            said = form.format(value) + (f"   {told}" if number else "")
+        for number, (value, (grey, hatch)) in enumerate(zip(values, _SERIES, strict=False)):
+            y, is_last = place + (number - (len(names) - 1) / 2) * width, number == len(names) - 1
+            label = names[number] if place == 0 else None
+            axis.barh(y, value, width, facecolor=grey, hatch=hatch, edgecolor="black", linewidth=0.8, label=label)
+            said = form.format(value) + (f"   {told}" if told and is_last else "")
             axis.text(value, y, f" {said}", va="center", fontsize=_SMALL)
     _sets(axis, [name for name, _, _ in groups])
-    axis.set_xlim(0, 1.6 * most or 1)
+    axis.set_xlim(0, 1.6 * max(max(values) for _, values, _ in groups) or 1)
 
 
 def _sets(axis: Any, names: Any) -> None:
