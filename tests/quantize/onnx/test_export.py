@@ -92,14 +92,15 @@ def student(tmp_path_factory):
     return OnnxEngine(folder, config), Reference(config, tensors)
 
 
-@pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [5, 100])
 def test_logits_of_the_shipped_model(student, count):
     from bench.onnx.equality import logit_differences
 
     assert max(logit_differences(*student, list(sources(count)))) <= 1e-4
 
 
-def test_the_directory_says_what_it_holds(student, tmp_path):
+def test_the_directory_says_what_it_holds(tmp_path):
     config = make_config(vocab_size=400, cell="sru")
     tensors = random_tensors(config, 3)
     for name in ("graphs", "again"):
@@ -113,7 +114,7 @@ def test_the_directory_says_what_it_holds(student, tmp_path):
     parameters = sum(tensor.nbytes for tensor in tensors.values())  # stored once for all graphs
     assert (folder / WEIGHTS).stat().st_size < 3 * parameters  # of a small model a third is alignment
     assert all((folder / name).stat().st_size < 40_000 for name in GRAPHS)  # what is not in the file is small
-    assert default_positions(student[1].config) == 384  # 128 pieces, and three times as many
+    assert default_positions(make_config(max_source_length=128)) == 384  # and three times as many
     assert default_positions(make_config(max_source_length=100, max_length_factor=0.5)) == 100
     assert default_positions(make_config(max_source_length=4096, max_length_factor=100.0)) == 4096
 
