@@ -80,7 +80,9 @@ def in_turn(
     return found
 
 
-def seconds_of(run: Callable[[], object], rounds: int = 1, clock: Callable[[], float] = time.process_time) -> list[float]:
+def seconds_of(
+    run: Callable[[], object], rounds: int = 1, clock: Callable[[], float] = time.process_time
+) -> list[float]:
     """Returns the seconds of one way alone, a figure per round; CPU time by default."""
     return in_turn({"": run}, rounds, clock).seconds[""]
 
