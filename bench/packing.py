@@ -7,7 +7,7 @@ from pathlib import Path
 from quantize.commands.cli import main as quantize
 
 
-def pack_quietly(checkpoint: Path, model: Path, *options: str):
+def pack_quietly(checkpoint: Path, model: Path, *options: str) -> None:
     """`quantize pack CHECKPOINT MODEL OPTIONS`; what it says is shown only if it fails, which ends the benchmark."""
     told = io.StringIO()
     with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):  # warnings too

@@ -17,7 +17,7 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.checkpoints.pack import pack_tensors
+from quantize.checkpoints.layer_errors import pack_tensors
 
 # name -> model_dim, ffn_dim, encoder layers, decoder parameter sets by layer
 SIZES = {

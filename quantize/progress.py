@@ -2,12 +2,13 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from cpunmt.files import console
 
 
 @contextlib.contextmanager
-def progress_bar(total: int | None, unit: str, doing: str = "") -> Iterator[Callable]:
+def progress_bar(total: int | None, unit: str, doing: str = "") -> Iterator[Callable[..., Any]]:
     """A function to call with how many more are done, and with what is being done if that changes.
 
     It does nothing if stderr is not a terminal.
@@ -17,7 +18,7 @@ def progress_bar(total: int | None, unit: str, doing: str = "") -> Iterator[Call
         return
     with console.progress_bar(total=total, desc=doing, unit=f" {unit}", dynamic_ncols=True, leave=False) as bar:
 
-        def show(done: int, doing: str = ""):
+        def show(done: int, doing: str = "") -> None:
             if doing:
                 bar.set_description_str(doing, refresh=doing != bar.desc)
             bar.update(done)

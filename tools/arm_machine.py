@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 EMULATOR = "qemu-aarch64-static"
 SUITE, PYTHON = "bookworm", "python3.11"
@@ -40,7 +41,7 @@ exec {emulator} -L {root} -0 "$0" {root}/usr/bin/{python} "$@"
 MARK = "arm_machine"  # a file in each folder that is ours: what lies in another is left alone
 
 
-def command(*words, **options):
+def command(*words: Any, **options: Any) -> None:
     """Run a command, and end with what it said where it fails."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
     if done.returncode:

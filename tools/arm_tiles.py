@@ -17,6 +17,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 TRIPLE = "aarch64-unknown-linux-gnu"
 CPUS = ("neoverse-n1", "neoverse-v1", "neoverse-v2", "apple-m1")
@@ -41,11 +43,11 @@ def emitted(path: str) -> dict[str, dict[str, str]]:
     from cpunmt.simd import isa, processor
 
     needs, (cpu, features) = isa._PATHS[isa.Isa(path)].needs, isa._PATHS[isa.Isa(path)].lowered
-    processor.features, processor.machine = lambda: frozenset(needs), lambda: "aarch64"
+    vars(processor).update(features=lambda: frozenset(needs), machine=lambda: "aarch64")
     from cpunmt.simd import float_tile, tile, tile_shapes
     from tools.tile_code import assembly_of, code_of
 
-    kinds = {
+    kinds: dict[str, tuple[Callable[[], Any], Any]] = {
         "int8": (tile.int8_tiles, tile_shapes.INT8.every()),
         "int16": (tile.int16_tiles, tile_shapes.INT16.every()),
         "float32": (lambda: float_tile.float_tiles, tile_shapes.FLOAT32.every()),
@@ -119,7 +121,7 @@ def analyzed(tool: str, cpu: str, loop: list[str]) -> tuple[float, str]:
     made = json.loads(done.stdout)
     resources = [re.sub(r"\W.*", "", name, flags=re.S) for name in made["TargetInfo"]["Resources"]]
     (region,) = made["CodeRegions"]
-    pressure = collections.Counter()  # of each unit: several may have one name
+    pressure: collections.Counter[int] = collections.Counter()  # of each unit: several may have one name
     for use in region["ResourcePressureView"]["ResourcePressureInfo"]:
         if use["InstructionIndex"] == len(loop):  # the sum of all
             pressure[use["ResourceIndex"]] += use["ResourceUsage"]
@@ -137,7 +139,7 @@ def rates(tool: str, cpu: str) -> dict[str, float]:
     }
 
 
-def main(arguments=None) -> None:
+def main(arguments: Any = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.arm_tiles", description=__doc__.split("\n")[0])
     parser.add_argument("--cpus", nargs="+", default=CPUS, help="as llvm-mca calls them (default: %(default)s)")
     parser.add_argument("--paths", nargs="+", default=PATHS, choices=PATHS)

@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 _ROOMS = (f"{ROOT}/cpunmt/", f"{ROOT}/quantize/")
@@ -38,7 +38,7 @@ def trace(call: Callable[[], object]) -> Flow:
     files: set[str] = set()
     last, changes = "", 0
 
-    def profile(frame, event, _):
+    def profile(frame: Any, event: Any, _: Any) -> None:
         nonlocal last, changes
         if event in ("call", "return"):
             name = frame.f_code.co_filename
@@ -56,7 +56,7 @@ def trace(call: Callable[[], object]) -> Flow:
     return Flow(len(files), changes)
 
 
-def _translator():
+def _translator() -> Any:
     from cpunmt import Translator
 
     return Translator(_MODEL)
@@ -113,20 +113,20 @@ def request() -> Callable[[], object]:
         "asgi": {"version": "3.0"},
     }
 
-    async def ask():
+    async def ask() -> None:
         sent = []
 
-        async def receive():
+        async def receive() -> dict[str, Any]:
             return {"type": "http.request", "body": body, "more_body": False}
 
-        async def send(message):
+        async def send(message: Any) -> None:
             sent.append(message)
 
         await app(dict(scope), receive, send)
         if sent[0]["status"] != 200:
             raise RuntimeError(f"the server answered {sent}")
 
-    async def start():
+    async def start() -> None:
         app.state.service.start()
 
     loop = asyncio.new_event_loop()

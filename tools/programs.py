@@ -20,6 +20,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from cpunmt.engine.prebuilt import FOLDER, MANIFEST
 from cpunmt.engine.sources import sources_digest
@@ -89,13 +90,14 @@ def compile_path(path: Isa, folder: Path) -> None:
     print(json.dumps({"entry": entry, "llvm": compiler.llvm_version()}))
 
 
-def _compiled(path: Isa, folder: Path) -> dict:
+def _compiled(path: Isa, folder: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "tools.programs", "--machine", processor.machine(), "--compile", path.value]
     command += ["--out", str(folder)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
     if done.returncode:
         raise SystemExit(f"{path.value} cannot be built")
-    return json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def _tools() -> dict[str, str]:
@@ -105,14 +107,14 @@ def _tools() -> dict[str, str]:
     return {"python": platform.python_version(), **versions, "linker": told[0] if told else linker()}
 
 
-def _facts(paths) -> dict:
+def _facts(paths: Any) -> dict[str, Any]:
     """Returns the facts on all programs for the manifest."""
     machine = processor.machine()
     complete = set(paths) >= set(PATHS[machine])
     return {"sources": sources_digest(), "system": sys.platform, "machine": machine, "complete": complete}
 
 
-def _is_up_to_date(folder: Path, paths) -> bool:
+def _is_up_to_date(folder: Path, paths: Any) -> bool:
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
         right = _facts(paths).items() <= manifest.items()
@@ -126,15 +128,15 @@ def _is_up_to_date(folder: Path, paths) -> bool:
         return False
 
 
-def build(folder: Path, paths, processes: int = 1) -> None:
+def build(folder: Path, paths: Any, processes: int = 1) -> None:
     """Build the programs of `paths`, `processes` at a time, into `folder`, and the manifest last."""
     folder = folder.resolve()  # each is compiled elsewhere: in the checkout's folder
     if _is_up_to_date(folder, paths):
         return
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST).unlink(missing_ok=True)
-    for file in folder.glob("*.so"):
-        file.unlink()
+    for old in folder.glob("*.so"):
+        old.unlink()
     with ThreadPoolExecutor(processes) as pool:
         made = list(pool.map(lambda path: _compiled(path, folder), paths))
     manifest = {
@@ -146,7 +148,7 @@ def build(folder: Path, paths, processes: int = 1) -> None:
         file.write(json.dumps(manifest, indent=1).encode() + b"\n")
 
 
-def main(arguments=None) -> int:
+def main(arguments: Any = None) -> int:
     """The command."""
     machine = processor.machine()
     if sys.platform != "linux" or machine not in PATHS:

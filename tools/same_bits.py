@@ -12,7 +12,9 @@ import hashlib
 import itertools
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from cpunmt import Translator
 from cpunmt.simd import isa, processor
@@ -20,8 +22,8 @@ from cpunmt.simd import isa, processor
 TOGETHER = 100  # sentences of a line
 
 
-def digest(results) -> str:
-    """Of the hypotheses of translated sentences."""
+def digest(results: Any) -> str:
+    """Returns a digest of the hypotheses of translated sentences."""
     state = hashlib.sha256()
     for result in results:
         for found in result.hypotheses:
@@ -31,7 +33,7 @@ def digest(results) -> str:
     return state.hexdigest()
 
 
-def lines(models, sentences, beams):
+def lines(models: Any, sentences: Any, beams: Any) -> Iterator[Any]:
     """(model, beam, first sentence, how many, digest) of all of them."""
     for beam, path in itertools.product(beams, models):
         translator = Translator(path)
@@ -41,7 +43,7 @@ def lines(models, sentences, beams):
             yield Path(path).name, beam, first, len(some), digest(results)
 
 
-def main(arguments=None) -> None:
+def main(arguments: Any = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.same_bits", description=__doc__.split("\n")[0])
     parser.add_argument("models", nargs="+", metavar="MODEL", help="directory of a model")
     parser.add_argument("--sentences", type=Path, required=True, metavar="FILE", help="one sentence a line")

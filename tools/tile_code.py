@@ -1,5 +1,7 @@
 """LLVM code of the register tiles, taken from the intrinsics that emit it, without Numba's compiler."""
 
+from typing import Any
+
 import llvmlite.binding as llvm
 from llvmlite import ir
 
@@ -9,17 +11,17 @@ _i64 = ir.IntType(64)
 class _Context:
     """All that the emitters ask of Numba's context: the value of a function that returns nothing."""
 
-    def get_dummy_value(self):
+    def get_dummy_value(self) -> None:
         return None
 
 
-def _emit(builder, intrinsic, values, parameters):
+def _emit(builder: Any, intrinsic: Any, values: Any, parameters: Any) -> None:
     """Emits the code of an intrinsic with this number of parameters."""
     _, generate = intrinsic._defn(*[None] * (1 + parameters))
     generate(_Context(), builder, None, values)
 
 
-def code_of(tiles, begin=None, end=None, shape=None) -> str:
+def code_of(tiles: Any, begin: Any = None, end: Any = None, shape: Any = None) -> str:
     """LLVM code of a module that defines `void tiles(i64, ...)`, which runs a tile intrinsic: rows, panels, and then
     what the tile is given, one by one.
 
@@ -55,4 +57,4 @@ def assembly_of(code: str, triple: str, cpu: str, features: str, optimize: bool 
     if optimize:
         passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
         passes.getModulePassManager().run(module, passes)
-    return machine.emit_assembly(module)
+    return str(machine.emit_assembly(module))

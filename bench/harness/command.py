@@ -5,6 +5,7 @@ import contextlib
 import json
 import platform
 from collections.abc import Iterator
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 from cpunmt.model.config import MOST_BEAM
@@ -34,12 +35,12 @@ def one_line_errors(name: str) -> Iterator[None]:
         raise SystemExit(f"python -m {name}: error: {error}") from None
 
 
-def machine() -> dict:
+def machine() -> dict[str, Any]:
     """Returns a description of the machine that the figures are measured on."""
     return {**speed.machine(), "python": platform.python_version()}
 
 
-def save(path, result: dict):
+def save(path: str | None, result: dict[str, Any]) -> None:
     """Writes a result as JSON, if a path is given."""
     if path:
         with open(path, "w") as file:

@@ -2,7 +2,7 @@
 
 import gzip
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +23,7 @@ def tsv_rows(path: Path) -> Iterator[list[str]]:
             yield line.rstrip("\n").split("\t")
 
 
-def count_words(lines) -> int:
+def count_words(lines: Iterable[str]) -> int:
     """Returns the number of words, as white space separates them."""
     return sum(len(line.split()) for line in lines)
 
@@ -71,7 +71,8 @@ def of_lengths(lines: list[str], lengths: list[int]) -> list[str]:
     words = [line.split() for line in lines]
     words = [line for line in words if line]
     for number, wanted in enumerate(lengths):
-        place, segment = number * len(words) // len(lengths), []
+        place = number * len(words) // len(lengths)
+        segment: list[str] = []
         while len(segment) < wanted:
             segment += words[place % len(words)]
             place += 1

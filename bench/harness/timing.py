@@ -4,7 +4,7 @@ import contextlib
 import os
 import statistics
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,22 +14,22 @@ class Timed:
     """One thing to measure: `run(times)` does the work `times` times."""
 
     name: str
-    run: object
+    run: Callable[[int], object]
     work: float = 0.0  # operations of one time
     data: float = 0.0  # bytes of one time
-    seconds: list = field(default_factory=list)  # of one time, a figure per round
+    seconds: list[float] = field(default_factory=list)  # of one time, a figure per round
     times: int = 1
 
     @property
-    def median(self):
+    def median(self) -> float:
         return statistics.median(self.seconds)
 
     @property
-    def best(self):
+    def best(self) -> float:
         return min(self.seconds)
 
 
-def interleave(items: list[Timed], rounds: int, slice_seconds: float = 3e-3):
+def interleave(items: list[Timed], rounds: int, slice_seconds: float = 3e-3) -> None:
     """Measures all items in turn, `rounds` times, so that changes of the machine's speed meet all of them alike."""
     for item in items:
         item.run(1)
@@ -51,7 +51,7 @@ def interleave(items: list[Timed], rounds: int, slice_seconds: float = 3e-3):
 def repeated(run: Callable[[], object]) -> Callable[[int], None]:
     """Returns a function of `Timed`: it runs something as many times as it is asked to."""
 
-    def repeat(times):
+    def repeat(times: int) -> None:
         for _ in range(times):
             run()
 
@@ -80,7 +80,9 @@ def in_turn(
     return found
 
 
-def seconds_of(run: Callable[[], object], rounds: int = 1, clock: Callable[[], float] = time.process_time) -> list:
+def seconds_of(
+    run: Callable[[], object], rounds: int = 1, clock: Callable[[], float] = time.process_time
+) -> list[float]:
     """Returns the seconds of one way alone, a figure per round; CPU time by default."""
     return in_turn({"": run}, rounds, clock).seconds[""]
 
@@ -90,7 +92,7 @@ def median_ratio(slow: list[float], fast: list[float]) -> float:
     return statistics.median(a / b for a, b in zip(slow, fast, strict=True))
 
 
-def spread(values) -> str:
+def spread(values: Sequence[float]) -> str:
     """Returns the quartiles around the median, as text."""
     if len(values) < 2:
         return "-"
@@ -99,7 +101,7 @@ def spread(values) -> str:
 
 
 @contextlib.contextmanager
-def pinned(core: Hashable) -> Iterator[None]:
+def pinned(core: int) -> Iterator[None]:
     """Keeps this process on one core within the block."""
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {core})

@@ -26,7 +26,7 @@ from bench.students import write_student
 from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory, write_directory
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
-from quantize.checkpoints.pack import pack_tensors
+from quantize.checkpoints.layer_errors import pack_tensors
 from quantize.onnx.export import export_onnx
 from quantize.reference.network import Reference
 

@@ -4,21 +4,30 @@ Each prints one JSON line: seconds for all sentences, how many pieces were said,
 whose model is another. Lines, mode and beam are their first arguments, those that follow are in `engines`.
 """
 
+# the end of each: `one` translates a line, `run` some, and `figures` counts their pieces
+_TIMED = """
+run(lines[-50:])
+began = time.perf_counter()
+if mode == "single":
+    results = [one(line) for line in lines]
+else:
+    results = run(lines)
+passed = time.perf_counter() - began
+print(json.dumps({"seconds": passed, **figures(results)}))
+"""
+
 OURS = """
 import sys, time, json
 from cpunmt import Translator
 file, mode, beam, model = sys.argv[1:5]
 translator, beam = Translator(model), int(beam)
 lines = open(file, encoding="utf8").read().split("\\n")[:-1]
-translator.translate(lines[-50:], beam_size=beam, split="none")
-began = time.perf_counter()
-if mode == "single":
-    results = [translator.translate(line, beam_size=beam, split="none") for line in lines]
-else:
-    results = translator.translate(lines, beam_size=beam, split="none")
-passed = time.perf_counter() - began
-pieces = sum(len(r.pieces) + (not r.truncated) for r in results)
-print(json.dumps({"seconds": passed, "pieces": pieces, "texts": [r.text for r in results]}))
+def run(texts):
+    return translator.translate(texts, beam_size=beam, split="none")
+def figures(results):
+    pieces = sum(len(r.pieces) + (not r.truncated) for r in results)
+    return {"pieces": pieces, "texts": [r.text for r in results]}
+one = run
 """
 
 BERGAMOT = """
@@ -50,15 +59,11 @@ loaded = service.modelFromConfig(config)
 options = bergamot.ResponseOptions(qualityScores=False, alignment=False, HTML=False)
 def run(batch):
     return service.translate(loaded, bergamot.VectorString(batch), options)
-run(lines[-50:])
-began = time.perf_counter()
-if mode == "single":
-    results = [run([line])[0] for line in lines]
-else:
-    results = run(lines)
-passed = time.perf_counter() - began
-pieces = sum(r.target.numWords(s) for r in results for s in range(r.target.numSentences()))
-print(json.dumps({"seconds": passed, "pieces": pieces, "texts": [r.target.text for r in results]}))
+def one(line):
+    return run([line])[0]
+def figures(results):
+    pieces = sum(r.target.numWords(s) for r in results for s in range(r.target.numSentences()))
+    return {"pieces": pieces, "texts": [r.target.text for r in results]}
 """
 
 CTRANSLATE2 = """
@@ -73,11 +78,10 @@ def run(texts):
     found = translator.translate_batch(pieces, beam_size=int(beam), max_batch_size=int(batch), batch_type=unit,
                                        use_vmap=True, max_decoding_length=256, return_scores=False)
     return [(processor.decode(r.hypotheses[0]), len(r.hypotheses[0]) + 1) for r in found]
-run(lines[-50:])
-began = time.perf_counter()
-if mode == "single":
-    results = [run([line])[0] for line in lines]
-else:
-    results = run(lines)
-print(json.dumps({"seconds": time.perf_counter() - began, "pieces": sum(n for _, n in results)}))
+def one(line):
+    return run([line])[0]
+def figures(results):
+    return {"pieces": sum(count for _, count in results)}
 """
+
+OURS, BERGAMOT, CTRANSLATE2 = (driver + _TIMED for driver in (OURS, BERGAMOT, CTRANSLATE2))

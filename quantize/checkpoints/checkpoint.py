@@ -1,4 +1,4 @@
-"""All that a model is made of, before it is quantized: weights, vocabularies, shortlist, what is told of it.
+"""All parts of a model before it is quantized: weights, vocabularies, shortlist, metadata.
 
 A checkpoint is a Marian file with vocabularies beside it, or a directory of any kind that can be loaded, if its weights
 are there as floats (or, of Marian, as integers that can be used as they are).
@@ -7,7 +7,7 @@ are there as floats (or, of Marian, as integers that can be used as they are).
 import hashlib
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,11 +35,11 @@ class Checkpoint(NamedTuple):
     files: tuple[VocabularyFiles, VocabularyFiles]  # of source and target
     vocabularies: tuple[AnyVocabulary, AnyVocabulary]
     shortlist: Shortlist | None
-    metadata: dict
-    described: dict  # name and sha256 of the file that holds the weights
+    metadata: dict[str, Any]
+    described: dict[str, Any]  # name and sha256 of the file that holds the weights
 
 
-def open_file(path: str | os.PathLike, vocabularies: list[str]) -> Checkpoint:
+def open_file(path: str | os.PathLike[str], vocabularies: list[str]) -> Checkpoint:
     """A Marian file (`.npz` or `.bin`), and one vocabulary of both languages, or that of each.
 
     Raises ModelFileError for what is missing, broken or of another model.
@@ -55,32 +55,33 @@ def open_file(path: str | os.PathLike, vocabularies: list[str]) -> Checkpoint:
     return Checkpoint(config, tensors, alphas, *pairs, None, {}, _described(path))
 
 
-def open_directory(path: str | os.PathLike) -> Checkpoint:
+def open_directory(path: str | os.PathLike[str]) -> Checkpoint:
     """A directory of another program's model, or one that was packed as float32.
 
     Raises ModelFileError as loading it would, and for a packed one that is not float32.
     """
     path = Path(path)
     if kind_of(path) == "packed":
-        config, tensors = read_float_checkpoint(path)
+        config, floats = read_float_checkpoint(path)
+        tensors: dict[str, np.ndarray | StoredIntegers] = {**floats}
         found, alphas = read_directory(path), None
-        opened = fitting_vocabularies(found)
-        shortlist = found.shortlist and Shortlist.load(found.shortlist, *opened)
+        source, target = fitting_vocabularies(found)
+        shortlist = found.shortlist and Shortlist.load(found.shortlist, source, target)
         described = found.metadata.get("checkpoint") or _described(path / WEIGHTS)
     else:
         found = read_checkpoint(path)
-        *opened, shortlist = open_parts(found)
+        source, target, shortlist = open_parts(found)
         config, tensors, alphas, described = found.config, found.tensors, found.alphas, _described(found.weights)
     files = found.source_vocabulary, found.target_vocabulary
     metadata = kept_metadata(found.metadata, (*OURS, "converted_from"))
-    return Checkpoint(config, tensors, alphas, files, tuple(opened), shortlist, metadata, described)
+    return Checkpoint(config, tensors, alphas, files, (source, target), shortlist, metadata, described)
 
 
-def _described(path) -> dict:
+def _described(path: Any) -> dict[str, Any]:
     path = Path(path)
     return {"name": path.name, "sha256": sha256_of(path, "checkpoint")}
 
 
-def sha256_of(path: str | os.PathLike, kind: str) -> str:
-    """Of a file, hexadecimal. Raises ModelFileError if it cannot be read; `kind` says what it should be."""
+def sha256_of(path: str | os.PathLike[str], kind: str) -> str:
+    """Returns the hexadecimal digest of a file. Raises ModelFileError, which calls it `kind`, if it cannot be read."""
     return hashlib.sha256(map_bytes(path, kind, 1 << 40)).hexdigest()

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,15 @@ from cpunmt.formats.marian.marian import read_marian
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
-from cpunmt.model.config import SCHEMES, ModelConfig
+from cpunmt.layers.schemes import SCHEMES
+from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import expected_tensors, is_static, linears, matrices, norms, others, table_sizes
 from quantize.checkpoints.stored_weights import stored_matrix
 
 
-def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+def read_float_checkpoint(
+    path: str | os.PathLike[str], rounded: bool = False
+) -> tuple[ModelConfig, dict[str, np.ndarray]]:
     """Config, and what `model.tensors.checkpoint_tensors` lists.
 
     Integers that another program stored become what they stand for. A packed model must be float32 or float16; if
@@ -30,8 +34,8 @@ def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tup
         config, tensors, _ = read_marian(path)
         return config, float_tensors(tensors)
     if kind_of(path) != "packed":
-        found = read_checkpoint(path)
-        return found.config, float_tensors(found.tensors)
+        foreign = read_checkpoint(path)
+        return foreign.config, float_tensors(foreign.tensors)
     packed = read_directory(path)
     config = packed.config
     used = {(config.scheme_of(name), is_static(config, name)) for name in matrices(config)}
@@ -48,13 +52,13 @@ def read_float_checkpoint(path: str | os.PathLike, rounded: bool = False) -> tup
 
 
 def float_tensors(tensors: Mapping[str, "np.ndarray | StoredIntegers"]) -> dict[str, np.ndarray]:
-    """The same in float32, whatever they are stored as."""
+    """Returns the tensors in float32, whatever they are stored as."""
     return {
         name: tensor.weights() if isinstance(tensor, StoredIntegers) else tensor for name, tensor in tensors.items()
     }
 
 
-def unpacked_tensors(config: ModelConfig, tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def unpacked_tensors(config: ModelConfig, tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The checkpoint that `conversion.packed_tensors` made such tensors of, or what its integers stand for."""
     found = {name: _float32(stored_matrix(config, tensors, name).weights.T) for name in table_sizes(config)}
     found |= {name: tensors[name] for name in ("output.bias", *others(config))}
@@ -70,5 +74,5 @@ def unpacked_tensors(config: ModelConfig, tensors: dict[str, np.ndarray]) -> dic
     return found
 
 
-def _float32(weights):
+def _float32(weights: Any) -> Any:
     return np.ascontiguousarray(weights, np.float32)

@@ -1,16 +1,20 @@
-"""What quantization cost a weight matrix."""
+"""Packing the matrices of a float32 checkpoint, and what quantization cost each of them."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from cpunmt.formats.conversion import packed_tensors
 from cpunmt.layers.schemes import CODEBOOKS, int8, int16
+from cpunmt.model.config import ModelConfig
+from quantize.rounding.ranges import Range, quantize
 
 WORST = 5  # columns that are named
 
 
-def _reach(levels) -> float:
+def _reach(levels: Any) -> float:
     """A number beyond is farther from the largest level than from the middle of the two largest ones."""
     magnitudes = np.unique(np.abs(levels.astype(int)))
     return float(magnitudes[-1] + (magnitudes[-1] - magnitudes[-2]) / 2)
@@ -69,7 +73,31 @@ def poor(errors: list[LayerError]) -> list[LayerError]:
     return sorted(found, key=lambda error: error.lowest - LEAST[error.scheme])
 
 
-def decibels(signal, noise) -> np.ndarray:
-    """10 log10(signal / noise); infinite where there is no noise. Noise where there was nothing is -999."""
+def decibels(signal: Any, noise: Any) -> np.ndarray:
+    """Returns 10 log10(signal / noise): infinite without noise, -999 for noise without a signal."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(noise > 0, np.maximum(10 * np.log10(signal / noise), -999), np.inf)
+
+
+def pack_tensors(
+    config: ModelConfig,
+    tensors: Mapping[str, np.ndarray],
+    scheme: str,
+    *,
+    schemes: Mapping[str, str] | None = None,
+    quantizer: Callable[[str, np.ndarray, str], tuple[np.ndarray, np.ndarray]] | None = None,
+    alphas: Mapping[str, float] | None = None,
+) -> tuple[ModelConfig, dict[str, np.ndarray], list[LayerError]]:
+    """Returns the packed model's config, its tensors in file order, and the error of each matrix rounded here.
+
+    Parameters: see `cpunmt.formats.conversion.packed_tensors`; without a `quantizer` the default `Range` counts.
+    """
+    errors = []
+
+    def noting(name: str, weights: Any, scheme: str) -> Any:
+        q, scales = quantizer(name, weights, scheme) if quantizer else quantize(weights, scheme, Range())
+        exact = scales.astype(np.float64)
+        errors.append(layer_error(name, scheme, weights, q * exact, REACH[scheme] * exact))
+        return q, scales
+
+    return *packed_tensors(config, tensors, scheme, schemes=schemes, quantizer=noting, alphas=alphas), errors

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import yaml
@@ -19,7 +20,7 @@ _ACTIVATIONS = {"relu": "relu", "swish": "swish", "gelu_sigmoid": "gelu"}
 _ENCODERS = {"bidirectional": "bidirectional", "alternating": "alternating", "unidirectional": "bi-unidirectional"}
 
 
-def marian_options(config: ModelConfig) -> dict:
+def marian_options(config: ModelConfig) -> dict[str, Any]:
     """Returns the fields of `special:model.yml` for an architecture.
 
     Raises ValueError for what Marian cannot express.
@@ -43,7 +44,7 @@ def marian_options(config: ModelConfig) -> dict:
     }
 
 
-def _recurrent_options(architecture) -> dict:
+def _recurrent_options(architecture: Any) -> dict[str, Any]:
     dim, norm = architecture.decoder_dim, architecture.layer_norm
     if architecture.encoder_dim != dim or architecture.attention_width != architecture.context_dim:
         raise ValueError("Marian has one width of all states, and its attention is as wide as the context")
@@ -67,7 +68,7 @@ def _recurrent_options(architecture) -> dict:
     }
 
 
-def _transformer_options(architecture) -> dict:
+def _transformer_options(architecture: Any) -> dict[str, Any]:
     if architecture.positions == "tensor2tensor" or "gelu" in (
         architecture.activation,
         architecture.average_activation,
@@ -112,7 +113,7 @@ def _transformer_options(architecture) -> dict:
     }
 
 
-def write_marian_npz(path: str | os.PathLike, config: ModelConfig, tensors: Mapping[str, np.ndarray]):
+def write_marian_npz(path: str | os.PathLike[str], config: ModelConfig, tensors: Mapping[str, np.ndarray]) -> None:
     """Write `tensors` (canonical names) under Marian's names; vectors become [1, n]. Nothing partial stays.
 
     Raises ValueError for what Marian cannot express.
@@ -121,17 +122,17 @@ def write_marian_npz(path: str | os.PathLike, config: ModelConfig, tensors: Mapp
     arrays = _marian_arrays(_sources(config), tensors)
     arrays["special:model.yml"] = np.frombuffer(options, np.int8)
     with replacing_file(path) as file:
-        np.savez(file, **arrays)
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # its last parameter is a flag
 
 
-def _sources(config) -> Sources:
+def _sources(config: Any) -> Sources:
     if isinstance(config.architecture, RecurrentConfig):
         return recurrent_sources(config)
     return marian_names(config, list(range(1, config.architecture.decoder_sets + 1)))
 
 
-def _marian_arrays(sources, tensors) -> dict[str, np.ndarray]:
-    """What Marian would make the tensors of; of a sum, all is in the first one."""
+def _marian_arrays(sources: Any, tensors: Any) -> dict[str, np.ndarray]:
+    """Returns the arrays that Marian makes the tensors of; of arrays that it adds up, the first holds the sum."""
     arrays = {}
     for ours, source in sources.items():
         if isinstance(source, str):

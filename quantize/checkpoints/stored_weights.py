@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.kernels.matmul.packing import unpack, unpack_codes
-from cpunmt.layers.schemes import CODEBOOKS
-from cpunmt.model.config import SCHEMES, ModelConfig
-from cpunmt.model.tensors import Linear, is_static, linears
+from cpunmt.layers.schemes import CODEBOOKS, SCHEMES
+from cpunmt.layers.stored import Linear
+from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import is_static, linears
 from quantize.checkpoints.layer_errors import REACH
 
 
@@ -50,13 +51,15 @@ def stored_linear(config: ModelConfig, tensors: Mapping[str, np.ndarray], linear
     """Integers or floats [depth, columns] of a linear layer."""
     scheme, packed = config.scheme_of(linear.name), tensors[f"{linear.name}.weight"]
     if scheme in CODEBOOKS:
-        return CODEBOOKS[scheme][unpack_codes(packed, linear.columns)]
-    return unpack(packed, linear.columns)
+        found: np.ndarray = CODEBOOKS[scheme][unpack_codes(packed, linear.columns)]
+    else:
+        found = unpack(packed, linear.columns)
+    return found
 
 
 def stored_table(config: ModelConfig, tensors: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     """Integers or floats [pieces, d] of a table."""
     scheme, packed = config.scheme_of(name), tensors[f"{name}.weight"]
     if scheme in CODEBOOKS:
-        return CODEBOOKS[scheme][np.concatenate([packed & 15, packed >> 4], axis=1)]
+        return np.asarray(CODEBOOKS[scheme][np.concatenate([packed & 15, packed >> 4], axis=1)])
     return packed

@@ -7,7 +7,7 @@ members, however rare: at equal size that covers less (docs/quantization.md).
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,9 +26,12 @@ class Rows(Protocol):
     A Step, or a Sample.
     """
 
-    states: np.ndarray
-    best: np.ndarray
-    logits: np.ndarray
+    @property
+    def states(self) -> np.ndarray: ...
+    @property
+    def best(self) -> np.ndarray: ...
+    @property
+    def logits(self) -> np.ndarray: ...
 
 
 def clusters_of(
@@ -66,9 +69,10 @@ def clusters_of(
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:
-    """Of each state's best pieces among themselves: float64 [rows, top], from their logits, the highest first."""
-    found = np.exp(logits.astype(np.float64) - logits[:, :1])
-    return found / found.sum(axis=1, keepdims=True)
+    """Returns the softmax over each state's best pieces alone, float64 [rows, top]; logits fall."""
+    found: np.ndarray = np.exp(logits.astype(np.float64) - logits[:, :1])
+    found /= found.sum(axis=1, keepdims=True)
+    return found
 
 
 def nearest(clusters: Clusters, states: np.ndarray, near: int) -> np.ndarray:
@@ -91,22 +95,24 @@ def nearest(clusters: Clusters, states: np.ndarray, near: int) -> np.ndarray:
 class _Counts:
     """Sums up what pairs count, in memory of the different pairs."""
 
-    def __init__(self):
-        self._pairs, self._sums = np.zeros(0, np.int64), np.zeros(0)
-        self._waiting, self._rows = [], 0
+    def __init__(self) -> None:
+        self._pairs: np.ndarray = np.zeros(0, np.int64)
+        self._sums: np.ndarray = np.zeros(0)
+        self._waiting: list[tuple[np.ndarray, np.ndarray]] = []
+        self._rows = 0
 
-    def add(self, pairs, counted):
+    def add(self, pairs: Any, counted: Any) -> None:
         self._waiting.append((pairs.ravel(), counted.ravel()))
         self._rows += pairs.size
         if self._rows > _WAITING:
             self._join()
 
-    def found(self):
+    def found(self) -> tuple[np.ndarray, np.ndarray]:
         """Pairs, int64, ascending, and what each counts, float64."""
         self._join()
         return self._pairs, self._sums
 
-    def _join(self):
+    def _join(self) -> None:
         waiting = [(self._pairs, self._sums), *self._waiting]
         self._waiting, self._rows = [], 0
         pairs, counted = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
@@ -114,7 +120,7 @@ class _Counts:
         self._sums = np.bincount(places, counted, len(self._pairs))
 
 
-def _chosen(pairs, sums, members, size, eos, active):
+def _chosen(pairs: Any, sums: Any, members: Any, size: Any, eos: Any, active: Any) -> Any:
     """The pairs that are active, ascending: those of the highest rates while there is room, and each cluster's </s>."""
     owners = pairs // size
     there = (members[owners] > 0) & (sums > 0) & (pairs % size != eos)

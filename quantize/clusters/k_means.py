@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def centroids(
     return np.ascontiguousarray(make(states, count, iterations, seed, progress), np.float32)
 
 
-def _by_faiss(states, count, iterations, seed, progress):
+def _by_faiss(states: Any, count: Any, iterations: Any, seed: Any, progress: Any) -> Any:
     import faiss
 
     threads = faiss.omp_get_max_threads()
@@ -64,7 +65,7 @@ def _by_faiss(states, count, iterations, seed, progress):
         faiss.omp_set_num_threads(threads)
 
 
-def _by_sklearn(states, count, iterations, seed, progress):
+def _by_sklearn(states: Any, count: Any, iterations: Any, seed: Any, progress: Any) -> Any:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits

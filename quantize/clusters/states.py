@@ -8,7 +8,7 @@ uses, so the best pieces are those of the search to the last bit.
 import ctypes
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -64,10 +64,11 @@ def decoder_states(
             yield step._replace(sentences=order[step.sentences])
 
 
-def _batch(engine, sources, top, search, done):
+def _batch(engine: Any, sources: Any, top: Any, search: Any, done: Any) -> Iterator[Any]:
     limits = [math.ceil(engine.model.config.max_length_factor * len(source)) for source in sources]
     record, workspace, *kept = engine._prepared(sources, limits, search, None, None)
-    compiled, batch = program.load(), np.frombuffer(record, BATCH)[0]
+    compiled: Any = program.load()
+    batch = np.frombuffer(record, BATCH)[0]
     fields, output = workspace.record[0], _Output(engine, int(batch["full_output"]), top)
     member = _seen(fields["members"], MEMBER, 1)[0]
     rows, waiting, begin, more = 0, 0, 1, True
@@ -88,18 +89,62 @@ def _batch(engine, sources, top, search, done):
     del kept  # what the record points to
 
 
+class Sample:
+    """A fair sample of all states, in bounded memory: reservoir sampling (Vitter 1985, algorithm R).
+
+    Of all rows that are added it keeps at most `most`, each with the same probability. The same rows in the same order
+    and the same seed give the same sample.
+    """
+
+    def __init__(self, most: int, depth: int, top: int, seed: int) -> None:
+        """Rows are a state, float32 [depth], its best pieces, int32 [top], and their logits, float32 [top]."""
+        self.seen = 0
+        self._most, self._generator = most, np.random.default_rng(seed)
+        self._states = np.empty((most, depth), np.float32)  # only what is written becomes memory
+        self._best = np.empty((most, top), np.int32)
+        self._logits = np.empty((most, top), np.float32)
+
+    def add(self, states: np.ndarray, best: np.ndarray, logits: np.ndarray) -> None:
+        """Show the sample some rows."""
+        numbers = np.arange(self.seen, self.seen + len(states))
+        self.seen += len(states)
+        places = numbers.copy()
+        late = numbers >= self._most
+        places[late] = self._generator.integers(0, numbers[late] + 1)
+        kept = places < self._most  # where two want one place the later one gets it
+        self._states[places[kept]] = states[kept]
+        self._best[places[kept]] = best[kept]
+        self._logits[places[kept]] = logits[kept]
+
+    @property
+    def states(self) -> np.ndarray:
+        """float32 [kept, depth]."""
+        return self._states[: self.seen]
+
+    @property
+    def best(self) -> np.ndarray:
+        """int32 [kept, top]."""
+        return self._best[: self.seen]
+
+    @property
+    def logits(self) -> np.ndarray:
+        """float32 [kept, top]."""
+        return self._logits[: self.seen]
+
+
 class _Output:
     """The output layer over the whole vocabulary."""
 
-    def __init__(self, engine, address, top):
-        self._program, self._layer, self._top = program.load(), address, top
+    def __init__(self, engine: Any, address: Any, top: Any) -> None:
+        self._program = cast(Any, program.load())
+        self._layer, self._top = address, top
         layer = _seen(address, LINEAR, 1)[0]
         self.depth = int(layer["depth"])
         self._row_bytes = self._program.row_bytes(int(layer["scheme"]), self.depth)
         self._logits = np.empty((_ROWS, 16 * int(layer["panels"])), np.float32)
         self._barred = int(engine.model.record["unk_id"][0])  # or -1
 
-    def best(self, states, quantized, scales):
+    def best(self, states: Any, quantized: Any, scales: Any) -> Any:
         """The best pieces of each row of `states`, of which `quantized` and `scales` are the addresses as integers.
 
         And their logits.
@@ -121,7 +166,7 @@ class _Output:
         return found.astype(np.int32), values
 
 
-def _seen(address, dtype, *shape):
+def _seen(address: Any, dtype: Any, *shape: Any) -> Any:
     """The array of that type and shape at an address that compiled code writes to."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
     return np.frombuffer((ctypes.c_char * size).from_address(int(address)), dtype).reshape(shape)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from cpunmt.errors import ModelFileError
 from cpunmt.model.config import ModelConfig
@@ -14,7 +15,7 @@ KIND = "text"
 class Directed:
     """A source vocabulary whose texts begin with the piece of a target language; "" is none."""
 
-    def __init__(self, vocabulary: AnyVocabulary, piece: str):
+    def __init__(self, vocabulary: AnyVocabulary, piece: str) -> None:
         """Raises ModelFileError if the vocabulary has no such piece."""
         id_ = vocabulary.ids([piece])[0] if piece else vocabulary.eos_id
         if piece and (id_ == vocabulary.unk_id or id_ not in vocabulary.encode(f"{piece} a")[:2]):
@@ -25,19 +26,19 @@ class Directed:
         self._vocabulary, self._piece = vocabulary, piece
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """As that of a vocabulary; a text that begins with the piece already stays as it is."""
+        """Encodes as the vocabulary does; a text that begins with the piece already stays as it is."""
         if self._piece:
             texts = [self._directed(text) for text in texts]
         return self._vocabulary.encode_batch(texts)
 
-    def _directed(self, text):
+    def _directed(self, text: str) -> Any:
         if not text.strip() or text.lstrip().startswith(self._piece):
             return text
         return f"{self._piece} {text}"
 
 
 def read_texts(
-    paths: Sequence[str | os.PathLike], vocabulary: Directed, config: ModelConfig, most: int
+    paths: Sequence[str | os.PathLike[str]], vocabulary: Directed, config: ModelConfig, most: int
 ) -> list[list[int]]:
     """Source ids of the sentences in all files, of each at most `most` lines, evenly spaced.
 

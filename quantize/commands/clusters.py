@@ -1,6 +1,9 @@
 """`quantize clusters`: unlabelled text in, clusters of decoder states out, and how often they have the right piece."""
 
+import argparse
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,17 +19,39 @@ from cpunmt.model.config import MOST_BEAM
 from cpunmt.text.clusters import MOST_CLUSTERS, Clusters
 from quantize.clusters.active_sets import clusters_of, coverage
 from quantize.clusters.k_means import centroids, described, load_backend
-from quantize.clusters.sample import Sample
-from quantize.clusters.states import decoder_states
+from quantize.clusters.states import Sample, decoder_states
 from quantize.clusters.text import Directed, read_texts
-from quantize.commands.shared_options import number, whole
+from quantize.commands.shared_options import add_options, number, whole
 from quantize.progress import progress_bar
 
 _EVERY = 10  # one in ten sentences is held out
 _PART = 4096  # sentences that are translated before it is looked whether there are states enough
+_OPTIONS = """
+model MODEL         a packed model's directory; the clusters are written into it
+--text FILE...      sentences of the source language, one per line, plain or packed (.gz, .zst); may be given several
+                    times
+--count N           how many clusters (default: 300)
+--active PERCENT    how much of the vocabulary is active in a step, in the mean over all of the text, at most
+                    (default: 16)
+--top N             how many of its best pieces each state brings into its cluster (default: 20)
+--near N            a state counts in the N clusters that it is nearest to, in all but the first a tenth (default: 4)
+--iterations N      of K-means (default: 20)
+--seed N            of chance (default: 1)
+--most-sentences N  at most N lines of each text, spread over all of it (default: 100000)
+--most-states N     find centroids by at most N states, of sentences drawn by chance, which are held in memory; if there
+                    are more, all of the text is translated then, for all of them bring their best pieces
+                    (default: 200000)
+--beam-size N       translate so, and look at the states of all hypotheses (default: 1, greedy)
+--target-language PIECE
+                    the piece that a source begins with, such as '>>de<<': clusters for this language alone, beside
+                    those of others that the model has already
+--held-out FILE     measure on the sentences of this text, and use all of --text
+--out DIR           write into a copy of the model, DIR
+--force             replace such clusters of the model, or the model in DIR
+"""
 
 
-def add_parser(commands):
+def add_parser(commands: Any) -> Any:
     """Add `clusters` to the commands of `quantize`."""
     made = commands.add_parser(
         "clusters",
@@ -35,77 +60,15 @@ def add_parser(commands):
         "probable ones in each cluster: the only ones that have to be scored there. The text needs no translations. "
         f"Every {_EVERY}th sentence is held out to measure how often a state's best piece is among them.",
     )
-    made.add_argument("model", metavar="MODEL", help="a packed model's directory; the clusters are written into it")
-    made.add_argument(
-        "--text",
-        action="append",
-        default=[],
-        required=True,
-        metavar="FILE",
-        help="sentences of the source language, one per line, plain or packed (.gz, .zst); may be given several times",
-    )
-    made.add_argument(
-        "--count", type=whole(1, MOST_CLUSTERS), default=300, metavar="N", help="how many clusters (default: 300)"
-    )
-    made.add_argument(
-        "--active",
-        type=number(float, lambda value: 0 < value <= 100, "a percentage above 0, up to 100"),
-        default=16.0,
-        metavar="PERCENT",
-        help="how much of the vocabulary is active in a step, in the mean over all of the text, at most (default: 16)",
-    )
-    made.add_argument(
-        "--top",
-        type=whole(1, 1000),
-        default=20,
-        metavar="N",
-        help="how many of its best pieces each state brings into its cluster (default: 20)",
-    )
-    made.add_argument(
-        "--near",
-        type=whole(1, 1000),
-        default=4,
-        metavar="N",
-        help="a state counts in the N clusters that it is nearest to, in all but the first a tenth (default: 4)",
-    )
-    made.add_argument("--iterations", type=whole(1, 10_000), default=20, metavar="N", help="of K-means (default: 20)")
-    made.add_argument("--seed", type=whole(0, (1 << 31) - 1), default=1, metavar="N", help="of chance (default: 1)")
-    made.add_argument(
-        "--most-sentences",
-        type=whole(1, 100_000_000),
-        default=100_000,
-        metavar="N",
-        help="at most N lines of each text, spread over all of it (default: 100000)",
-    )
-    made.add_argument(
-        "--most-states",
-        type=whole(1, 10_000_000),
-        default=200_000,
-        metavar="N",
-        help="find centroids by at most N states, of sentences drawn by chance, which are held in memory; if there are "
-        "more, all of the text is translated then, for all of them bring their best pieces (default: 200000)",
-    )
-    made.add_argument(
-        "--beam-size",
-        type=whole(1, MOST_BEAM),
-        default=1,
-        metavar="N",
-        help="translate so, and look at the states of all hypotheses (default: 1, greedy)",
-    )
-    made.add_argument(
-        "--target-language",
-        default="",
-        metavar="PIECE",
-        help="the piece that a source begins with, such as '>>de<<': clusters for this language alone, beside those of "
-        "others that the model has already",
-    )
-    made.add_argument("--held-out", metavar="FILE", help="measure on the sentences of this text, and use all of --text")
-    made.add_argument("--out", metavar="DIR", help="write into a copy of the model, DIR")
-    made.add_argument("--force", action="store_true", help="replace such clusters of the model, or the model in DIR")
+    percentage = number(float, lambda value: 0 < value <= 100, "a percentage above 0, up to 100")
+    counts = {"count": MOST_CLUSTERS, "top": 1000, "near": 1000, "iterations": 10_000, "beam_size": MOST_BEAM}
+    counts |= {"most_sentences": 100_000_000, "most_states": 10_000_000}
+    kinds = {name: whole(1, most) for name, most in counts.items()} | {"seed": whole(0, (1 << 31) - 1)}
+    add_options(made, _OPTIONS, text={"required": True}, active=percentage, target_language={"default": ""}, **kinds)
     return made
 
 
-def run(given):
+def run(given: argparse.Namespace) -> None:
     """Do what the command line says; prints how much the clusters cover, and how large their sets are.
 
     Raises ModelFileError for a model or text that is missing or broken, CpunmtError for what stands in the way, before
@@ -145,14 +108,14 @@ def run(given):
         f"{len(sources)} sentences, {states} states, {len(sample.states)} clustered by {described(backend)}",
         f"{len(sizes)} clusters, of {sizes.min()} to {sizes.max()} active pieces",
         f"held out: {len(held_out)} sentences, {measured.states} states",
-        f"  coverage {covered:.2f} %: of so many states the best of all pieces is active",
-        f"  sentences {100 * measured.sentences:.2f} %: of so many all states are covered",
+        f"  coverage {covered:.2f} %: share of the states whose best piece is active",
+        f"  sentences {100 * measured.sentences:.2f} %: share with all states covered",
         f"  active {active:.2f} % of the pieces in the mean, {active / 100 * clusters.vocab_size:.0f}",
         f"{out}: {out.stat().st_size / 1e6:.2f} MB",
     )
 
 
-def _kept(given, folder: Path, model: LoadedModel) -> dict:
+def _kept(given: argparse.Namespace, folder: Path, model: LoadedModel) -> dict[str, Any]:
     """The clusters of other target languages that the model has."""
     path = folder / CLUSTERS
     if not path.is_file():
@@ -164,7 +127,7 @@ def _kept(given, folder: Path, model: LoadedModel) -> dict:
     return {piece: clusters for piece, clusters in sets.items() if piece != given.target_language}
 
 
-def _sentences(given, model: LoadedModel) -> tuple[list[list[int]], list[list[int]]]:
+def _sentences(given: argparse.Namespace, model: LoadedModel) -> tuple[list[list[int]], list[list[int]]]:
     """Sources to learn from, and those that are held out."""
     vocabulary = Directed(model.source_vocabulary, given.target_language)
     sources = read_texts(given.text, vocabulary, model.config, given.most_sentences)
@@ -180,7 +143,7 @@ def _sentences(given, model: LoadedModel) -> tuple[list[list[int]], list[list[in
     return sources, held_out
 
 
-def _sample(given, model: LoadedModel, sources) -> tuple[Sample, bool]:
+def _sample(given: argparse.Namespace, model: LoadedModel, sources: Any) -> tuple[Sample, bool]:
     """The states to cluster, of sentences in an order of chance; whether these are all that there are."""
     sample = Sample(given.most_states, model.config.architecture.model_dim, given.top, given.seed)
     order, done = np.random.default_rng(given.seed).permutation(len(sources)), 0
@@ -200,13 +163,15 @@ def _sample(given, model: LoadedModel, sources) -> tuple[Sample, bool]:
     return sample, done == len(sources) and sample.seen == len(sample.states)
 
 
-def _clusters(given, model: LoadedModel, found: np.ndarray, sample: Sample | None, sources) -> tuple[Clusters, int]:
-    """Those of all states, and how many: the sample, or, where that lacks some, those of all sentences."""
+def _clusters(
+    given: argparse.Namespace, model: LoadedModel, found: np.ndarray, sample: Sample | None, sources: Any
+) -> tuple[Clusters, int]:
+    """Returns the clusters and the number of their states: the sample's, or all states if the sample lacks some."""
     if sample is not None:
         return clusters_of(model.config, found, [sample], given.active / 100, given.near), sample.seen
     states = 0
 
-    def counted(steps):
+    def counted(steps: Any) -> Iterator[Any]:
         nonlocal states
         for step in steps:
             states += len(step.states)

@@ -1,39 +1,36 @@
 """`quantize export-onnx`: a float32 checkpoint in, a directory of ONNX graphs out."""
 
+import argparse
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_directory
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
-from quantize.commands.shared_options import whole
+from quantize.commands.shared_options import add_options, whole
+
+_OPTIONS = """
+checkpoint CHECKPOINT  Marian's model.npz, or a model directory of any kind that cpunmt reads; if packed, as floats
+out OUT                the directory to make
+--positions N          longest source and target, in pieces (default: what the model's limits allow, at most 4,096)
+--force                replace OUT if it is a directory of such graphs
+"""
 
 
-def add_parser(commands):
+def add_parser(commands: Any) -> Any:
     """Add `export-onnx` to the commands of `quantize`."""
     export = commands.add_parser(
         "export-onnx",
         help="a float32 checkpoint -> ONNX graphs for other runtimes",
         description="Write encoder and decoder step of a float32 model as ONNX graphs.",
     )
-    export.add_argument(
-        "checkpoint",
-        metavar="CHECKPOINT",
-        help="Marian's model.npz, or a model directory of any kind that cpunmt reads; if packed, as floats",
-    )
-    export.add_argument("out", metavar="OUT", help="the directory to make")
-    export.add_argument(
-        "--positions",
-        type=whole(1, 1 << 16),
-        metavar="N",
-        help="longest source and target, in pieces (default: what the model's limits allow, at most 4,096)",
-    )
-    export.add_argument("--force", action="store_true", help="replace OUT if it is a directory of such graphs")
+    add_options(export, _OPTIONS, positions=whole(1, 1 << 16))
     return export
 
 
-def run(given):
+def run(given: argparse.Namespace) -> None:
     """Do what the command line says. Raises CpunmtError for what stands in the way."""
     if importlib.util.find_spec("onnx") is None:
         raise CpunmtError("export-onnx needs the package onnx; install it with: pip install 'cpunmt[onnx]'")

@@ -3,6 +3,7 @@
 import argparse
 import math
 from pathlib import Path
+from typing import Any
 
 from cpunmt import __version__
 from cpunmt.errors import CpunmtError, ModelFileError
@@ -14,9 +15,8 @@ from cpunmt.formats.packed.packed_directory import NAMES, vocabulary_arguments, 
 from cpunmt.text.shortlist import Shortlist
 from quantize.checkpoints.checkpoint import OURS, open_directory, open_file, sha256_of
 from quantize.checkpoints.float_checkpoint import float_tensors
-from quantize.checkpoints.layer_errors import LEAST, LayerError, poor
-from quantize.checkpoints.pack import pack_tensors
-from quantize.commands.pack_options import CALIBRATION_LINES, add_options, chosen_range, conflict, kept_schemes
+from quantize.checkpoints.layer_errors import LEAST, LayerError, pack_tensors, poor
+from quantize.commands.pack_options import CALIBRATION_LINES, add_pack_options, chosen_range, conflict, kept_schemes
 from quantize.commands.shared_options import given_sets, vocabulary_paths
 from quantize.evaluation.gate import check
 from quantize.progress import progress_bar
@@ -24,18 +24,18 @@ from quantize.rounding.calibration import calibration_sources, greedy_translatio
 from quantize.rounding.matrix_quantizer import exceptions, matrix_quantizer
 
 
-def add_parser(commands):
+def add_parser(commands: Any) -> Any:
     """Add `pack` to the commands of `quantize`."""
     pack = commands.add_parser(
         "pack",
         help="a checkpoint -> a packed model directory",
         description="Quantize a float32 checkpoint and write a model directory that cpunmt loads.",
     )
-    add_options(pack)
+    add_pack_options(pack)
     return pack
 
 
-def run(given: argparse.Namespace):
+def run(given: argparse.Namespace) -> None:
     """Do what the command line says (`given`: see `pack_options`); prints the table of errors.
 
     Raises ModelFileError for a file that is missing, broken or of another model, CpunmtError for a pattern that no
@@ -63,7 +63,7 @@ def run(given: argparse.Namespace):
         say(f"cpunmt-quantize: warning: {_warning(given, found, len(errors))}")
 
 
-def _refuse(given):
+def _refuse(given: argparse.Namespace) -> None:
     """Raises for obstacles that can be found before the work begins."""
     if not Path(given.checkpoint).exists():  # before advice on the options that it would need
         raise ModelFileError(
@@ -79,7 +79,7 @@ def _refuse(given):
         raise ValueError(f"metadata: the key {taken[0]!r} is written by this command; choose another name")
 
 
-def _quantized(given, checkpoint):
+def _quantized(given: argparse.Namespace, checkpoint: Any) -> Any:
     """(config, packed tensors, errors of the matrices, what metadata.json tells of it)."""
     config = checkpoint.config
     schemes = exceptions(config, kept_schemes(given, config))
@@ -102,7 +102,7 @@ def _quantized(given, checkpoint):
             quantizer=lambda *matrix: (quantizer(*matrix), done(1))[0],
             alphas=alphas,
         )
-    quantization = {"scheme": config.scheme}
+    quantization: dict[str, Any] = {"scheme": config.scheme}
     if given.preset:
         quantization["preset"] = given.preset
     if schemes:
@@ -115,18 +115,18 @@ def _quantized(given, checkpoint):
     return config, packed, errors, quantization
 
 
-def _keep_limits(given, sets, model, baseline, beside):
+def _keep_limits(given: argparse.Namespace, sets: Any, model: Any, baseline: Any, beside: Any) -> None:
     """Raise CpunmtError if a model, (config, tensors), breaks a limit against its baseline."""
     with told(given.out), scratch_directory(given.out) as folder:
         paths = [folder / name for name in ("model", "float32")]
         for path, packed in zip(paths, (model, baseline), strict=True):
             write_directory(path, *packed, **beside)
-        broken = check(*paths, sets, given.gate)
+        broken = check(paths[0], paths[1], sets, given.gate)
     if broken:
         raise CpunmtError(f"{given.out}: not written, limits are broken: {'; '.join(broken)}")
 
 
-def _opened(given):
+def _opened(given: argparse.Namespace) -> Any:
     """The checkpoint, with what the command line says instead of it."""
     if Path(given.checkpoint).is_dir():
         checkpoint = open_directory(given.checkpoint)
@@ -142,7 +142,7 @@ def _opened(given):
     return checkpoint
 
 
-def _calibrated(given, checkpoint):
+def _calibrated(given: argparse.Namespace, checkpoint: Any) -> Any:
     """(statistics of all inputs on the calibration text, what metadata.json tells of it)."""
     count = given.calibration_lines or CALIBRATION_LINES
     config, tensors = checkpoint.config, float_tensors(checkpoint.tensors)
@@ -163,8 +163,8 @@ def table(errors: list[LayerError]) -> list[str]:
     return aligned(["matrix", "scheme", "shape", "SQNR dB", "clipped %"], rows, 2)
 
 
-def _warning(given, found: list[LayerError], count: int) -> str:
-    """What was lost of the matrices `found`, and what to do; the worst is first."""
+def _warning(given: argparse.Namespace, found: list[LayerError], count: int) -> str:
+    """Says how much the matrices `found` lost, of which the worst is first, and what to do."""
     worst = found[0]
     told = f"{len(found)} of {count} matrices lost more than rounding to {worst.scheme} should (SQNR below "
     told += f"{LEAST[worst.scheme]} dB), most of all {worst.name}: {worst.lowest:.1f} dB, which is "
@@ -181,7 +181,7 @@ def _warning(given, found: list[LayerError], count: int) -> str:
     return f"{told}Try {', '.join(advice)}; `quantize report` tells what it costs in translations"
 
 
-def _described(error: LayerError) -> dict:
-    """The same for metadata.json, which cannot hold infinity."""
+def _described(error: LayerError) -> dict[str, Any]:
+    """Returns an error as metadata.json holds it, which has no infinity."""
     decibels = round(error.signal_to_noise, 2) if math.isfinite(error.signal_to_noise) else None
     return {"scheme": error.scheme, "sqnr_db": decibels, "clipped": round(error.clipped, 8)}

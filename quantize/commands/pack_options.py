@@ -1,11 +1,20 @@
 """Options of `quantize pack`, and which of them belong together."""
 
 import argparse
+from typing import Any
 
 from cpunmt.architectures.families import family_name
 from cpunmt.errors import CpunmtError
-from cpunmt.model.config import ACTIVATION_SCALES, SCHEMES, ModelConfig
-from quantize.commands.shared_options import add_gate_options, add_vocabularies, number, wrong_vocabularies
+from cpunmt.layers.schemes import SCHEMES
+from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
+from quantize.commands.shared_options import (
+    Kind,
+    add_gate_options,
+    add_options,
+    add_vocabularies,
+    number,
+    wrong_vocabularies,
+)
 from quantize.rounding.ranges import RANGES, SIGMAS, Range
 
 CALIBRATION_LINES = 500
@@ -16,109 +25,68 @@ PRESETS = {
 }
 
 
-def add_options(pack: argparse.ArgumentParser):
-    """Add all arguments of the command."""
-    pack.add_argument(
-        "checkpoint",
-        metavar="CHECKPOINT",
-        help="a Marian file (model.npz), or the directory of a model: of Marian, Bergamot, OPUS-MT or Hugging Face, or "
-        "packed as float32",
-    )
-    pack.add_argument("out", metavar="OUT", help="the model directory to make")
-    schemes = ", ".join(SCHEMES)
-    pack.add_argument(
-        "--scheme",
-        choices=SCHEMES,
-        default="int8",
-        metavar="S",
-        help=f"how weights are stored: {schemes} (default: int8)",
-    )
-    pack.add_argument(
-        "--keep",
-        type=_pattern_scheme,
-        action="append",
-        default=[],
-        metavar="PATTERN=S",
-        help="another scheme for matrices whose names match, as in 'embedding=float16' or 'decoder.*=int8'; may be "
-        "given several times, the last match counts",
-    )
-    pack.add_argument(
-        "--preset",
-        choices=PRESETS,
-        help="latency: int8 that reads fewer bytes in each decoding step, for one sentence at a time: 4 bits for the "
-        "decoder's first feed-forward matrices (give --calibration too), 16 for the keys and values of "
-        "cross-attention, once per sentence; --keep may change it",
-    )
+_MODEL = f"""
+checkpoint CHECKPOINT  a Marian file (model.npz), or the directory of a model: of Marian, Bergamot, OPUS-MT or Hugging
+                       Face, or packed as float32
+out OUT                the model directory to make
+--scheme S             how weights are stored: {", ".join(SCHEMES)} (default: int8)
+--keep PATTERN=S...    another scheme for matrices whose names match, as in 'embedding=float16' or 'decoder.*=int8'; may
+                       be given several times, the last match counts
+--preset NAME          latency: int8 that reads fewer bytes in each decoding step, for one sentence at a time: 4 bits
+                       for the decoder's first feed-forward matrices (give --calibration too), 16 for the keys and
+                       values of cross-attention, once per sentence; --keep may change it
+"""
+_SHORTLIST = """
+--shortlist FILE       lexical shortlist, text or binary, may be packed (.gz, .zst)
+"""
+_ROUNDING = f"""
+--range KIND   range of an int8 column: its largest weight (max); that, but at most some standard deviations (sigma);
+               with the least squared error (mse). Default: max, with --sigmas sigma
+--sigmas N     how many standard deviations (default: {SIGMAS:g})
+--per-tensor   log4, code4: one scale per matrix, not per column
+--fixed-point  int16: one power of two per matrix, weights clipped to [-1, 1], for models that were trained so
+"""
+_CALIBRATION = f"""
+--calibration TEXT         source text like what will be translated, one sentence a line; weights are rounded so that
+                           products with its activations change least
+--calibration-lines N      how many of its lines are used, spread over all of it (default: {CALIBRATION_LINES})
+--activation-scales KIND   dynamic: each row of activations has its own; static: one per matrix, found on the
+                           calibration text, or those of the Marian file if there is none. Default: dynamic
+--percentile P             static scales hold P percent of the rows; default: the rows' mean maximum and 1.1 standard
+                           deviations, as in Marian
+"""
+_LIMITS = """
+--max-length-factor N   the model's own limit: at most N target pieces per source piece (default: 3)
+--replace-unknowns      for vocabularies of words: a translation may contain <unk>, for which the source's word with
+                        most attention is written
+--metadata KEY=TEXT...  what metadata.json shall say: source, licence, ...; may be given several times
+"""
+
+
+def add_pack_options(pack: argparse.ArgumentParser) -> None:
+    """Adds all arguments of the command."""
+    preset = {"choices": PRESETS, "metavar": None}
+    add_options(pack, _MODEL, scheme={"choices": SCHEMES, "default": "int8"}, keep=_pattern_scheme, preset=preset)
     add_vocabularies(pack, ", for a file")
-    pack.add_argument(
-        "--shortlist", metavar="FILE", help="lexical shortlist, text or binary, may be packed (.gz, .zst)"
-    )
-    rounding = pack.add_argument_group("rounding")
-    rounding.add_argument(
-        "--range",
-        choices=RANGES,
-        help="range of an int8 column: its largest weight (max); that, but at most some standard deviations (sigma); "
-        "with the least squared error (mse). Default: max, with --sigmas sigma",
-    )
+    add_options(pack, _SHORTLIST)
     positive = number(float, lambda value: 0 < value < float("inf"), "a positive number")
-    rounding.add_argument(
-        "--sigmas", type=positive, metavar="N", help=f"how many standard deviations (default: {SIGMAS:g})"
+    ranges = {"choices": RANGES, "metavar": None}
+    add_options(pack.add_argument_group("rounding"), _ROUNDING, range=ranges, sigmas=_unset(positive))
+    add_options(
+        pack.add_argument_group("calibration"),
+        _CALIBRATION,
+        calibration_lines=_unset(number(int, lambda value: 1 <= value <= 1_000_000, "1 to 1000000")),
+        activation_scales={"choices": ACTIVATION_SCALES, "default": ACTIVATION_SCALES[0], "metavar": None},
+        percentile=number(float, lambda value: 0 < value <= 100, "more than 0 and at most 100"),
     )
-    rounding.add_argument("--per-tensor", action="store_true", help="log4, code4: one scale per matrix, not per column")
-    rounding.add_argument(
-        "--fixed-point",
-        action="store_true",
-        help="int16: one power of two per matrix, weights clipped to [-1, 1], for models that were trained so",
-    )
-    calibration = pack.add_argument_group("calibration")
-    calibration.add_argument(
-        "--calibration",
-        metavar="TEXT",
-        help="source text like what will be translated, one sentence a line; weights are rounded so that products "
-        "with its activations change least",
-    )
-    calibration.add_argument(
-        "--calibration-lines",
-        type=number(int, lambda value: 1 <= value <= 1_000_000, "1 to 1000000"),
-        metavar="N",
-        help=f"how many of its lines are used, spread over all of it (default: {CALIBRATION_LINES})",
-    )
-    calibration.add_argument(
-        "--activation-scales",
-        choices=ACTIVATION_SCALES,
-        default=ACTIVATION_SCALES[0],
-        help="dynamic: each row of activations has its own; static: one per matrix, found on the calibration text, or "
-        "those of the Marian file if there is none. Default: dynamic",
-    )
-    calibration.add_argument(
-        "--percentile",
-        type=number(float, lambda value: 0 < value <= 100, "more than 0 and at most 100"),
-        metavar="P",
-        help="static scales hold P percent of the rows; default: the rows' mean maximum and 1.1 standard deviations, "
-        "as in Marian",
-    )
-    pack.add_argument(
-        "--max-length-factor",
-        type=float,
-        metavar="N",
-        help="the model's own limit: at most N target pieces per source piece (default: 3)",
-    )
-    pack.add_argument(
-        "--replace-unknowns",
-        action="store_true",
-        help="for vocabularies of words: a translation may contain <unk>, for which the source's word with most "
-        "attention is written",
-    )
-    pack.add_argument(
-        "--metadata",
-        type=_key_value,
-        action="append",
-        default=[],
-        metavar="KEY=TEXT",
-        help="what metadata.json shall say: source, licence, ...; may be given several times",
-    )
+    add_options(pack, _LIMITS, max_length_factor=_unset(float), metadata=_key_value)
     add_gate_options(pack)
-    pack.add_argument("--force", action="store_true", help="replace OUT if it is a model directory")
+    add_options(pack, "--force  replace OUT if it is a model directory")
+
+
+def _unset(kind: Kind) -> dict[str, Any]:
+    """Returns the settings of an option whose absence means something else than its default."""
+    return {"type": kind, "default": None}
 
 
 def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
@@ -149,14 +117,15 @@ def kept_schemes(given: argparse.Namespace, config: ModelConfig) -> list[tuple[s
 
     Raises CpunmtError for a preset that is of other networks.
     """
+    kept: list[tuple[str, str]] = given.keep
     if given.preset is None:
-        return given.keep
+        return kept
     families, family = PRESETS[given.preset], family_name(config.architecture)
     if family not in families:
         raise CpunmtError(
             f"--preset {given.preset} is of {', '.join(families)} models, and this one is {family}; choose with --keep"
         )
-    return families[family] + given.keep
+    return families[family] + kept
 
 
 def chosen_range(given: argparse.Namespace) -> Range:
@@ -165,14 +134,14 @@ def chosen_range(given: argparse.Namespace) -> Range:
     return Range(kind, SIGMAS if given.sigmas is None else given.sigmas, given.per_tensor, given.fixed_point)
 
 
-def _pattern_scheme(text):
+def _pattern_scheme(text: str) -> tuple[str, str]:
     pattern, separator, scheme = text.rpartition("=")
     if not separator or not pattern or scheme not in SCHEMES:
         raise argparse.ArgumentTypeError(f"{text!r} is not PATTERN=SCHEME with one of {', '.join(SCHEMES)}")
     return pattern, scheme
 
 
-def _key_value(text):
+def _key_value(text: str) -> tuple[str, str]:
     key, separator, value = text.partition("=")
     if not separator or not key:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=TEXT")

@@ -1,12 +1,14 @@
 """`quantize report`: what quantization cost a model, as a table, as JSON and as a picture, and limits to keep."""
 
+import argparse
 import json
+from typing import Any
 
 from cpunmt.files.console import say, tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.model.config import MOST_BEAM
 from cpunmt.options.options import VOCABULARIES
-from quantize.commands.shared_options import LIMITS, add_gate_options, given_sets, whole
+from quantize.commands.shared_options import LIMITS, add_gate_options, add_options, given_sets, whole
 from quantize.evaluation.gate import judge
 from quantize.evaluation.report import measure, work
 from quantize.evaluation.report_picture import load_figure, picture
@@ -14,8 +16,24 @@ from quantize.evaluation.report_table import report_lines
 from quantize.evaluation.sparsity import MOST_SENTENCES
 from quantize.progress import progress_bar
 
+_MODELS = """
+model MODEL     a packed model's directory
+--baseline DIR  the same model packed with --scheme float32
+"""
+_OPTIONS = f"""
+--activations TEXT  source text, a sentence a line: how much of what ReLUs leave is zero, by layer, on {MOST_SENTENCES}
+                    of its sentences
+--json FILE         write everything as JSON, with the sentences that differ
+--picture FILE      draw it, as PNG
+--vocabulary NAME   as of `cpunmt translate`
+--beam-size N       as of `cpunmt translate`
+--rounds N          how often speed is measured; 0: not at all (default: 5)
+--samples N         how often a test set is resampled for the interval; 0: not at all (default: 1000)
+--force             replace the files of --json and --picture
+"""
 
-def add_parser(commands):
+
+def add_parser(commands: Any) -> Any:
     """Add `report` to the commands of `quantize`."""
     parser = commands.add_parser(
         "report",
@@ -24,38 +42,14 @@ def add_parser(commands):
         epilog=f"{LIMITS} The picture is drawn by matplotlib, which comes with the same extra. For speed, bind the "
         "process to a core: taskset -c 1 python -m quantize report ...",
     )
-    parser.add_argument("model", metavar="MODEL", help="a packed model's directory")
-    parser.add_argument("--baseline", metavar="DIR", required=True, help="the same model packed with --scheme float32")
+    add_options(parser, _MODELS, baseline={"required": True})
     add_gate_options(parser)
-    parser.add_argument(
-        "--activations",
-        metavar="TEXT",
-        help="source text, a sentence a line: how much of what ReLUs leave is zero, by layer, on "
-        f"{MOST_SENTENCES} of its sentences",
-    )
-    parser.add_argument("--json", metavar="FILE", help="write everything as JSON, with the sentences that differ")
-    parser.add_argument("--picture", metavar="FILE", help="draw it, as PNG")
-    parser.add_argument("--vocabulary", choices=VOCABULARIES, help="as of `cpunmt translate`")
-    parser.add_argument("--beam-size", type=whole(1, MOST_BEAM), metavar="N", help="as of `cpunmt translate`")
-    parser.add_argument(
-        "--rounds",
-        type=whole(0, 1000),
-        default=5,
-        metavar="N",
-        help="how often speed is measured; 0: not at all (default: 5)",
-    )
-    parser.add_argument(
-        "--samples",
-        type=whole(0, 1_000_000),
-        default=1000,
-        metavar="N",
-        help="how often a test set is resampled for the interval; 0: not at all (default: 1000)",
-    )
-    parser.add_argument("--force", action="store_true", help="replace the files of --json and --picture")
+    kinds = {"beam_size": whole(1, MOST_BEAM), "rounds": whole(0, 1000), "samples": whole(0, 1_000_000)}
+    add_options(parser, _OPTIONS, vocabulary={"choices": VOCABULARIES, "metavar": None}, **kinds)
     return parser
 
 
-def run(given) -> int:
+def run(given: argparse.Namespace) -> int:
     """Do what the command line says; returns 1 if a limit is broken.
 
     Raises CpunmtError for what stands in the way, before the work as far as it can be known.

@@ -1,7 +1,10 @@
-"""Options that commands share, and kinds of their values."""
+"""Options of commands: described by their help, checked by kinds of values; and those that commands share."""
 
 import argparse
+import inspect
+import re
 from collections.abc import Callable
+from typing import Any
 
 from quantize.evaluation.evaluation_set import EvaluationSet, named_set, read_evaluation_set
 from quantize.evaluation.gate import parse_gate, refuse_unjudged
@@ -12,11 +15,53 @@ LIMITS = (
     "least, of each layer); NAME@SET=LIMIT is for one test set."
 )
 
+_VOCABULARIES = """
+--vocab FILE         SentencePiece model, or table of words (.yml, .json), of both languages{use}
+--source-vocab FILE  SentencePiece model, or table of words (.yml, .json), of the source language
+--target-vocab FILE  SentencePiece model, or table of words (.yml, .json), of the target language
+"""
+_GATE = """
+--test [NAME=]FILE...  a test set: lines of source TAB reference, several references if there are, or sources alone; may
+                       be packed (.gz, .zst); may be given several times
+--gate LIMITS          limits to keep, such as bleu=0.3,agreement=0.9
+"""
+# name, metavar and help; a deeper line goes on
+_OPTION = re.compile(r"(\S+)(?: (\S+))?(?:  +|\n +)(.+)", re.DOTALL)
+_DEFAULT = re.compile(r"\(default: (\d[\d.]*)")
 
-def parsed(parse: Callable) -> Callable:
+Kind = Callable[[str], Any]
+
+
+def add_options(parser: argparse._ActionsContainer, text: str, /, **settings: Any) -> None:
+    """Adds the options that their help describes, one a line: `--count N  how many clusters (default: 300)`.
+
+    A name without dashes is an argument that must be given, an option without a metavar a flag, and one whose metavar
+    ends with "..." may be given several times. A default that is a number is read from the help.
+
+    Parameters
+    ----------
+    settings : for an option of that name (`_` for `-`) its type, or a dictionary of what `add_argument` takes
+    """
+    for entry in re.split(r"\n(?=\S)", inspect.cleandoc(text)):
+        found = _OPTION.fullmatch(entry)
+        assert found, entry
+        name, metavar, told = found.groups()
+        chosen = settings.get(name.lstrip("-").replace("-", "_"), {})
+        chosen = {"type": chosen} if callable(chosen) else dict(chosen)
+        default = _DEFAULT.search(told)
+        if metavar is None and name.startswith("-"):
+            chosen = {"action": "store_true", **chosen}
+        elif metavar and metavar.endswith("..."):
+            chosen = {"action": "append", "default": [], "metavar": metavar[:-3], **chosen}
+        elif metavar:
+            chosen = {"metavar": metavar, "default": default and default[1].rstrip("."), **chosen}
+        parser.add_argument(name, help=" ".join(told.split()), **chosen)
+
+
+def parsed(parse: Kind) -> Kind:
     """Returns an argument's type: the result of `parse`, whose ValueErrors become the message."""
 
-    def checked(text):
+    def checked(text: str) -> Any:
         try:
             return parse(text)
         except ValueError as error:
@@ -25,10 +70,10 @@ def parsed(parse: Callable) -> Callable:
     return checked
 
 
-def number(kind: type, fits: Callable[[float], bool], expected: str) -> Callable:
+def number(kind: type, fits: Callable[[Any], bool], expected: str) -> Kind:
     """Returns an argument's type: a number that fits; for any other text, the message is "it is not EXPECTED"."""
 
-    def checked(text):
+    def checked(text: str) -> Any:
         try:
             value = kind(text)
         except ValueError:
@@ -40,17 +85,14 @@ def number(kind: type, fits: Callable[[float], bool], expected: str) -> Callable
     return checked
 
 
-def whole(low: int, high: int) -> Callable:
+def whole(low: int, high: int) -> Kind:
     """Returns an argument's type: a whole number of this range."""
     return number(int, lambda value: low <= value <= high, f"a number from {low} to {high}")
 
 
-def add_vocabularies(parser: argparse.ArgumentParser, use: str = ""):
-    """Add --vocab, and --source-vocab and --target-vocab; `use` says more of the first."""
-    kinds = "SentencePiece model, or table of words (.yml, .json)"
-    parser.add_argument("--vocab", metavar="FILE", help=f"{kinds}, of both languages{use}")
-    parser.add_argument("--source-vocab", metavar="FILE", help=f"{kinds}, of the source language")
-    parser.add_argument("--target-vocab", metavar="FILE", help=f"{kinds}, of the target language")
+def add_vocabularies(parser: argparse.ArgumentParser, use: str = "") -> None:
+    """Adds --vocab, and --source-vocab and --target-vocab; `use` says more of the first."""
+    add_options(parser, _VOCABULARIES.format(use=use))
 
 
 def wrong_vocabularies(given: argparse.Namespace) -> str | None:
@@ -69,28 +111,16 @@ def vocabulary_paths(given: argparse.Namespace) -> list[str]:
     return [given.vocab] if given.vocab else [given.source_vocab, given.target_vocab]
 
 
-def add_gate_options(parser: argparse.ArgumentParser):
-    """Add --test and --gate: test sets, and limits that a model must keep on them."""
-    parser.add_argument(
-        "--test",
-        type=parsed(named_set),
-        action="append",
-        default=[],
-        metavar="[NAME=]FILE",
-        help="a test set: lines of source TAB reference, several references if there are, or sources alone; may be "
-        "packed (.gz, .zst); may be given several times",
-    )
-    parser.add_argument(
-        "--gate",
-        type=parsed(parse_gate),
-        default=[],
-        metavar="LIMITS",
-        help="limits to keep, such as bleu=0.3,agreement=0.9",
-    )
+def add_gate_options(parser: argparse.ArgumentParser) -> None:
+    """Adds --test and --gate: test sets, and limits that a model must keep on them."""
+    add_options(parser, _GATE, test=parsed(named_set), gate={"type": parsed(parse_gate), "default": []})
 
 
 def given_sets(given: argparse.Namespace) -> list[EvaluationSet]:
-    """The test sets, read; raises CpunmtError for one that is broken, and for limits that they cannot judge."""
+    """Reads the test sets.
+
+    Raises CpunmtError for a set that is broken, and for limits that the sets cannot judge.
+    """
     sets = [read_evaluation_set(name, path) for name, path in given.test]
     names = [one.name for one in sets]
     twice = next((name for name in names if names.count(name) > 1), None)

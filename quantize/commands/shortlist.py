@@ -1,22 +1,47 @@
 """`quantize shortlist`: sentence pairs in, a lexical shortlist out, and how much of held-out text it covers."""
 
+import argparse
 from pathlib import Path
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.formats.foreign_model import open_vocabulary, vocabulary_files
 from cpunmt.text.shortlist import Shortlist
-from quantize.commands.shared_options import add_vocabularies, number, parsed, vocabulary_paths, wrong_vocabularies
+from quantize.commands.shared_options import (
+    add_options,
+    add_vocabularies,
+    number,
+    parsed,
+    vocabulary_paths,
+    wrong_vocabularies,
+)
 from quantize.progress import progress_bar
 from quantize.shortlist.corpus import TwoFiles, parse_table, read_corpus
-from quantize.shortlist.coverage import coverage, table
-from quantize.shortlist.lists import best_pairs, file_content, is_binary, smoothed, text_of
+from quantize.shortlist.lists import best_pairs, coverage, file_content, is_binary, smoothed, table, text_of
 
-_TABLE = "FILE[:COLUMNS]"
+_PAIRS = """
+--source FILE...         sentences, one per line
+--target FILE...         their translations, line by line
+--tsv FILE[:COLUMNS]...  both, with tabs between
+"""
+_OPTIONS = """
+--out FILE      OUT.bin: binary; else text; .gz, .zst: packed
+--force         replace the file OUT
+--first N       ids 0 to N-1 are always candidates (default: 100)
+--best N        at most N targets per source piece (default: 100)
+--threshold P   only probabilities above P (default: 0)
+--iterations N  of EM (default: 8)
+--diagonal X    how much pieces at like places belong together; 0 is IBM Model 1 alone (default: 2)
+--max-length N  longer sentences are left out (default: 250 pieces)
+--held-out FILE[:COLUMNS]...
+                report the coverage of this text
+--compare FILE  and that of another shortlist; a text is pruned alike
+"""
 
 
-def add_parser(commands):
+def add_parser(commands: Any) -> Any:
     """Add `shortlist` to the commands of `quantize`."""
     made = commands.add_parser(
         "shortlist",
@@ -30,51 +55,15 @@ def add_parser(commands):
     weight = number(float, lambda value: 0 <= value <= 100, "a number from 0 to 100")
     table_of = parsed(parse_table)
     text = made.add_argument_group("sentence pairs, plain or packed (.gz, .zst); each may be given several times")
-    text.add_argument("--source", action="append", default=[], metavar="FILE", help="sentences, one per line")
-    text.add_argument("--target", action="append", default=[], metavar="FILE", help="their translations, line by line")
-    text.add_argument(
-        "--tsv", type=table_of, action="append", default=[], metavar=_TABLE, help="both, with tabs between"
-    )
+    add_options(text, _PAIRS, tsv=table_of)
     add_vocabularies(made)
-    made.add_argument("--out", required=True, metavar="FILE", help="OUT.bin: binary; else text; .gz, .zst: packed")
-    made.add_argument("--force", action="store_true", help="replace the file OUT")
-    made.add_argument(
-        "--first", type=count, default=100, metavar="N", help="ids 0 to N-1 are always candidates (default: 100)"
-    )
-    made.add_argument(
-        "--best", type=count, default=100, metavar="N", help="at most N targets per source piece (default: 100)"
-    )
-    made.add_argument(
-        "--threshold", type=probability, default=0.0, metavar="P", help="only probabilities above P (default: 0)"
-    )
-    made.add_argument("--iterations", type=count, default=8, metavar="N", help="of EM (default: 8)")
-    made.add_argument(
-        "--diagonal",
-        type=weight,
-        default=2.0,
-        metavar="X",
-        help="how much pieces at like places belong together; 0 is IBM Model 1 alone (default: 2)",
-    )
-    made.add_argument(
-        "--max-length",
-        type=count,
-        default=250,
-        metavar="N",
-        help="longer sentences are left out (default: 250 pieces)",
-    )
-    made.add_argument(
-        "--held-out",
-        type=table_of,
-        action="append",
-        default=[],
-        metavar=_TABLE,
-        help="report the coverage of this text",
-    )
-    made.add_argument("--compare", metavar="FILE", help="and that of another shortlist; a text is pruned alike")
+    counts = dict.fromkeys(("first", "best", "iterations", "max_length"), count)
+    kinds = {"threshold": probability, "diagonal": weight, "held_out": table_of}
+    add_options(made, _OPTIONS, out={"required": True}, **counts, **kinds)
     return made
 
 
-def run(given):
+def run(given: argparse.Namespace) -> None:
     """Do what the command line says; prints what was learnt and covered.
 
     Raises ModelFileError for a vocabulary or shortlist that is missing or broken, ValueError for text that is,
@@ -119,7 +108,7 @@ def run(given):
     tell(*table(rows), f"{out}: {lexicon.targets.size} pairs, first {shortlist.first}, best {shortlist.best}")
 
 
-def _learn(given, corpus, source_size, target_size):
+def _learn(given: argparse.Namespace, corpus: Any, source_size: Any, target_size: Any) -> Any:
     """The pairs of pieces that are kept."""
     import numpy as np
 

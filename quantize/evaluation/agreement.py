@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpunmt.decoding.batching import Part, cut_sentences, translate_parts
 from cpunmt.decoding.call_settings import settings_of
@@ -44,12 +44,14 @@ def translated(
 ) -> Translated:
     """Translate texts. `progress` is called with how many are ready."""
     search = settings_of(options).search._replace(token_log_probs=True)
-    parts, found, made = [], [], []
+    parts: list[Part] = []
+    found: list[Hypothesis] = []
+    made: list[str] = []
     for begin in range(0, len(texts), WINDOW):
         sentences = model.source_vocabulary.encode_batch(texts[begin : begin + WINDOW])
         window = cut_sentences(sentences, None, options, model.config, model.source_vocabulary)
         best = [hypotheses[0] for hypotheses in translate_parts(model.engine, window, options, search)]
-        of_sentence = [[] for _ in sentences]
+        of_sentence: list[list[str]] = [[] for _ in sentences]
         for part, hypothesis in zip(window, best, strict=True):
             of_sentence[part.sentence].append(model.target_vocabulary.decode(hypothesis.ids))
         made += [joined(pieces) for pieces in of_sentence]
@@ -65,18 +67,18 @@ def agreement(
 ) -> Agreement:
     """Compare two models of one architecture; of each pair the first is the model's, the second its baseline's."""
     (model, baseline), (ours, theirs) = models, results
-    sources = [as_read(part.ids, model.config) for part in theirs.parts]
-    targets = [as_read(found.ids, model.config, not found.truncated) for found in theirs.found]
+    sources = [list(as_read(part.ids, model.config)) for part in theirs.parts]
+    targets = [list(as_read(found.ids, model.config, not found.truncated)) for found in theirs.found]
     known = None
     if _is_greedy(options[0]) and [part.ids for part in ours.parts] == [part.ids for part in theirs.parts]:
-        known = [as_read(found.ids, model.config, not found.truncated) for found in ours.found]
+        known = [list(as_read(found.ids, model.config, not found.truncated)) for found in ours.found]
     chosen = choices(model.engine, sources, targets, options[0], known)
     expected = targets
     if not _is_greedy(options[1]):  # a beam's translation is not what the model finds best at each place
         expected = choices(baseline.engine, sources, targets, options[1])
     pairs = [pair for both in zip(chosen, expected, strict=True) for pair in zip(*both, strict=True)]
     scored = log_probs(model.engine, sources, targets, options[0])
-    before = [as_read(found.token_log_probs, model.config, not found.truncated) for found in theirs.found]
+    before = [as_read(found.token_log_probs or [], model.config, not found.truncated) for found in theirs.found]
     terms = [(a, b) for both in zip(scored, before, strict=True) for a, b in zip(*both, strict=True)]
     differences = [a - b for a, b in terms if a > -math.inf]
     return Agreement(
@@ -88,5 +90,5 @@ def agreement(
     )
 
 
-def _is_greedy(options):
+def _is_greedy(options: Any) -> Any:
     return options.beam_size == 1 and options.min_length == 0

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.compressed_file import expanded
@@ -42,7 +42,7 @@ def named_set(text: str) -> tuple[str, str]:
     return name, path
 
 
-def read_evaluation_set(name: str, path) -> EvaluationSet:
+def read_evaluation_set(name: str, path: Any) -> EvaluationSet:
     """Read a file, plain or packed with gzip or zstd.
 
     Raises CpunmtError: it cannot be read, is not UTF-8, or a line lacks its source, or its reference where others
@@ -63,7 +63,7 @@ def read_evaluation_set(name: str, path) -> EvaluationSet:
     return EvaluationSet(name, str(path), digest, [row[0] for row in rows], [] if without else references)
 
 
-def _text(content, path):
+def _text(content: Any, path: Any) -> Any:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""What a model says about a translation that is given: the piece it would choose at each place, and probabilities.
+"""A model's opinion of a given translation: the piece that it would choose at each place, and probabilities.
 
 The choice at a place is that of greedy search after the pieces before it. Asking for each place alone would take a
 translation per piece. But a search that is forced to begin with some pieces and goes on alone as given has made the
@@ -7,6 +7,7 @@ costs one translation, and one more for each place where the model disagrees.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from cpunmt.decoding.batching import Part, search_parts
 from cpunmt.engine.engine import Engine, Hypothesis
@@ -30,9 +31,9 @@ def choices(
     options : which vocabulary they choose from, and how much is translated at once; the others are not for this
     known : what greedy search makes of the sources, if the caller has it: saves the first translation
     """
-    made = [[] for _ in targets]
+    made: list[list[int]] = [[] for _ in targets]
     search = Search(full=options.vocabulary == "full")
-    waiting = range(len(targets))
+    waiting = list(range(len(targets)))
     found = [list(ids) for ids in known] if known is not None else None
     while True:
         if found is not None:
@@ -51,21 +52,21 @@ def choices(
 def log_probs(
     engine: Engine, sources: Sequence[list[int]], targets: Sequence[list[int]], options: Options
 ) -> list[list[float]]:
-    """Of each piece of the targets; minus infinity for one that is not among the candidates. Parameters: see above."""
+    """Returns the log probability of each piece of the targets; `-inf` if it is no candidate. Parameters: see above."""
     search = Search(full=options.vocabulary == "full", token_log_probs=True)
     scored = forced(engine, sources, targets, [len(target) for target in targets], options, search)
-    return [hypothesis.token_log_probs for hypothesis in scored]
+    return [hypothesis.token_log_probs or [] for hypothesis in scored]
 
 
 def forced(
-    engine: Engine, sources, prefixes, limits: Sequence[int], options: Options, search: Search
+    engine: Engine, sources: Any, prefixes: Any, limits: Sequence[int], options: Options, search: Search
 ) -> list[Hypothesis]:
     """The best translation of each source that begins with its prefix and has at most `limit` pieces."""
     parts = [Part(0, *part) for part in zip(sources, prefixes, limits, strict=True)]
     return [hypotheses[0] for hypotheses in search_parts(engine, parts, options, search)]
 
 
-def _agreed(ids, target):
+def _agreed(ids: Any, target: Any) -> Any:
     """`ids` up to and including the first that differs from the target's, and not more than the target has."""
     differing = (place for place, (ours, theirs) in enumerate(zip(ids, target, strict=False)) if ours != theirs)
     return ids[: min(next(differing, len(target)) + 1, len(target))]

@@ -12,7 +12,7 @@
 
 import math
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError
 from quantize.evaluation.evaluation_set import EvaluationSet
@@ -59,19 +59,19 @@ class Verdict(NamedTuple):
         """Returns the name of the limited figure, in words."""
         return _MEASURES[self.measure][0]
 
-    def __str__(self):
+    def __str__(self) -> str:
         place = f" ({self.where})" if self.where else ""
         return f"{self.name}{place}: {self.found:.4g}, expected {self.bound}"
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         """Infinity, which JSON has not, becomes null."""
         found = self.found if math.isfinite(self.found) else None
         return {"measure": self.measure, "where": self.where, "found": found, "limit": self.limit, "kept": self.kept}
 
 
 def check(
-    model: str | os.PathLike,
-    baseline: str | os.PathLike,
+    model: str | os.PathLike[str],
+    baseline: str | os.PathLike[str],
     sets: list[EvaluationSet],
     gate: list[Limit],
 ) -> list[str]:
@@ -88,7 +88,7 @@ def check(
 
 def parse_gate(text: str) -> list[Limit]:
     """Limits as the command line has them: "bleu=0.3,agreement@news=0.8". Raises ValueError, saying what is wrong."""
-    limits = []
+    limits: list[Limit] = []
     for item in text.split(","):
         left, _, right = (part.strip() for part in item.partition("="))
         measured, at, name = left.partition("@")
@@ -112,7 +112,7 @@ def parse_gate(text: str) -> list[Limit]:
     return limits
 
 
-def refuse_unjudged(gate: list[Limit], sets: list[EvaluationSet]):
+def refuse_unjudged(gate: list[Limit], sets: list[EvaluationSet]) -> None:
     """Raise CpunmtError if a limit could not be judged by a report on these sets."""
     names = {one.name for one in sets}
     for measured, name, _ in gate:
@@ -127,7 +127,7 @@ def refuse_unjudged(gate: list[Limit], sets: list[EvaluationSet]):
                 raise CpunmtError(f"gate: {measured} needs references, and {one.path} has none{advice}")
 
 
-def judge(report: dict, gate: list[Limit]) -> list[Verdict]:
+def judge(report: dict[str, Any], gate: list[Limit]) -> list[Verdict]:
     """Returns the result of each limit, in order, by a report of `quantize.evaluation.report.measure`."""
     verdicts = []
     for measured, name, value in gate:
@@ -142,13 +142,13 @@ def judge(report: dict, gate: list[Limit]) -> list[Verdict]:
     return verdicts
 
 
-def _of_set(one, measured):
+def _of_set(one: Any, measured: Any) -> Any:
     if measured in ("bleu", "chrf"):
         return -one[measured]["difference"]
     return one["agreement"]["sentences" if measured == "agreement" else "tokens"]
 
 
-def _lowest(layers, value):
+def _lowest(layers: Any, value: Any) -> Any:
     lossy = [layer for layer in layers if layer["sqnr_db"] is not None]
     if not lossy:
         return Verdict("sqnr", None, math.inf, value)

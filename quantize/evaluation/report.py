@@ -5,7 +5,7 @@ import os
 import platform
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.formats.any_directory import kind_of, model_folder
 from cpunmt.formats.packed.packed_directory import METADATA, WEIGHTS, read_directory, verify
 from cpunmt.formats.packed.safetensors_file import check_tensors
+from cpunmt.layers.stored import Linear
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, linears, matrices, table_sizes
 from cpunmt.options.options import Options, make_options, model_options
@@ -34,8 +35,8 @@ class Subject(NamedTuple):
     """A packed model that is judged, or its baseline."""
 
     path: Path
-    described: dict  # what the report says of it
-    tensors: dict
+    described: dict[str, Any]  # what the report says of it
+    tensors: dict[str, Any]
     loaded: LoadedModel
     options: Options
 
@@ -46,16 +47,16 @@ def work(sets: list[EvaluationSet], rounds: int) -> int:
 
 
 def measure(
-    model: str | os.PathLike,
-    baseline: str | os.PathLike,
+    model: str | os.PathLike[str],
+    baseline: str | os.PathLike[str],
     sets: list[EvaluationSet],
-    settings: dict | None = None,
+    settings: dict[str, Any] | None = None,
     *,
     rounds: int = 5,
     samples: int = 1000,
-    activations: str | os.PathLike | None = None,
-    progress: Callable = lambda done, doing="": None,
-) -> dict:
+    activations: str | os.PathLike[str] | None = None,
+    progress: Callable[..., Any] = lambda done, doing="": None,
+) -> dict[str, Any]:
     """Everything about `model`, a packed directory, against `baseline`, the same model packed as float32.
 
     Parameters
@@ -76,7 +77,7 @@ def measure(
     progress(0, "layers")
     layers = compare_layers((ours.loaded.config, ours.tensors), (theirs.loaded.config, theirs.tensors))
     active = _activations(ours, activations, progress) if activations else None
-    judged = [_judge_set(ours, theirs, one, metrics, samples, progress) for one in sets]
+    judged = [_judge_set(ours, theirs, one, metrics, samples, progress) for one in sets if metrics]
     if rounds and sets:
         translators = Translator(model), Translator(baseline)
         for one, found in zip(sets, judged, strict=True):
@@ -98,7 +99,7 @@ def measure(
     }
 
 
-def _subject(path, settings) -> Subject:
+def _subject(path: Any, settings: Any) -> Subject:
     path = model_folder(path)
     if kind_of(path) != "packed":
         raise ModelFileError(
@@ -129,7 +130,7 @@ def _subject(path, settings) -> Subject:
     return Subject(path, described, packed.tensors, loaded, options)
 
 
-def _check_pair(ours: Subject, theirs: Subject):
+def _check_pair(ours: Subject, theirs: Subject) -> None:
     stored = sorted({theirs.loaded.config.scheme_of(name) for name in matrices(theirs.loaded.config)})
     if stored != ["float32"]:
         raise CpunmtError(f"{theirs.path}: the baseline is {' and '.join(stored)}, expected float32")
@@ -142,14 +143,17 @@ def _check_pair(ours: Subject, theirs: Subject):
             raise CpunmtError(f"{ours.path} and {theirs.path} differ in their vocabularies; give the same model")
 
 
-def _judge_set(ours: Subject, theirs: Subject, one: EvaluationSet, metrics: Metrics, samples, progress) -> dict:
+def _judge_set(
+    ours: Subject, theirs: Subject, one: EvaluationSet, metrics: Metrics, samples: Any, progress: Any
+) -> dict[str, Any]:
     pair = ours, theirs
     made: list[Translated] = []
     for who, name in zip(pair, ("model", "baseline"), strict=True):
         progress(0, f"{one.name}: {name} translates")
         made.append(translated(who.loaded, one.sources, who.options, progress))
     progress(0, f"{one.name}: forced decoding")
-    found = agreement(tuple(who.loaded for who in pair), tuple(who.options for who in pair), tuple(made))
+    ours_and_theirs = (ours.loaded, theirs.loaded), (ours.options, theirs.options), (made[0], made[1])
+    found = agreement(*ours_and_theirs)
     progress(len(one.sources), f"{one.name}: BLEU and chrF")
     texts = made[0].texts, made[1].texts
     bleu = compare_bleu(metrics.bleu, *texts, one.references, samples) if one.references else None
@@ -166,13 +170,9 @@ def _judge_set(ours: Subject, theirs: Subject, one: EvaluationSet, metrics: Metr
         "bleu": bleu,
         "chrf": chrf,
         "agreement": {
-            "sentences": found.sentences,
-            "identical": sum(found.identical),
-            "tokens": found.tokens,
-            "places": found.places,
-            "chrf": similarity,
-            "log_prob_difference": found.log_prob_difference,
-            "outside": found.outside,
+            **{"sentences": found.sentences, "identical": sum(found.identical), "tokens": found.tokens},
+            **{"places": found.places, "chrf": similarity},
+            **{"log_prob_difference": found.log_prob_difference, "outside": found.outside},
         },
         "speed": None,
         "differing": [
@@ -185,13 +185,18 @@ def _judge_set(ours: Subject, theirs: Subject, one: EvaluationSet, metrics: Metr
     }
 
 
-def compare_layers(model: tuple[ModelConfig, dict], baseline: tuple[ModelConfig, dict]) -> list[dict]:
-    """Of every table, then of every linear layer in the order of use, for configs and tensors of one architecture.
+def compare_layers(
+    model: tuple[ModelConfig, dict[str, Any]], baseline: tuple[ModelConfig, dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Returns the errors of every table, then of every linear layer in the order of use.
+
+    Both models, (config, tensors), are of one architecture.
 
     JSON has no infinity: a matrix that lost nothing has null.
     """
     found = []
-    for layer in [*table_sizes(model[0]), *linears(model[0])]:
+    layers: list[str | Linear] = [*table_sizes(model[0]), *linears(model[0])]
+    for layer in layers:
         name = layer if isinstance(layer, str) else layer.name
         stored, original = stored_matrix(*model, layer), stored_matrix(*baseline, layer)
         error = layer_error(name, stored.scheme, original.weights, stored.weights, stored.reach)
@@ -211,7 +216,7 @@ def compare_layers(model: tuple[ModelConfig, dict], baseline: tuple[ModelConfig,
     return found
 
 
-def _activations(ours: Subject, path, progress) -> dict:
+def _activations(ours: Subject, path: Any, progress: Any) -> dict[str, Any]:
     progress(0, "activations")
     loaded = ours.loaded
     shortlist = loaded.engine.shortlist if ours.described["vocabulary"] == "shortlist" else None
@@ -219,7 +224,7 @@ def _activations(ours: Subject, path, progress) -> dict:
     return {"file": str(path), "sentences": count, "layers": [layer._asdict() for layer in found]}
 
 
-def _size(ours: Subject, theirs: Subject) -> dict:
+def _size(ours: Subject, theirs: Subject) -> dict[str, Any]:
     weights = [who.described["files"][WEIGHTS]["bytes"] for who in (ours, theirs)]
     whole = [who.described["bytes"] for who in (ours, theirs)]
     return {
@@ -243,7 +248,7 @@ def _notes(ours: Subject, theirs: Subject) -> list[str]:
     return notes
 
 
-def _versions(judges_text: bool) -> dict:
+def _versions(judges_text: bool) -> dict[str, Any]:
     found = {"cpunmt": __version__, "python": platform.python_version(), "numpy": np.__version__}
     if judges_text:
         import sacrebleu

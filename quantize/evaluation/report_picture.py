@@ -5,16 +5,16 @@ white.
 """
 
 import io
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 
-_BASELINE = {"facecolor": "white", "edgecolor": "black", "linewidth": 0.8}
-_MODEL = {"facecolor": "0.6", "edgecolor": "black", "linewidth": 0.8}
+_SERIES = [("1.0", ""), ("0.6", ""), ("0.85", "///")]  # of the baseline, of the model, or of three figures
 _FILLS = [("0.6", ""), ("0.85", "///"), ("0.3", ""), ("1.0", "..."), ("0.75", "xxx"), ("0.95", "")]  # grey, hatch
 _SMALL = 7  # points
 
 
-def load_figure():
+def load_figure() -> Any:
     """matplotlib's Figure. Raises CpunmtError, saying how to get it, if it is not installed."""
     try:
         from matplotlib.figure import Figure
@@ -26,7 +26,7 @@ def load_figure():
     return Figure
 
 
-def picture(report: dict) -> bytes:
+def picture(report: dict[str, Any]) -> bytes:
     """PNG of a report of `quantize.evaluation.report.measure`."""
     panels = [_size]
     if report["sets"]:
@@ -52,7 +52,7 @@ def picture(report: dict) -> bytes:
     return drawn.getvalue()
 
 
-def _layers(axis, layers):
+def _layers(axis: Any, layers: Any) -> None:
     schemes = list(dict.fromkeys(layer["scheme"] for layer in layers))
     known = [layer["sqnr_db"] for layer in layers if layer["sqnr_db"] is not None]
     most = max([*known, 10.0])
@@ -76,7 +76,7 @@ def _layers(axis, layers):
     from matplotlib.patches import Patch
 
     fills = [_FILLS[place % len(_FILLS)] for place in range(len(schemes))]
-    handles = [
+    handles: list[Any] = [
         Patch(facecolor=grey, hatch=hatch, edgecolor="black", label=scheme)
         for scheme, (grey, hatch) in zip(schemes, fills, strict=True)
     ]
@@ -84,7 +84,7 @@ def _layers(axis, layers):
     _headed(axis, "SQNR in dB", handles)
 
 
-def _size(axis, report):
+def _size(axis: Any, report: Any) -> None:
     """A bar for each model: its large files, one after the other."""
     pair = [report["model"]["files"], report["baseline"]["files"]]
     names = sorted(pair[0] | pair[1], key=lambda name: -max(files.get(name, {"bytes": 0})["bytes"] for files in pair))
@@ -106,7 +106,7 @@ def _size(axis, report):
     _plain(axis)
 
 
-def _bleu(axis, report):
+def _bleu(axis: Any, report: Any) -> None:
     groups = []
     for one in report["sets"]:
         scores = one["bleu"]
@@ -114,28 +114,22 @@ def _bleu(axis, report):
             continue
         interval = "  [{:+.2f} .. {:+.2f}]".format(*scores["interval"]) if scores["interval"] else ""
         groups.append((one["name"], [scores["baseline"], scores["model"]], f"{scores['difference']:+.2f}{interval}"))
-    _pairs(axis, groups, "{:.2f}", ["float32", report["model"]["scheme"]])
+    _bars(axis, groups, "{:.2f}", ["float32", report["model"]["scheme"]])
     _headed(axis, "BLEU, change and its 95 % interval")
 
 
-def _agreement(axis, report):
-    shades = [("1.0", ""), ("0.6", ""), ("0.85", "///")]
-    names = ["identical sentences, %", "tokens, %", "chrF to float32"]
-    for place, one in enumerate(report["sets"]):
+def _agreement(axis: Any, report: Any) -> None:
+    groups = []
+    for one in report["sets"]:
         found = one["agreement"]
-        values = [100 * found["sentences"], 100 * found["tokens"], found["chrf"]]
-        for number, (value, (grey, hatch), name) in enumerate(zip(values, shades, names, strict=True)):
-            y = place + (number - 1) * 0.27
-            label = name if place == 0 else None
-            axis.barh(y, value, 0.27, facecolor=grey, hatch=hatch, edgecolor="black", linewidth=0.8, label=label)
-            axis.text(value, y, f" {value:.2f}", va="center", fontsize=_SMALL)
-    _sets(axis, [one["name"] for one in report["sets"]])
+        groups.append((one["name"], [100 * found["sentences"], 100 * found["tokens"], found["chrf"]], ""))
+    _bars(axis, groups, "{:.2f}", ["identical sentences, %", "tokens, %", "chrF to float32"])
     axis.set_xlim(0, 115)
     axis.set_xticks(range(0, 101, 20))
     _headed(axis, "Agreement")
 
 
-def _speed(axis, report):
+def _speed(axis: Any, report: Any) -> None:
     groups = []
     for one in report["sets"]:
         for mode, called in (("one_at_a_time", "one at a time"), ("bulk", "bulk")):
@@ -143,30 +137,31 @@ def _speed(axis, report):
                 found = one["speed"][mode]
                 values = [found["baseline"], found["model"]]
                 groups.append((f"{one['name']},\n{called}", values, f"{found['ratio']:.2f} times"))
-    _pairs(axis, groups, "{:,.0f}", ["float32", report["model"]["scheme"]])
+    _bars(axis, groups, "{:,.0f}", ["float32", report["model"]["scheme"]])
     _headed(axis, "Speed in words/s")
 
 
-def _pairs(axis, groups, form, names):
-    """Two bars for each group (name, (baseline, model), what is said of them), and their figures."""
-    most = max(max(values) for _, values, _ in groups)
+def _bars(axis: Any, groups: Any, form: Any, names: Any) -> None:
+    """Draws two or three bars for each group (name, values, words behind the last figure), and their figures."""
+    width = 0.4 if len(names) == 2 else 0.27
     for place, (_, values, told) in enumerate(groups):
-        for number, (value, fill) in enumerate(zip(values, (_BASELINE, _MODEL), strict=True)):
-            y = place + (number - 0.5) * 0.4
-            axis.barh(y, value, 0.4, label=names[number] if place == 0 else None, **fill)
-            said = form.format(value) + (f"   {told}" if number else "")
+        for number, (value, (grey, hatch)) in enumerate(zip(values, _SERIES, strict=False)):
+            y, is_last = place + (number - (len(names) - 1) / 2) * width, number == len(names) - 1
+            label = names[number] if place == 0 else None
+            axis.barh(y, value, width, facecolor=grey, hatch=hatch, edgecolor="black", linewidth=0.8, label=label)
+            said = form.format(value) + (f"   {told}" if told and is_last else "")
             axis.text(value, y, f" {said}", va="center", fontsize=_SMALL)
     _sets(axis, [name for name, _, _ in groups])
-    axis.set_xlim(0, 1.6 * most or 1)
+    axis.set_xlim(0, 1.6 * max(max(values) for _, values, _ in groups) or 1)
 
 
-def _sets(axis, names):
+def _sets(axis: Any, names: Any) -> None:
     axis.set_yticks(range(len(names)), names, fontsize=_SMALL)
     axis.set_ylim(len(names) - 0.4, -0.6)
     _plain(axis)
 
 
-def _headed(axis, title, handles=None):
+def _headed(axis: Any, title: str, handles: Any = None) -> None:
     """A title, and the legend beside it: inside it would hide figures."""
     axis.set_title(title, fontsize=9, loc="left")
     handles = handles or axis.get_legend_handles_labels()[0]
@@ -174,7 +169,7 @@ def _headed(axis, title, handles=None):
     axis.legend(handles=handles, fontsize=_SMALL, frameon=False, **place)
 
 
-def _plain(axis):
+def _plain(axis: Any) -> None:
     axis.tick_params(labelsize=_SMALL)
     axis.grid(axis="x", color="0.85", linewidth=0.5)
     axis.set_axisbelow(True)

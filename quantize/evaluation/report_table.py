@@ -1,11 +1,14 @@
 """A report as text: aligned tables, of which a line is a layer, a file or a test set."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from cpunmt.files.tables import aligned
-from cpunmt.model.config import SCHEMES
+from cpunmt.layers.schemes import SCHEMES
 from quantize.evaluation.gate import Verdict
 
 
-def report_lines(report: dict, verdicts: list[Verdict] = ()) -> list[str]:
+def report_lines(report: dict[str, Any], verdicts: Sequence[Verdict] = ()) -> list[str]:
     """All of a report of `quantize.evaluation.report.measure`, and what became of the limits of a gate."""
     blocks = [_heading(report), _layers(report["layers"]), _files(report)]
     if report["activations"]:
@@ -19,7 +22,7 @@ def report_lines(report: dict, verdicts: list[Verdict] = ()) -> list[str]:
     return "\n\n".join("\n".join(block) for block in blocks).split("\n")
 
 
-def _heading(report):
+def _heading(report: Any) -> Any:
     machine, versions = report["machine"], report["versions"]
     cores = ",".join(map(str, machine["cores"]))
     lines = [f"{name:9} {_described(report[name])}" for name in ("model", "baseline")]
@@ -28,7 +31,7 @@ def _heading(report):
     return lines + [f"note      {note}" for note in report["notes"]]
 
 
-def _described(model):
+def _described(model: Any) -> str:
     schemes = " and ".join([model["scheme"], *sorted(set(model["schemes"].values()))])
     rounded = SCHEMES[model["scheme"]] != "float32"
     scales = f", {model['activation_scales']} activation scales" if rounded else ""
@@ -36,7 +39,7 @@ def _described(model):
     return f"{model['path']}: {schemes}{scales}, {words}, SHA-256 {model['weights_sha256'][:16]}"
 
 
-def _layers(layers):
+def _layers(layers: Any) -> Any:
     rows = []
     for layer in layers:
         shape = " x ".join(map(str, layer["shape"]))
@@ -49,7 +52,7 @@ def _layers(layers):
     return aligned(heading, rows, 2)
 
 
-def _activations(found):
+def _activations(found: Any) -> list[Any]:
     told = f"{found['sentences']:,} sentences of {found['file']}"
     if not found["layers"]:
         return [f"activations: no product of this model reads what a ReLU leaves ({told})"]
@@ -61,11 +64,11 @@ def _activations(found):
     return [*lines, f"As rounded to 8 bits; 4 zeros: groups of four units side by side. {told}"]
 
 
-def _decibels(layer):
+def _decibels(layer: Any) -> str:
     return "exact" if layer["sqnr_db"] is None else f"{layer['sqnr_db']:.2f}"
 
 
-def _files(report):
+def _files(report: Any) -> Any:
     ours, theirs, size = report["model"]["files"], report["baseline"]["files"], report["size"]
     rows = [
         [name, _bytes(ours.get(name)), _bytes(theirs.get(name)), _ratio(ours.get(name), theirs.get(name))]
@@ -77,15 +80,15 @@ def _files(report):
     return aligned(["file", "bytes", "baseline", "ratio"], rows)
 
 
-def _bytes(file):
+def _bytes(file: Any) -> str:
     return f"{file['bytes']:,}" if file else "-"
 
 
-def _ratio(ours, theirs):
+def _ratio(ours: Any, theirs: Any) -> str:
     return f"{ours['bytes'] / theirs['bytes']:.3f}" if ours and theirs else "-"
 
 
-def _scores(sets):
+def _scores(sets: Any) -> Any:
     rows = []
     for one in sets:
         fields = [one["name"], f"{one['sentences']:,}", f"{one['references']}"]
@@ -107,7 +110,7 @@ def _scores(sets):
     return lines
 
 
-def _agreement(sets):
+def _agreement(sets: Any) -> Any:
     rows = []
     for one in sets:
         found = one["agreement"]
@@ -123,7 +126,7 @@ def _agreement(sets):
     return aligned([*heading, "outside shortlist"], rows)
 
 
-def _speed(sets):
+def _speed(sets: Any) -> Any:
     rows = []
     for one in sets:
         fields = [one["name"]]
@@ -135,6 +138,6 @@ def _speed(sets):
     return aligned(["words/s", *modes[0], *modes[1]], rows)
 
 
-def _gate(verdicts):
+def _gate(verdicts: Any) -> Any:
     rows = [[v.name, v.where or "", f"{v.found:.4g}", v.bound, "kept" if v.kept else "BROKEN"] for v in verdicts]
     return aligned(["gate", "", "found", "limit", ""], rows, 2)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,8 +38,8 @@ def rectified_inputs(config: ModelConfig) -> list[str]:
 def model_sparsity(
     config: ModelConfig,
     tensors: Mapping[str, np.ndarray],
-    path: str | os.PathLike,
-    vocabulary,
+    path: str | os.PathLike[str],
+    vocabulary: Any,
     shortlist: Shortlist | None = None,
 ) -> tuple[int, list[Sparsity]]:
     """(sentences that were used, what became of their activations) of a packed model that translates a source text.
@@ -68,7 +68,7 @@ def sparsity(
     targets: Sequence[list[int]],
     multipliers: Mapping[str, float] | None = None,
 ) -> list[Sparsity]:
-    """Of each layer that `rectified_inputs` names, while a model says given translations.
+    """Counts zeros in each layer that `rectified_inputs` names, while a model says given translations.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def sparsity(
     """
     multipliers = multipliers or {}
     # rows, zeros, groups of zeros, and how often each unit was not zero
-    counts = {name: [0, 0, 0, 0] for name in rectified_inputs(config)}
+    counts: dict[str, list[Any]] = {name: [0, 0, 0, 0] for name in rectified_inputs(config)}
 
-    def hear(name, x):
+    def hear(name: str, x: Any) -> None:
         if name in counts:
             used = nonzero(x, multipliers.get(name))
             groups = used.reshape(len(x), -1, GROUP).any(axis=2)
@@ -104,4 +104,5 @@ def nonzero(x: np.ndarray, multiplier: float | None = None) -> np.ndarray:
         factor = np.where(tiny, np.float32(0), STEPS / np.where(tiny, np.float32(1), largest))
     else:
         factor = np.float32(multiplier)
-    return x * factor > np.float32(0.5)
+    found: np.ndarray = x * factor > np.float32(0.5)
+    return found

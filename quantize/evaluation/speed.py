@@ -5,6 +5,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 from cpunmt import Translator
 from cpunmt.simd import isa
@@ -21,10 +22,10 @@ def compare_speed(
     model: Translator,
     baseline: Translator,
     sources: list[str],
-    settings: dict,
+    settings: dict[str, Any],
     rounds: int,
     progress: Callable[[int], object] = lambda done: None,
-) -> dict:
+) -> dict[str, Any]:
     """Words per second, one sentence at a time and in bulk: medians of the rounds; a ratio is the median of theirs.
 
     Both take turns, so that the machine's moods hit both. `progress` is called with how many sentences were
@@ -32,7 +33,9 @@ def compare_speed(
     """
     chosen, settings = sampled(sources), {"split": "none", **settings}
     words = sum(len(source.split()) for source in chosen)
-    seconds = {(mode, who): [] for mode in ("one_at_a_time", "bulk") for who in ("model", "baseline")}
+    seconds: dict[tuple[str, str], list[float]] = {
+        (mode, who): [] for mode in ("one_at_a_time", "bulk") for who in ("model", "baseline")
+    }
     for translator in (model, baseline):
         translator.translate(chosen[:20], **settings)
     for _ in range(rounds):
@@ -45,7 +48,7 @@ def compare_speed(
             seconds["one_at_a_time", who].append(middle - began)
             seconds["bulk", who].append(time.perf_counter() - middle)
             progress(len(chosen))
-    found = {"sentences": len(chosen), "words": words, "rounds": rounds}
+    found: dict[str, Any] = {"sentences": len(chosen), "words": words, "rounds": rounds}
     for mode in ("one_at_a_time", "bulk"):
         ours, theirs = seconds[mode, "model"], seconds[mode, "baseline"]
         found[mode] = {
@@ -56,7 +59,7 @@ def compare_speed(
     return found
 
 
-def machine() -> dict:
+def machine() -> dict[str, Any]:
     """Returns a description of the machine that the figures were measured on."""
     name = platform.processor() or platform.machine()
     try:

@@ -1,6 +1,6 @@
 """BLEU and chrF by sacrebleu (the extra `report`), and how much of a difference in BLEU is chance."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,14 +12,14 @@ SEED = 12345  # sacrebleu's
 class Metrics(NamedTuple):
     """sacrebleu's metrics with its default settings, BLEU with the tokenizer for the target language."""
 
-    bleu: object
-    chrf: object
+    bleu: Any
+    chrf: Any
 
 
 def load_metrics(language: str | None = None) -> Metrics:
     """Metrics for text in `language` ("de", "zh", ...). Raises CpunmtError if what they need is not installed."""
     try:
-        from sacrebleu.metrics import BLEU, CHRF
+        from sacrebleu.metrics import BLEU, CHRF  # type: ignore[attr-defined]
     except ImportError:
         raise CpunmtError(
             "test sets are judged by sacrebleu, which is not installed: pip install 'cpunmt[report]'; "
@@ -38,7 +38,9 @@ def by_rank(references: list[list[str]]) -> list[list[str | None]]:
     return [[found[rank] if rank < len(found) else None for found in references] for rank in range(most)]
 
 
-def compare_bleu(bleu, model: list[str], baseline: list[str], references: list[list[str]], samples: int) -> dict:
+def compare_bleu(
+    bleu: Any, model: list[str], baseline: list[str], references: list[list[str]], samples: int
+) -> dict[str, Any]:
     """BLEU of both, model less baseline, and the interval that holds 95 % of `samples` resampled differences.
 
     Paired bootstrap resampling: Koehn 2004, https://aclanthology.org/W04-3250. No samples, no interval.
@@ -52,18 +54,18 @@ def compare_bleu(bleu, model: list[str], baseline: list[str], references: list[l
     return {**found, "interval": interval, "samples": samples}
 
 
-def compare_chrf(chrf, model: list[str], baseline: list[str], references: list[list[str]]) -> dict:
+def compare_chrf(chrf: Any, model: list[str], baseline: list[str], references: list[list[str]]) -> dict[str, Any]:
     """chrF of both, and model less baseline."""
     return _compare(chrf, model, baseline, by_rank(references))
 
 
-def _compare(metric, model, baseline, references):
+def _compare(metric: Any, model: Any, baseline: Any, references: Any) -> dict[str, Any]:
     ours, theirs = (metric.corpus_score(texts, references).score for texts in (model, baseline))
     signature = str(metric.get_signature())
     return {"baseline": theirs, "model": ours, "difference": ours - theirs, "signature": signature}
 
 
-def segment_statistics(bleu, texts: list[str], references: list[list[str]]) -> np.ndarray:
+def segment_statistics(bleu: Any, texts: list[str], references: list[list[str]]) -> np.ndarray:
     """Returns the counts of BLEU, int64 [sentences, 10]: n-grams that match, n-grams, length, reference length."""
     rows = []
     for text, found in zip(texts, references, strict=True):
@@ -72,7 +74,7 @@ def segment_statistics(bleu, texts: list[str], references: list[list[str]]) -> n
     return np.array(rows, np.int64)
 
 
-def bootstrap(bleu, statistics: list[np.ndarray], samples: int) -> np.ndarray:
+def bootstrap(bleu: Any, statistics: list[np.ndarray], samples: int) -> np.ndarray:
     """BLEU of each system on `samples` sets drawn from its sentences, the same for all: float64 [systems, samples]."""
     generator = np.random.default_rng(SEED)
     count, width = statistics[0].shape

@@ -29,7 +29,8 @@ once for many steps.
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import onnx
@@ -47,7 +48,7 @@ from quantize.reference.definition import State
 MASKED = -1e9  # what is added to the scores of padding: their exponential is zero
 
 
-def add_encoder(network: GraphNetwork):
+def add_encoder(network: GraphNetwork) -> None:
     """Add the encoder to an empty graph, with its inputs and outputs."""
     graph, config = network.graph, network.config
     heads, width = config.architecture.heads, config.architecture.head_dim
@@ -64,7 +65,7 @@ def add_encoder(network: GraphNetwork):
     graph.output(network.mask, "mask", np.float32, ["batch", 1, 1, "source"])
 
 
-def _mask(graph, size, lengths):
+def _mask(graph: Any, size: Any, lengths: Any) -> Any:
     length = graph.node("Gather", size, graph.constant(1, np.int64))
     places = graph.node("Range", graph.constant(0, np.int64), length, graph.constant(1, np.int64))
     ends = graph.node("Unsqueeze", lengths, graph.constant([1, 2, 3], np.int64))
@@ -72,7 +73,7 @@ def _mask(graph, size, lengths):
     return graph.node("Where", inside, graph.constant(0, np.float32), graph.constant(MASKED, np.float32))
 
 
-def state_shapes(config: ModelConfig) -> dict[str, list]:
+def state_shapes(config: ModelConfig) -> dict[str, list[Any]]:
     """Suffix of a decoder layer's state -> its shape; a size that is text varies.
 
     Most cells have one, zero at first. Self-attention has keys and values, of no step at first.
@@ -85,7 +86,7 @@ def state_shapes(config: ModelConfig) -> dict[str, list]:
     return {"": ["hypotheses", config.architecture.model_dim]}
 
 
-def add_step(network: GraphNetwork, candidates: bool = False):
+def add_step(network: GraphNetwork, candidates: bool = False) -> None:
     """Add a step of the decoder to an empty graph, with its inputs and outputs."""
     graph, config = network.graph, network.config
     heads, width = config.architecture.heads, config.architecture.head_dim
@@ -124,7 +125,7 @@ def add_step(network: GraphNetwork, candidates: bool = False):
     graph.output(state.alignment, "alignment", np.float32, ["hypotheses", "source"])
 
 
-def add_candidates(network: GraphNetwork):
+def add_candidates(network: GraphNetwork) -> None:
     """Add what gathers the output layer of candidates."""
     graph, tensors = network.graph, network.tensors
     candidates = graph.input("candidates", np.int64, ["candidates"])
@@ -134,7 +135,7 @@ def add_candidates(network: GraphNetwork):
     graph.output(bias, "output_bias", np.float32, ["candidates"])
 
 
-GRAPHS = {
+GRAPHS: dict[str, Callable[[GraphNetwork], None]] = {
     "encoder.onnx": add_encoder,
     "step.onnx": add_step,
     "candidates.onnx": add_candidates,
@@ -146,12 +147,12 @@ MOST_POSITIONS = 1 << 12  # that are exported unless more are asked for
 
 
 def export_onnx(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     config: ModelConfig,
     tensors: Mapping[str, np.ndarray],
     positions: int | None = None,
     force: bool = False,
-):
+) -> None:
     """Write the directory; it appears complete, and accepted by `onnx.checker`, or not at all.
 
     Parameters

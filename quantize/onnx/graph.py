@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -20,9 +21,9 @@ _TYPES = {
 class WeightFile:
     """Tensors that graphs share, each written once, whichever graphs use it."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._placed = {}  # name -> (array, offset)
+        self._placed: dict[str, tuple[np.ndarray, int]] = {}  # name -> (array, offset)
         self._size = 0
 
     def add(self, name: str, array: np.ndarray) -> tuple[int, int]:
@@ -33,16 +34,16 @@ class WeightFile:
         array, offset = self._placed[name]
         return offset, array.nbytes
 
-    def write(self, path: Path):
+    def write(self, path: Path) -> None:
         """Write what was added."""
         with open(path, "wb") as file:
             for array, offset in self._placed.values():
                 file.seek(offset)
-                file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")))
+                file.write(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
             file.truncate(self._size)
 
 
-def _arithmetic(operator, turned=False):
+def _arithmetic(operator: Any, turned: Any = False) -> Any:
     """A method of `Value`: an operator of it and another value or number, which is the left one if `turned`."""
     return lambda self, other: self._node(operator, *((other, self) if turned else (self, other)))
 
@@ -56,7 +57,7 @@ class Value:
 
     __array_ufunc__ = None  # a number of NumPy's to the left leaves the operation to the value
 
-    def _node(self, operator, *operands):
+    def _node(self, operator: Any, *operands: Any) -> Any:
         values = [x if isinstance(x, Value) else self.graph.constant(x, np.float32) for x in operands]
         return self.graph.node(operator, *values)
 
@@ -67,26 +68,28 @@ class Value:
 class Graph:
     """One graph in the making; `node` makes its values in the order of computation."""
 
-    def __init__(self, name: str, weights: WeightFile):
+    def __init__(self, name: str, weights: WeightFile) -> None:
         self.name = name
         self.weights = weights
-        self._nodes, self._inputs, self._outputs = [], [], []
-        self._initializers = {}
-        self._renamed = {}  # name of a value -> its name as an output
+        self._nodes: list[Any] = []
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
+        self._initializers: dict[str, Any] = {}
+        self._renamed: dict[str, str] = {}  # name of a value -> its name as an output
 
-    def input(self, name: str, dtype, shape) -> Value:
+    def input(self, name: str, dtype: Any, shape: Any) -> Value:
         """Declare an input; a size that is text may be any, the same wherever it has that name."""
         self._inputs.append(helper.make_tensor_value_info(name, _TYPES[np.dtype(dtype)], list(shape)))
         return Value(self, name)
 
-    def output(self, value: Value, name: str, dtype, shape):
+    def output(self, value: Value, name: str, dtype: Any, shape: Any) -> None:
         """Make a value that a node has made an output, under a name of its own."""
         if value.name in self._renamed or name in self._renamed.values():
             raise ValueError(f"{name}: {value.name} or another value is an output of that name already")
         self._renamed[value.name] = name
         self._outputs.append(helper.make_tensor_value_info(name, _TYPES[np.dtype(dtype)], list(shape)))
 
-    def node(self, operator: str, *inputs: Value, **attributes) -> Value:
+    def node(self, operator: str, *inputs: Value, **attributes: Any) -> Value:
         """Apply an operator that has one output."""
         name = f"{operator}_{len(self._nodes)}"
         self._nodes.append(
@@ -94,7 +97,7 @@ class Graph:
         )
         return Value(self, name)
 
-    def constant(self, values, dtype) -> Value:
+    def constant(self, values: Any, dtype: Any) -> Value:
         """Adds a small constant that does not belong to the parameters: a shape, a scale."""
         array = np.asarray(values, dtype)
         shape = "x".join(map(str, array.shape))

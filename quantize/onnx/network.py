@@ -9,6 +9,7 @@ An activation is a value [rows, width]: one row for each position of each senten
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -25,17 +26,17 @@ for _formula, _operator in (("relu", "Relu"), ("tanh", "Tanh"), ("sigmoid", "Sig
 
 
 @formulas.interpolated.register
-def _(gate: Value, y, x):
+def _(gate: Value, y: Any, x: Any) -> Any:
     return x + gate * (y - x)
 
 
 @formulas.gelu.register
-def _(x: Value):
+def _(x: Value) -> Any:
     return x * (x.graph.node("Erf", x / math.sqrt(2)) + 1) * 0.5  # the form that runtimes know as one operation
 
 
 @formulas.layer_norm.register
-def _(x: Value, scale, bias, epsilon):
+def _(x: Value, scale: Any, bias: Any, epsilon: Any) -> Any:
     return x.graph.node("LayerNormalization", x, scale, bias, epsilon=epsilon)
 
 
@@ -46,26 +47,28 @@ class GraphNetwork(Transformer):
     is (keys, values), [hypotheses, heads, steps, d / heads].
     """
 
-    def __init__(self, graph: Graph, config: ModelConfig, tensors: Mapping[str, np.ndarray], positions: int):
+    def __init__(self, graph: Graph, config: ModelConfig, tensors: Mapping[str, np.ndarray], positions: int) -> None:
         """`positions`: rows of the tables of position signals."""
         super().__init__(config, _Weights(graph, config, tensors))
         self.graph, self.arrays, self.positions = graph, tensors, positions
         # of the batch, to be set: shape [batch, positions, heads, d / heads]; 0, or very negative for padding; the step
-        self.apart = self.mask = self.position = None
-        self.output_layer = None  # weight and bias, if not those of all pieces
+        self.apart: Any = None
+        self.mask: Any = None
+        self.position: Any = None
+        self.output_layer: Any = None  # weight and bias, if not those of all pieces
 
-    def memory(self, p: int, encoded: Value) -> tuple[Value, Value]:
+    def memory(self, p: int, encoded: Value) -> Any:
         """Keys and values that cross-attention of the decoder's parameter set p takes of the encoder."""
         return self._keys_values(f"decoder.{p}.cross_attention", encoded)
 
-    def _logits(self, x):
+    def _logits(self, x: Any) -> Any:
         layer = self.output_layer or (self.tensors[self.tables["output"]], self.tensors["output.bias"])
         return self.graph.node("Gemm", x, *layer, transB=1)
 
-    def _average_attention(self, block, x, cell, position):
+    def _average_attention(self, block: str, x: Any, cell: Any, position: Any) -> Any:
         return super()._average_attention(block, x, cell, self.graph.node("CastLike", self.position, x))
 
-    def _self_attention(self, block, x, cell, position):
+    def _self_attention(self, block: str, x: Any, cell: Any, position: Any) -> Any:
         graph, config = self.graph, self.architecture
         x = self._before(block, x)
         one = graph.constant([-1, config.heads, 1, config.head_dim], np.int64)  # a step more
@@ -76,7 +79,7 @@ class GraphNetwork(Transformer):
         made, _ = self._attention(block, queries, turned, values, None)
         return made, (keys, values)
 
-    def _input(self, side, embedded, first, one=False):
+    def _input(self, side: Any, embedded: Any, first: Any, one: Any = False) -> Any:
         """All positions of the encoder, [batch source, d], or the step's, [hypotheses, d]."""
         graph, config = self.graph, self.architecture
         scale = math.sqrt(config.model_dim) if config.scale_embedding else 1.0
@@ -93,22 +96,22 @@ class GraphNetwork(Transformer):
             x = graph.node("Reshape", x, graph.constant([-1, config.model_dim], np.int64))
         return self._normed(f"{side}.embedding_norm", x) if config.embedding_norm else x
 
-    def _position_table(self):
+    def _position_table(self) -> Any:
         """Position signals, or what was trained in their place, [positions, d]."""
         if self.architecture.positions == "trained":
             trained = self.arrays["positions"]
             return trained[np.minimum(np.arange(self.positions), len(trained) - 1)]
         return formulas.positions(0, self.positions, self.architecture.model_dim, self.architecture.positions)
 
-    def _keys_values(self, name, x):
+    def _keys_values(self, name: str, x: Any) -> Any:
         keys, values = (self.graph.node("Reshape", made, self.apart) for made in super()._keys_values(name, x))
         return self.graph.node("Transpose", keys, perm=[0, 2, 3, 1]), self._swapped(values)
 
-    def _attended(self, name, x, keys, values):
+    def _attended(self, name: str, x: Any, keys: Any, values: Any) -> Any:
         queries = self._swapped(self.graph.node("Reshape", self._queries(name, x), self.apart))
         return self._attention(name, queries, keys, values, self.mask)
 
-    def _queries(self, name, x):
+    def _queries(self, name: str, x: Any) -> Any:
         """Scaled in their parameters, so that no product with a key has to be."""
         parts, scale = (
             (f"{name}.query.{part}" for part in ("weight", "bias")),
@@ -117,18 +120,18 @@ class GraphNetwork(Transformer):
         scaled = (self.graph.tensor(f"{part}.scaled", self.arrays[part] * np.float32(scale)) for part in parts)
         return self.graph.node("Gemm", x, *scaled)
 
-    def _attention(self, name, queries, keys, values, mask):
+    def _attention(self, name: str, queries: Any, keys: Any, values: Any, mask: Any) -> Any:
         scores = self.graph.node("MatMul", queries, keys)
         weights = self.graph.node("Softmax", scores + mask if mask else scores, axis=-1)
         heads = self._swapped(self.graph.node("MatMul", weights, values))
         rows = self.graph.constant([-1, self.architecture.model_dim], np.int64)
         return self._heads_output(name, self.graph.node("Reshape", heads, rows)), weights
 
-    def _swapped(self, x):
+    def _swapped(self, x: Any) -> Any:
         """[batch, positions, heads, d / heads] from [batch, heads, positions, d / heads], and back."""
         return self.graph.node("Transpose", x, perm=[0, 2, 1, 3])
 
-    def _first_head(self, weights):
+    def _first_head(self, weights: Any) -> Any:
         first = self.graph.node("Gather", weights, self.graph.constant(0, np.int64), axis=1)
         return self.graph.node("Flatten", first, axis=2)
 
@@ -136,20 +139,20 @@ class GraphNetwork(Transformer):
 class _Weights:
     """Products and tables as nodes: the counterpart of `Reference` in NumPy."""
 
-    def __init__(self, graph, config, tensors):
+    def __init__(self, graph: Any, config: Any, tensors: Any) -> None:
         self._graph = graph
         self.tables = tables(config)
         self.tensors = _Parameters(graph, tensors)
 
-    def embed(self, table, ids):
+    def embed(self, table: Any, ids: Any) -> Any:
         """Rows of a table: [ids, d]."""
         return self._graph.node("Gather", self.tensors[table], ids)
 
-    def product(self, name, x):
+    def product(self, name: str, x: Any) -> Any:
         """x W."""
         return self._graph.node("MatMul", x, self.tensors[name])
 
-    def affine(self, name, x):
+    def affine(self, name: str, x: Any) -> Any:
         """x W + b."""
         return self._graph.node("Gemm", x, self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"])
 
@@ -157,8 +160,8 @@ class _Weights:
 class _Parameters:
     """The tensors of a checkpoint as values of a graph: those that are asked for are added to it."""
 
-    def __init__(self, graph, arrays):
+    def __init__(self, graph: Any, arrays: Any) -> None:
         self._graph, self._arrays = graph, arrays
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         return self._graph.tensor(name, self._arrays[name])

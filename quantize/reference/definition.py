@@ -1,8 +1,6 @@
-"""What the definitions of all families share: where weights come from, and what a step leaves for the next."""
+"""The part that the definitions of all families share: their weights, and the state between two steps."""
 
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from quantize.reference.formulas import layer_norm
 
@@ -12,12 +10,12 @@ class State(NamedTuple):
 
     position: int  # tokens emitted so far
     # state of each decoder layer: (rows, width), of a Transformer's self-attention (rows, position, 2 d)
-    cells: list[np.ndarray]
+    cells: list[Any]
     # what each attending layer reads of the encoder: keys and values, (source_length, width)
-    memories: list[tuple[np.ndarray, np.ndarray]]
-    alignment: np.ndarray | None = None  # of the last step: what it attended to, (rows, source_length)
+    memories: list[Any]
+    alignment: Any = None  # of the last step: what it attended to, (rows, source_length)
 
-    def rows(self, chosen) -> "State":
+    def rows(self, chosen: Any) -> "State":
         """The state of chosen rows, in that order."""
         return self._replace(cells=[cell[chosen] for cell in self.cells])
 
@@ -25,24 +23,24 @@ class State(NamedTuple):
 class Definition:
     """A family's network. `weights`, a `quantize.reference.network.Reference`, multiplies and looks up."""
 
-    def __init__(self, config, weights):
+    def __init__(self, config: Any, weights: Any) -> None:
         self.config = config
         self.architecture = config.architecture
         self.weights = weights
         self.tensors = weights.tensors
         self.tables = weights.tables
 
-    def _affine(self, name, x):
+    def _affine(self, name: str, x: Any) -> Any:
         return self.weights.affine(name, x)
 
-    def _normed(self, norm, x):
+    def _normed(self, norm: str, x: Any) -> Any:
         scale, bias = self.tensors[f"{norm}.scale"], self.tensors[f"{norm}.bias"]
         return layer_norm(x, scale, bias, self.architecture.layer_norm_epsilon)
 
-    def _logits(self, x):
+    def _logits(self, x: Any) -> Any:
         return self.weights.product(self.tables["output"], x) + self.tensors["output.bias"]
 
-    def _chosen(self, x, candidates):
+    def _chosen(self, x: Any, candidates: Any) -> Any:
         """Logits of all pieces, or of the candidates."""
         logits = self._logits(x)
         return logits if candidates is None else logits[:, candidates]

@@ -4,7 +4,9 @@ Those that may have another form (`singledispatch`) are operations of their own 
 """
 
 import math
+from collections.abc import Callable
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
@@ -19,29 +21,29 @@ def positions(first: int, count: int, d: int, kind: str = "marian") -> np.ndarra
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
 
 
-def attention(queries, keys, values, heads: int) -> np.ndarray:
+def attention(queries: Any, keys: Any, values: Any, heads: int) -> Any:
     """Scaled dot-product attention: (queries, d). Head h owns columns h d/heads to (h + 1) d/heads."""
     return weighted_values(attention_weights(queries, keys, heads), values)
 
 
-def attention_weights(queries, keys, heads: int) -> np.ndarray:
+def attention_weights(queries: Any, keys: Any, heads: int) -> Any:
     """How much each query takes of each value: (heads, queries, keys)."""
     q, k = _by_head(queries, heads), _by_head(keys, heads)
     return softmax(q @ k.transpose(0, 2, 1) / np.float32(math.sqrt(q.shape[2])))
 
 
-def weighted_values(weights, values) -> np.ndarray:
+def weighted_values(weights: Any, values: Any) -> Any:
     """Each head's sums of its columns of the values, by its weights: (queries, d)."""
-    made = weights @ _by_head(values, len(weights))
+    made: np.ndarray = weights @ _by_head(values, len(weights))
     return made.transpose(1, 0, 2).reshape(weights.shape[1], -1)
 
 
-def _by_head(x, heads):
+def _by_head(x: Any, heads: Any) -> Any:
     return x.reshape(len(x), heads, -1).transpose(1, 0, 2)
 
 
 @singledispatch
-def layer_norm(x, scale, bias, epsilon: float) -> np.ndarray:
+def layer_norm(x: Any, scale: Any, bias: Any, epsilon: float) -> Any:
     """Each row to mean 0 and (biased) variance 1, then scale and bias.
 
     Ba et al. 2016, https://arxiv.org/abs/1607.06450, section 3.
@@ -52,46 +54,47 @@ def layer_norm(x, scale, bias, epsilon: float) -> np.ndarray:
 
 
 @singledispatch
-def interpolated(gate, y, x):
+def interpolated(gate: Any, y: Any, x: Any) -> Any:
     """Between x (where the gate is 0) and y (where it is 1)."""
     return gate * y + (1 - gate) * x
 
 
 @singledispatch
-def relu(x):
+def relu(x: Any) -> Any:
     return np.maximum(x, np.float32(0))
 
 
 @singledispatch
-def tanh(x):
+def tanh(x: Any) -> Any:
     return np.tanh(x)
 
 
 @singledispatch
-def sigmoid(x):
+def sigmoid(x: Any) -> Any:
     return np.float32(0.5) * (1 + np.tanh(np.float32(0.5) * x))  # 1 / (1 + exp(-x)), without overflow
 
 
-def swish(x):
+def swish(x: Any) -> Any:
     """Ramachandran et al. 2017, https://arxiv.org/abs/1710.05941."""
     return x * sigmoid(x)
 
 
 @singledispatch
-def gelu(x):
+def gelu(x: Any) -> Any:
     """x times the normal distribution function of x; Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415."""
     erf = np.vectorize(math.erf, otypes=[np.float32])(x * np.float32(math.sqrt(0.5)))
     return np.float32(0.5) * x * (1 + erf)
 
 
-def gelu_sigmoid(x):
+def gelu_sigmoid(x: Any) -> Any:
     """The approximation of gelu in the same paper that Marian's forks for production use."""
     return x * sigmoid(np.float32(1.702) * x)
 
 
+ACTIVATIONS: dict[str, Callable[[Any], Any]]
 ACTIVATIONS = {"relu": relu, "swish": swish, "gelu": gelu, "gelu_sigmoid": gelu_sigmoid}
 
 
-def softmax(x):
+def softmax(x: Any) -> Any:
     exponentials = np.exp(x - x.max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)

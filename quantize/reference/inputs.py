@@ -1,7 +1,8 @@
-"""What the matrices of a network are multiplied with, while it reads given sentences and says given translations."""
+"""The inputs of a network's matrices, while it reads given sentences and says given translations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def hear_inputs(
     targets: Sequence[list[int]],
     hear: Callable[[str, np.ndarray], None],
     done: Callable[[int], None] = lambda count: None,
-):
+) -> None:
     """Run the network of a float32 checkpoint in NumPy.
 
     Parameters
@@ -45,11 +46,11 @@ def hear_inputs(
 class _HearingTransformer(Transformer):
     """A row of the decoder for each sentence, which attends to that."""
 
-    def __init__(self, config, weights):
+    def __init__(self, config: Any, weights: Any) -> None:
         super().__init__(config, weights)
         self._aligning = None  # attends sentence by sentence: there is no alignment of all
 
-    def _attended(self, name, x, keys, values):
+    def _attended(self, name: str, x: Any, keys: Any, values: Any) -> Any:
         if not isinstance(keys, tuple):
             return super()._attended(name, x, keys, values)
         queries = self._affine(f"{name}.query", x)
@@ -63,7 +64,7 @@ class _HearingTransformer(Transformer):
 class _HearingRecurrent(Recurrent):
     """The same."""
 
-    def _attended(self, states, keys, encoded):
+    def _attended(self, states: Any, keys: Any, encoded: Any) -> Any:
         queries = self._mapped("attention.query", states)
         made = [
             self._attention_weights(query[None], k) @ h for query, k, h in zip(queries, keys, encoded, strict=False)
@@ -76,14 +77,14 @@ class _Hearing(Reference):
 
     definitions = MappingProxyType({TransformerConfig: _HearingTransformer, RecurrentConfig: _HearingRecurrent})
 
-    def __init__(self, config, tensors, hear):
+    def __init__(self, config: Any, tensors: Any, hear: Any) -> None:
         super().__init__(config, tensors)
         self._layers = {linear.parts[0][0]: linear.name for linear in linears(config)}  # all parts have one input
         self._output = output_table(config)
         self._layers[self._output] = self._output
         self._hear = hear
 
-    def run(self, sources, targets):
+    def run(self, sources: Any, targets: Any) -> None:
         """Encode some sentences and decode their translations, the longest of which comes first."""
         states = [self.start(self.encode(source)) for source in sources]
         cells = [np.concatenate(cell) for cell in zip(*(state.cells for state in states), strict=True)]
@@ -98,7 +99,7 @@ class _Hearing(Reference):
             previous = [target[position - 1] if position else 0 for target in targets[:going]]
             _, state = self.step(state, previous)
 
-    def product(self, name, x):
+    def product(self, name: str, x: Any) -> Any:
         """x W, which is heard."""
         if name in self._layers:
             self._hear(self._layers[name], x)

@@ -27,7 +27,7 @@ Layer norm, where a model has it: every product x W + b becomes norm(x W + b). M
 of a cell together, and its b comes behind; Nematus' norms those of the candidate apart from those of the gates.
 """
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +40,7 @@ MAPS = {"gru": ("gates", "candidate"), "lstm": ("gates",)}  # products of what a
 class Recurrent(Definition):
     """See `quantize.reference.network.Reference` for what its methods take and give."""
 
-    def encode(self, ids: Sequence[int]) -> np.ndarray:
+    def encode(self, ids: Any) -> Any:
         """(source_length, context_dim)."""
         config, x = self.architecture, self.weights.embed(self.tables["source"], ids)
         if config.encoder != "unidirectional":
@@ -49,19 +49,19 @@ class Recurrent(Definition):
         x = np.concatenate([self._stack(way, x, range(1)) for way in ("forward", "backward")], axis=1)
         return self._stack("forward", x, range(1, config.encoder_layers))
 
-    def _stack(self, way, x, layers):
+    def _stack(self, way: Any, x: Any, layers: Any) -> Any:
         for i in layers:
             turned = (way == "backward") != (self.architecture.encoder == "alternating" and i % 2 == 1)
             made = self._encoder_layer(f"encoder.{way}.{i}", x, turned)
             x = made + x if self.architecture.skip and i != layers[0] else made
         return x
 
-    def _encoder_layer(self, layer, x, backwards):
+    def _encoder_layer(self, layer: Any, x: Any, backwards: Any) -> Any:
         """Returns the output of a layer at each position."""
         config, kind = self.architecture, self.architecture.encoder_cell
         read = self._maps(kind, f"{layer}.0", x)
         state = np.zeros((1, config.encoder_dim * (2 if kind == "lstm" else 1)), np.float32)
-        made = [None] * len(x)
+        made: list[Any] = [None] * len(x)
         for t in reversed(range(len(x))) if backwards else range(len(x)):
             state = self._cell(kind, f"{layer}.0", read[t : t + 1], state)
             state = self._transitions(kind, layer, range(1, config.encoder_transitions), state)
@@ -78,7 +78,7 @@ class Recurrent(Definition):
             cells.append(np.zeros((rows, config.model_dim * (2 if kind == "lstm" else 1)), np.float32))
         return State(0, cells, [(self._mapped("attention.key", encoded), encoded)])
 
-    def step(self, state: State, previous: Sequence[int], candidates=None) -> tuple[np.ndarray, State]:
+    def step(self, state: State, previous: Any, candidates: Any = None) -> tuple[Any, State]:
         """Logits of the next token, and the state after `previous`."""
         config, kind = self.architecture, self.architecture.decoder_cell
         if state.position:
@@ -110,15 +110,15 @@ class Recurrent(Definition):
             t = tanh(sum(self._mapped(f"top.{name}", part) for name, part in parts.items()))
         return self._chosen(t, candidates), State(state.position + 1, cells, state.memories, alignment)
 
-    def _attended(self, states, keys, encoded):
+    def _attended(self, states: Any, keys: Any, encoded: Any) -> Any:
         """(context of each row, how much each row took of each position)."""
         weights = self._attention_weights(self._mapped("attention.query", states), keys)
         return weights @ encoded, weights
 
-    def _attention_weights(self, queries, keys):
+    def _attention_weights(self, queries: Any, keys: Any) -> Any:
         return softmax(tanh(keys + queries[:, None]) @ self.tensors["attention.score"])
 
-    def _rectified_layers(self, x):
+    def _rectified_layers(self, x: Any) -> Any:
         limit, layers = self.architecture.relu_limit, [x]
         for i in range(len(self.architecture.stack)):
             made = relu(self._mapped(f"stack.{i}", layers[-1]))
@@ -126,12 +126,12 @@ class Recurrent(Definition):
             layers.append(made + layers[-2] if i % 2 else made)
         return layers[-1]
 
-    def _transitions(self, kind, layer, cells, state):
+    def _transitions(self, kind: Any, layer: Any, cells: Any, state: Any) -> Any:
         for j in cells:
             state = self._cell(kind, f"{layer}.{j}", None, state)
         return state
 
-    def _cell(self, kind, name, read, state):
+    def _cell(self, kind: Any, name: str, read: Any, state: Any) -> Any:
         """The state after a step of a cell; `read`: what `_maps` made of its input."""
         own = self._maps(kind, name, _said(kind, state), prefix="state_")
         if kind == "gru":
@@ -146,7 +146,7 @@ class Recurrent(Definition):
         memory = sigmoid(forget) * memory + sigmoid(new) * tanh(candidate)
         return np.concatenate([sigmoid(shown) * tanh(memory), memory], axis=1)
 
-    def _maps(self, kind, cell, x, context=None, prefix=""):
+    def _maps(self, kind: Any, cell: Any, x: Any, context: Any = None, prefix: Any = "") -> Any:
         """All products of what a cell reads, side by side; with `prefix` of its state."""
         made = []
         for name in MAPS[kind]:
@@ -157,18 +157,18 @@ class Recurrent(Definition):
         norm = f"{cell}.{'state' if prefix else 'input'}_norm"
         return self._normed_where(norm, np.concatenate(made, axis=1))
 
-    def _mapped(self, name, x):
+    def _mapped(self, name: str, x: Any) -> Any:
         return self._finished(name, self.weights.product(f"{name}.weight", x))
 
-    def _finished(self, name, product):
+    def _finished(self, name: str, product: Any) -> Any:
         """With bias and norm, where there are."""
         bias = self.tensors.get(f"{name}.bias")
         return self._normed_where(f"{name}.norm", product if bias is None else product + bias)
 
-    def _normed_where(self, norm, x):
+    def _normed_where(self, norm: str, x: Any) -> Any:
         return self._normed(norm, x) if f"{norm}.scale" in self.tensors else x
 
 
-def _said(kind, state):
+def _said(kind: Any, state: Any) -> Any:
     """Returns the output of a cell: of an LSTM the first half of its state."""
     return np.split(state, 2, axis=1)[0] if kind == "lstm" else state

@@ -31,7 +31,7 @@ Shapes: d = model_dim; "rows" are the hypotheses of one sentence, which share th
 """
 
 import math
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -52,11 +52,11 @@ from quantize.reference.formulas import (
 class Transformer(Definition):
     """See `quantize.reference.network.Reference` for what its methods take and give."""
 
-    def __init__(self, config, weights):
+    def __init__(self, config: Any, weights: Any) -> None:
         super().__init__(config, weights)
         self._aligning = self.architecture.aligning
 
-    def encode(self, ids: Sequence[int]) -> np.ndarray:
+    def encode(self, ids: Any) -> Any:
         """(source_length, d)."""
         x = self._input("encoder", self.weights.embed(self.tables["source"], ids), 0)
         for i in range(self.architecture.encoder_layers):
@@ -74,7 +74,7 @@ class Transformer(Definition):
         memories = [self._keys_values(f"decoder.{p}.cross_attention", encoded) for p in used]
         return State(0, [np.zeros(shape, np.float32) for _ in used], memories)
 
-    def step(self, state: State, previous: Sequence[int], candidates=None) -> tuple[np.ndarray, State]:
+    def step(self, state: State, previous: Any, candidates: Any = None) -> tuple[Any, State]:
         """Logits of the next token, and the state after `previous`."""
         if state.position:
             embedded = self.weights.embed(self.tables["target"], previous)
@@ -98,18 +98,18 @@ class Transformer(Definition):
             x = self._normed("decoder.top_norm", x)
         return self._chosen(x, candidates), State(state.position + 1, cells, state.memories, alignment)
 
-    def _ssru(self, block, x, cell, position):
+    def _ssru(self, block: str, x: Any, cell: Any, position: Any) -> Any:
         x = self._before(block, x)
         cell = self._forgetting(block, x, cell)
         return self._projected(block, relu(cell)), cell
 
-    def _sru(self, block, x, cell, position):
+    def _sru(self, block: str, x: Any, cell: Any, position: Any) -> Any:
         x = self._before(block, x)
         cell = self._forgetting(block, x, cell)
         reset = sigmoid(self._affine(f"{block}.reset", x))
         return self._projected(block, interpolated(reset, tanh(cell), x)), cell
 
-    def _gru(self, block, x, cell, position):
+    def _gru(self, block: str, x: Any, cell: Any, position: Any) -> Any:
         x = self._before(block, x)
         gates = sigmoid(self._affine(f"{block}.gates", x) + self.weights.product(f"{block}.state_gates.weight", cell))
         reset, update = np.split(gates, 2, axis=1)
@@ -117,7 +117,7 @@ class Transformer(Definition):
         cell = interpolated(update, cell, tanh(self._affine(f"{block}.candidate", x) + renewed))
         return self._projected(block, cell), cell
 
-    def _lstm(self, block, x, cell, position):
+    def _lstm(self, block: str, x: Any, cell: Any, position: Any) -> Any:
         hidden, memory = np.split(cell, 2, axis=1)
         gates = self._affine(f"{block}.gates", self._before(block, x))
         forget, new, candidate, shown = np.split(
@@ -127,21 +127,21 @@ class Transformer(Definition):
         hidden = sigmoid(shown) * tanh(memory)
         return self._projected(block, hidden), np.concatenate([hidden, memory], axis=1)
 
-    def _forgetting(self, block, x, cell):
+    def _forgetting(self, block: str, x: Any, cell: Any) -> Any:
         forget = sigmoid(self._affine(f"{block}.forget", x))
         return interpolated(forget, cell, self.weights.product(f"{block}.candidate.weight", x))
 
-    def _projected(self, block, x):
+    def _projected(self, block: str, x: Any) -> Any:
         return self._affine(f"{block}.output", x) if self.architecture.cell_projection else x
 
-    def _self_attention(self, block, x, cell, position):
+    def _self_attention(self, block: str, x: Any, cell: Any, position: Any) -> Any:
         x = self._before(block, x)
         new = np.concatenate(self._keys_values(block, x), axis=1)
         cell = np.concatenate([cell, new[:, None]], axis=1)
         made = [self._attended(block, x[r : r + 1], *np.split(cell[r], 2, axis=1))[0] for r in range(len(x))]
         return np.concatenate(made), cell
 
-    def _average_attention(self, block, x, cell, position):
+    def _average_attention(self, block: str, x: Any, cell: Any, position: Any) -> Any:
         cell = cell + x
         depth, activation = self.architecture.average_depth, ACTIVATIONS[self.architecture.average_activation]
         y = self._before(block, cell / (position + np.float32(1)))
@@ -156,7 +156,7 @@ class Transformer(Definition):
             y = keep * x + renew * y
         return y, cell
 
-    def _input(self, side, embedded, first, one=False):
+    def _input(self, side: Any, embedded: Any, first: Any, one: Any = False) -> Any:
         """Embeddings (one for each position, or `one` position for all) scaled, with positions added."""
         config, count = self.architecture, 1 if one else len(embedded)
         x = np.float32(math.sqrt(config.model_dim)) * embedded if config.scale_embedding else embedded
@@ -167,10 +167,10 @@ class Transformer(Definition):
             x = x + positions(first, count, config.model_dim, config.positions)
         return self._normed(f"{side}.embedding_norm", x) if config.embedding_norm else x
 
-    def _before(self, block, x):
+    def _before(self, block: str, x: Any) -> Any:
         return self._normed(f"{block}.pre_norm", x) if self.architecture.preprocess else x
 
-    def _after(self, block, y, x):
+    def _after(self, block: str, y: Any, x: Any) -> Any:
         """Combines a block's output y with its input x: see TransformerConfig."""
         for letter in self.architecture.postprocess:
             if letter == "a":
@@ -181,21 +181,21 @@ class Transformer(Definition):
                 y = interpolated(sigmoid(self._affine(f"{block}.highway", x)), y, x)
         return y
 
-    def _keys_values(self, name, x):
+    def _keys_values(self, name: str, x: Any) -> Any:
         return self._affine(f"{name}.key", x), self._affine(f"{name}.value", x)
 
-    def _attended(self, name, x, keys, values):
+    def _attended(self, name: str, x: Any, keys: Any, values: Any) -> Any:
         """(what all heads found, projected; how much each took of each value)."""
         weights = attention_weights(self._affine(f"{name}.query", x), keys, self.architecture.heads)
         return self._heads_output(name, weighted_values(weights, values)), weights
 
-    def _first_head(self, weights):
+    def _first_head(self, weights: Any) -> Any:
         return weights[0]
 
-    def _heads_output(self, name, heads):
+    def _heads_output(self, name: str, heads: Any) -> Any:
         return self._affine(f"{name}.output", heads) if self.architecture.attention_projection else heads
 
-    def _feed_forward_block(self, block, x, depth):
+    def _feed_forward_block(self, block: str, x: Any, depth: Any) -> Any:
         y, activation = self._before(block, x), ACTIVATIONS[self.architecture.activation]
         for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
             y = activation(self._affine(f"{block}.{name}", y))

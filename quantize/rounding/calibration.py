@@ -1,4 +1,4 @@
-"""What the matrices of a model are multiplied with on real text: second moments and absolute maxima of their inputs.
+"""The inputs that the matrices of a model have on real text: their second moments and absolute maxima.
 
 The model translates the text itself, in float32; its inputs are those of `reference.network` on these translations.
 Static scales of activations are found from them, what x is multiplied with before it is rounded:
@@ -12,7 +12,7 @@ What lies beyond is clipped.
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ DEVIATIONS = 1.1
 
 
 def calibration_sources(
-    path: str | os.PathLike, vocabulary, config: ModelConfig, count: int, called: str = "calibration text"
+    path: str | os.PathLike[str], vocabulary: Any, config: ModelConfig, count: int, called: str = "calibration text"
 ) -> tuple[list[list[int]], int]:
     """(ids of at most `count` lines as the model reads them, how many lines the file has).
 
@@ -57,14 +57,14 @@ def calibration_sources(
             raise ModelFileError(f"{path}: line {i + 1} is not UTF-8; expected text, one sentence a line")
         texts.append(text)
     found = [list(ids) for ids in vocabulary.encode_batch(texts)]
-    found = [as_read(ids, config) for ids in found if 1 < len(ids) <= config.max_source_length]
+    found = [list(as_read(ids, config)) for ids in found if 1 < len(ids) <= config.max_source_length]
     if not found:
         raise ModelFileError(f"{path}: no line has 1 to {config.max_source_length - 1} pieces; expected sentences")
     return found, len(lines)
 
 
-def as_read(items: Sequence, config: ModelConfig, ended: bool = True) -> Sequence:
-    """As the model reads and says them: reversed, if it was trained so, but for the last one if that is </s>'s."""
+def as_read(items: Sequence[Any], config: ModelConfig, ended: bool = True) -> Sequence[Any]:
+    """Returns pieces in the model's order: reversed if it was trained so, except for the last one if that is </s>'s."""
     return reversed_pieces(items, ended) if config.right_to_left else items
 
 
@@ -114,22 +114,24 @@ def input_statistics(
 class _Sums:
     """Adds up what is heard of each layer, some rows at a time."""
 
-    def __init__(self):
-        self._waiting, self._moments, self._maxima = {}, {}, {}
+    def __init__(self) -> None:
+        self._waiting: dict[str, list[np.ndarray]] = {}
+        self._moments: dict[str, np.ndarray] = {}
+        self._maxima: dict[str, list[np.ndarray]] = {}
 
-    def hear(self, name, x):
+    def hear(self, name: str, x: Any) -> None:
         waiting = self._waiting.setdefault(name, [])
         waiting.append(x)
         if sum(map(len, waiting)) >= _ROWS:
             self._add(name)
 
-    def _add(self, name):
+    def _add(self, name: str) -> None:
         x = np.concatenate(self._waiting.pop(name))
         moments = x.T @ x
         self._moments[name] = self._moments[name] + moments if name in self._moments else moments
         self._maxima.setdefault(name, []).append(np.abs(x).max(axis=1))
 
-    def statistics(self):
+    def statistics(self) -> dict[str, InputStatistics]:
         for name in list(self._waiting):
             self._add(name)
         found = {}
@@ -143,7 +145,7 @@ def static_alphas(
     config: ModelConfig, statistics: Mapping[str, InputStatistics], percentile: float | None = None
 ) -> dict[str, float]:
     """Name of each weight -> alpha, as `conversion.packed_tensors` takes them. `percentile` None: as Marian."""
-    found = {}
+    found: dict[str, float] = {}
     for linear in linears(config):
         alpha = _alpha(statistics[linear.name].maxima, percentile)
         found |= {weight: alpha for weight, _ in linear.parts}
@@ -151,7 +153,7 @@ def static_alphas(
     return found | {table: _alpha(statistics[table].maxima, percentile)}
 
 
-def _alpha(maxima, percentile):
+def _alpha(maxima: Any, percentile: Any) -> Any:
     maxima = maxima.astype(np.float64)
     reach = maxima.mean() + DEVIATIONS * maxima.std() if percentile is None else np.percentile(maxima, percentile)
     return float(np.float32(LARGEST / reach)) if reach > 0 else 1.0

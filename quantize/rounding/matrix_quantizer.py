@@ -2,6 +2,7 @@
 
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,8 @@ def exceptions(config: ModelConfig, kept: Iterable[tuple[str, str]]) -> dict[str
     Patterns are those of the shell: "output", "decoder.*", "*.feed_forward.*". Raises CpunmtError for one that matches
     nothing.
     """
-    names, found = matrices(config), {}
+    names = matrices(config)
+    found: dict[str, str] = {}
     for pattern, scheme in kept:
         matching = [name for name in names if fnmatch.fnmatchcase(name, pattern)]
         if not matching:
@@ -45,7 +47,7 @@ def matrix_quantizer(
     roles = tables(config)
     looked_up = {roles["source"], roles["target"]}
 
-    def quantizer(name, weights, scheme):
+    def quantizer(name: str, weights: Any, scheme: str) -> Any:
         q, scales = quantize(weights, scheme, chosen)
         known = (statistics or {}).get(name)
         if known is None or scheme == "int16":

@@ -1,6 +1,6 @@
 """How far the integers of a column reach: the scale that a column's weights are divided by before they are rounded."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class Range(NamedTuple):
     per_tensor: bool = False
     fixed_point: bool = False
 
-    def __str__(self):
+    def __str__(self) -> Any:
         told = {"sigma": f"min(max, {self.sigmas:g} sigma)", "max": "max", "mse": "least squared error"}[self.kind]
         told += ", 4 bits: one scale per matrix" if self.per_tensor else ""
         return told + (", 16 bits: fixed point" if self.fixed_point else "")
@@ -44,11 +44,12 @@ def quantize(weights: np.ndarray, scheme: str, chosen: Range) -> tuple[np.ndarra
 def int8_scales(weights: np.ndarray, chosen: Range) -> np.ndarray:
     """float32 [columns]."""
     if chosen.kind == "mse":
-        return _least_error(weights)
-    return int8.column_scales(weights, chosen.sigmas if chosen.kind == "sigma" else None)
+        return np.asarray(_least_error(weights))
+    scales: np.ndarray = int8.column_scales(weights, chosen.sigmas if chosen.kind == "sigma" else None)
+    return scales
 
 
-def _least_error(weights):
+def _least_error(weights: Any) -> Any:
     widest = int8.column_scales(weights, None)
     best, least = widest, np.full(weights.shape[1], np.inf)
     for part in _TRIED:

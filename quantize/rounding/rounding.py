@@ -9,6 +9,7 @@ rows gives each weight the level that is best with all others as they are.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -40,17 +41,18 @@ def round_with_feedback(
     order = np.argsort(-np.diag(h), kind="stable")  # the strongest inputs first, while all others can still help
     # the inverse of h is u^T u with u upper triangular: row k holds what row k's error means for those after it
     u = np.linalg.inv(np.linalg.cholesky(h[np.ix_(order, order)][::-1, ::-1]))[::-1, ::-1]
-    made = None
+    made: np.ndarray | None = None
     for begin in range(0, weights.shape[1], _COLUMNS):
         columns = slice(begin, begin + _COLUMNS)
         found = _fed_back(weights[order, columns] / scales[columns].astype(np.float64), u, nearest)
         if made is None:
             made = np.empty(weights.shape, found.dtype)
         made[order, columns] = found
+    assert made is not None  # a matrix has columns
     return made
 
 
-def _fed_back(w, u, nearest):
+def _fed_back(w: Any, u: Any, nearest: Any) -> Any:
     """Rows of `w` rounded from the first to the last; `w` is overwritten."""
     made = []
     for begin in range(0, len(w), BLOCK):
@@ -85,7 +87,8 @@ def descend(
 
     Parameters: see `round_with_feedback`. What is lost never grows.
     """
-    made, variance = q.copy(), np.diag(h)
+    made: np.ndarray = q.copy()
+    variance = np.diag(h)
     for first in range(0, weights.shape[1], _COLUMNS):
         columns = slice(first, first + _COLUMNS)
         now = made[:, columns]

@@ -12,13 +12,13 @@ import stat
 import sys
 from array import array
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.compressed_file import open_expanded, packing
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.piece_vocabulary import AnyVocabulary
 
 _COLUMNS = re.compile(r"\d{1,6}(,\d{1,6}(-(\d{1,6})?)?)+")
 _REPORT = 1000  # lines between two reports of progress
@@ -99,7 +99,7 @@ def read_rows(file: Table | TwoFiles) -> Iterator[tuple[str, list[str]]]:
         yield fields[file.source - 1], [text for text in found if text.strip()]
 
 
-def _two_files(file):
+def _two_files(file: Any) -> Iterator[Any]:
     for number, (source, target) in enumerate(itertools.zip_longest(_lines(file.source), _lines(file.target))):
         if source is None or target is None:
             shorter, longer = (file.source, file.target) if source is None else (file.target, file.source)
@@ -110,7 +110,7 @@ def _two_files(file):
         yield source, [target] if target.strip() else []
 
 
-def _lines(path):
+def _lines(path: Any) -> Iterator[Any]:
     """Text of each line, without its line feed; what is not UTF-8 becomes U+FFFD."""
     try:
         with _opened(path) as content:
@@ -124,7 +124,7 @@ def _lines(path):
         raise ValueError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _opened(path):
+def _opened(path: Any) -> Any:
     """A file of any size, expanded if it is packed: what is read is not kept, so only its lines need room."""
     status = os.stat(path)
     if stat.S_ISREG(status.st_mode) and status.st_size:
@@ -137,7 +137,11 @@ def _opened(path):
 
 
 def read_corpus(
-    files, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary, longest=250, progress=lambda lines: None
+    files: Any,
+    source_vocabulary: AnyVocabulary,
+    target_vocabulary: AnyVocabulary,
+    longest: Any = 250,
+    progress: Any = lambda lines: None,
 ) -> tuple[Corpus, int]:
     """The sentence pairs of all files as ids, and how many were left out: blank, or with over `longest` pieces.
 
@@ -171,6 +175,5 @@ def read_corpus(
         raise ValueError(
             f"{names}: no sentence pair is left, {left_out} were blank or longer than {longest} pieces; expected text"
         )
-    source, target = (np.frombuffer(part, np.int32) for part in ids)
-    source_ends, target_ends = (np.frombuffer(part, np.int64) for part in ends)
-    return Corpus(source, source_ends, target, target_ends, np.frombuffer(weights, np.float32)), left_out
+    sides = [(np.frombuffer(ids[side], np.int32), np.frombuffer(ends[side], np.int64)) for side in (0, 1)]
+    return Corpus(*sides[0], *sides[1], np.frombuffer(weights, np.float32)), left_out

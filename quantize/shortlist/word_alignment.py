@@ -14,7 +14,7 @@ Only pairs of pieces that occur in a sentence pair have a number. They are found
 of a pair is that of the bits set before its own. Every loop over such pairs is compiled.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -45,7 +45,7 @@ class PairTable(NamedTuple):
 
 
 class _Model(NamedTuple):
-    """What an iteration goes by."""
+    """The parameters of an iteration."""
 
     probabilities: np.ndarray  # (pairs,) float32: p(t | s)
     empty: np.ndarray  # (target pieces,) float64: p(t | empty)
@@ -54,14 +54,14 @@ class _Model(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """What an iteration sees, float64."""
+    """The expected counts of an iteration, float64."""
 
     pairs: np.ndarray  # (pairs,)
     empty: np.ndarray  # (target pieces,)
 
 
 class Translations(NamedTuple):
-    """What EM has learnt. `counts` are expected ones: how often t came from s, as the last iteration saw it."""
+    """The result of EM. `counts` are expected ones: how often t came from s in the last iteration."""
 
     offsets: np.ndarray  # (source pieces + 1,) int64
     targets: np.ndarray  # (pairs,) int32, ascending within a source piece
@@ -97,9 +97,9 @@ def translations(
     iterations: int = 8,
     diagonal: float = 2.0,
     null: float = 0.05,
-    progress=lambda pairs: None,
+    progress: Any = lambda pairs: None,
 ) -> Translations:
-    """Learn from a corpus of at least one pair; `progress` is told how many sentence pairs are done since last told.
+    """Learns from a corpus of at least one pair; `progress` is called with the number of pairs done since then.
 
     Memory: the corpus, 1.5 bits for each pair of the vocabularies, 12 bytes for each that occurs.
     """
@@ -126,7 +126,7 @@ def translations(
 
 
 @_compiled
-def _set_bits(word):
+def _set_bits(word: Any) -> Any:
     """Number of bits set; LLVM makes one instruction of it."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -135,7 +135,7 @@ def _set_bits(word):
 
 
 @_compiled
-def _mark_pairs(corpus, bits):
+def _mark_pairs(corpus: Any, bits: Any) -> None:
     for k in range(corpus.weights.size):
         for i in range(corpus.source_ends[k], corpus.source_ends[k + 1]):
             row = bits[corpus.source[i]]
@@ -144,7 +144,7 @@ def _mark_pairs(corpus, bits):
 
 
 @_compiled
-def _number_pairs(bits, starts):
+def _number_pairs(bits: Any, starts: Any) -> Any:
     size = 0
     for s in range(bits.shape[0]):
         for word in range(bits.shape[1]):
@@ -154,7 +154,7 @@ def _number_pairs(bits, starts):
 
 
 @_compiled
-def _list_targets(bits, targets):
+def _list_targets(bits: Any, targets: Any) -> None:
     number = 0
     for s in range(bits.shape[0]):
         for word in range(bits.shape[1]):
@@ -166,7 +166,7 @@ def _list_targets(bits, targets):
 
 
 @_compiled
-def _expected_counts(corpus, begin, end, table, model, counts):
+def _expected_counts(corpus: Any, begin: Any, end: Any, table: Any, model: Any, counts: Any) -> Any:
     """Add the expected counts of sentence pairs begin .. end - 1; returns their weighted log-likelihood."""
     source, source_ends, target, target_ends, weights = corpus
     bits, starts, _ = table
@@ -207,7 +207,7 @@ def _expected_counts(corpus, begin, end, table, model, counts):
 
 
 @_compiled
-def _normalise(offsets, counts, probabilities):
+def _normalise(offsets: Any, counts: Any, probabilities: Any) -> None:
     """Each source piece's counts, divided by their sum."""
     for s in range(offsets.size - 1):
         total = 0.0

@@ -80,17 +80,23 @@ def test_a_trained_model_becomes_what_marian_reads(tmp_path):
     }
 
 
-def test_a_trained_model_and_segments_end_to_end(tmp_path):
-    """As a person starts it; nothing of a home is needed but its folder."""
-    command = [sys.executable, "-m", "bench.peers", "--home", str(tmp_path), "--trained", str(DIRECTORIES["int8"])]
-    command += ["--text", str(SENTENCES), "--lengths", "1-3", "5-9", "--sentences", "6", "--rounds", "1"]
-    command += ["--calibration", "2", "--json", str(tmp_path / "figures.json")]
+def workloads(folder, *arguments):
+    """What `bench.peers` writes, started as a person starts it, and the last lines that it prints."""
+    command = [sys.executable, "-m", "bench.peers", *map(str, arguments), "--sentences", "6", "--rounds", "1"]
+    command += ["--text", str(SENTENCES), "--json", str(folder / "figures.json")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "bergamot is left out: " in done.stdout and "CTranslate2 is left out: " in done.stdout
-    assert [line.split("  ")[0] for line in done.stdout.splitlines()[-2:]] == ["1-3 words", "5-9 words"]
-    figures = json.loads((tmp_path / "figures.json").read_text("utf-8"))
-    for workload in figures["workloads"].values():
+    assert "bergamot is left out: " in done.stdout
+    found = json.loads((folder / "figures.json").read_text("utf-8"))["workloads"]
+    return found, [line.split("  ")[0] for line in done.stdout.splitlines()[-2:]]
+
+
+def test_a_trained_model_and_segments_end_to_end(tmp_path):
+    """Nothing of a home is needed but its folder."""
+    flags = ["--trained", DIRECTORIES["int8"], "--lengths", "1-3", "5-9", "--calibration", "2"]
+    found, told = workloads(tmp_path, "--home", tmp_path, *flags)
+    assert told == ["1-3 words", "5-9 words"]
+    for workload in found.values():
         assert workload["lines"] == 6
         for mode in ("single", "bulk"):
             assert list(workload[mode]["seconds"]) == ["cpunmt", "cpunmt, bergamot's file"]
@@ -118,20 +124,13 @@ def test_figures_of_cut_translations_are_for_as_many_pieces(tmp_path, monkeypatc
 
 
 def test_a_recurrent_network_end_to_end(tmp_path):
-    """As a person starts it, without peers."""
     home = tmp_path / "home"
     (home / "data").mkdir(parents=True)
     for ours, theirs in (("vocabulary.spm", "vocab.deen.spm"), ("shortlist.bin", "lex.50.50.ende.s2t.bin")):
         shutil.copy(DIRECTORIES["int8"] / ours, home / "data" / theirs)
-    command = [sys.executable, "-m", "bench.peers", "--home", str(home), "--recurrent", "32", "--text", str(SENTENCES)]
-    command += ["--sentences", "6", "--rounds", "1", "--beam", "2", "--json", str(tmp_path / "figures.json")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert [line.split("  ")[0] for line in done.stdout.splitlines()[-2:]] == [
-        "whole lines float32",
-        "whole lines int8",
-    ]
-    for workload in json.loads((tmp_path / "figures.json").read_text("utf-8"))["workloads"].values():
+    found, told = workloads(tmp_path, "--home", home, "--recurrent", "32", "--beam", "2")
+    assert told == ["whole lines float32", "whole lines int8"]
+    for workload in found.values():
         for mode in ("single", "bulk"):
             assert list(workload[mode]["seconds"]) == ["cpunmt"] and workload[mode]["same"] == {"cpunmt": 6}
             assert workload[mode]["pieces"]["cpunmt"] > 6

@@ -26,19 +26,8 @@ def test_figures_of_each_column_are_written(opened, name, tmp_path, capsys):
             "It rains.\tEs regnet.\nno stop\tOhne\nAt the\u2028end.\tAm Ende.\n\u201cWhy?\u201d\t\u201eWarum?\u201c\n"
         )
     assert sentences.read_column(tmp_path / name, 0) == ["It rains.", "At the\u2028end.", "\u201cWhy?\u201d"]
-    sentences.main(
-        [
-            str(tmp_path / name),
-            "--languages",
-            "en",
-            "none",
-            "--errors",
-            "--rounds",
-            "1",
-            "--json",
-            str(tmp_path / "json"),
-        ]
-    )
+    flags = ["--languages", "en", "none", "--errors", "--rounds", "1", "--json", str(tmp_path / "json")]
+    sentences.main([str(tmp_path / name), *flags])
     assert "set.tsv" in capsys.readouterr().out
     english, other = json.loads((tmp_path / "json").read_text("utf-8"))["figures"]
     assert (english["language"], other["language"]) == ("en", "none")

@@ -10,17 +10,11 @@ from tools import arm_machine
 
 
 def test_without_the_emulator_it_says_how_to_get_it(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "tools.arm_machine", str(tmp_path)],
-        env={"PATH": str(tmp_path)},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-m", "tools.arm_machine", str(tmp_path)]
+    done = subprocess.run(command, env={"PATH": str(tmp_path)}, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "") and not list(tmp_path.iterdir())
-    assert done.stderr == (
-        "arm_machine: there is no qemu-aarch64-static; on Debian and Ubuntu: apt-get install qemu-user-static\n"
-    )
+    told = "there is no qemu-aarch64-static; on Debian and Ubuntu: apt-get install qemu-user-static"
+    assert done.stderr == f"arm_machine: {told}\n"
 
 
 def test_a_command_that_fails_ends_with_what_it_said():
@@ -28,20 +22,28 @@ def test_a_command_that_fails_ends_with_what_it_said():
         arm_machine.command(sys.executable, "-c", "import sys; print('out'); sys.exit('err')")
 
 
-def test_a_machine_that_is_ready_is_left_as_it_is(tmp_path, monkeypatch):
+def test_a_machine_is_made_again_until_it_is_ready_and_then_left_as_it_is(tmp_path, monkeypatch):
     monkeypatch.setattr(arm_machine, "emulator", lambda: "/bin/true")
-    made = []
     monkeypatch.setattr(arm_machine, "fetch_packages", lambda folder, root: (root / "usr" / "bin").mkdir(parents=True))
-    monkeypatch.setattr(arm_machine, "fetch_wheels", made.append)
+    made = []
+
+    def fetch_wheels(target):
+        made.append(target)
+        if len(made) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(arm_machine, "fetch_wheels", fetch_wheels)
+    with pytest.raises(KeyboardInterrupt):
+        arm_machine.set_up(tmp_path)
     for _ in range(2):
         launchers = arm_machine.set_up(tmp_path)
-    assert len(made) == 1 and launchers == tmp_path / "root" / "usr" / "bin"
+    assert len(made) == 2 and launchers == tmp_path / "root" / "usr" / "bin"
     launcher = (launchers / "python").read_text()
     assert launcher.startswith("#!/bin/sh\nexec /bin/true -L ") and launcher.endswith('python3.11 "$@"\n')
     moved = tmp_path.with_name("a place")
     tmp_path.rename(moved)
     launchers = arm_machine.set_up(moved)
-    assert len(made) == 1 and subprocess.run([launchers / "python"], check=True, capture_output=True).stdout == b""
+    assert len(made) == 2 and subprocess.run([launchers / "python"], check=True, capture_output=True).stdout == b""
     assert f"'{moved}/root'" in (launchers / "python").read_text()
 
 
@@ -56,24 +58,6 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path, monkeypatch)
     assert kept.exists() and len(list(tmp_path.iterdir())) == 1
     with pytest.raises(SystemExit, match="has a colon"):
         arm_machine.set_up(tmp_path / "a:b")
-
-
-def test_what_was_not_finished_is_made_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(arm_machine, "emulator", lambda: "/bin/true")
-    monkeypatch.setattr(arm_machine, "fetch_packages", lambda folder, root: (root / "usr" / "bin").mkdir(parents=True))
-    made = []
-
-    def fetch_wheels(target):
-        made.append(target)
-        if len(made) == 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(arm_machine, "fetch_wheels", fetch_wheels)
-    with pytest.raises(KeyboardInterrupt):
-        arm_machine.set_up(tmp_path)
-    arm_machine.set_up(tmp_path)
-    arm_machine.set_up(tmp_path)
-    assert len(made) == 2
 
 
 def test_a_command_that_is_not_there_is_one_line(tmp_path, monkeypatch):

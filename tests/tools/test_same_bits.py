@@ -12,18 +12,8 @@ from cpunmt.simd import isa
 from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES
 from tools import same_bits
 
-ARGUMENTS = [
-    str(DIRECTORIES["int8"]),
-    "--sentences",
-    str(SENTENCES),
-    "--limit",
-    "101",
-    "--words",
-    "5",
-    "--beams",
-    "1",
-    "2",
-]
+ARGUMENTS = [str(DIRECTORIES["int8"]), "--sentences", str(SENTENCES), "--limit", "101", "--words", "5"]
+ARGUMENTS += ["--beams", "1", "2"]
 
 
 def run(path):

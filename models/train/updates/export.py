@@ -7,8 +7,8 @@ import torch
 
 from cpunmt.formats.packed.packed_directory import write_directory
 from cpunmt.model.config import ModelConfig
+from quantize.checkpoints.layer_errors import pack_tensors
 from quantize.checkpoints.marian_export import write_marian_npz
-from quantize.checkpoints.pack import pack_tensors
 
 
 def arrays_of(tensors: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:

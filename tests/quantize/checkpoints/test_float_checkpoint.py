@@ -25,6 +25,21 @@ def same(found, expected):
         assert found[name].dtype == np.float32
 
 
+@pytest.fixture
+def pack(tmp_path):
+    """Writes a directory of a random model, and returns its config, tensors, and the packed ones."""
+
+    def packed(scheme, **options):
+        config = make_config(vocab_size=128)
+        tensors = random_tensors(config, 2)
+        train_vocabulary(tmp_path / "vocab.spm", 128)
+        made = packed_tensors(config, tensors, scheme, **options)
+        write_directory(tmp_path / "packed", *made, vocabulary=tmp_path / "vocab.spm")
+        return config, tensors, made
+
+    return packed
+
+
 @pytest.mark.parametrize("name", NAMED)
 def test_unpacking_is_the_inverse_of_packing(name):
     config = NAMED[name]
@@ -49,12 +64,8 @@ def test_the_shipped_model_is_read_from_its_float32_directory():
 
 
 @pytest.mark.parametrize("scheme, schemes", [("float16", {}), ("float32", {"embedding": "float16"})])
-def test_half_precision_is_widened(tmp_path, scheme, schemes):
-    config = make_config(vocab_size=128)
-    tensors = random_tensors(config, 2)
-    train_vocabulary(tmp_path / "vocab.spm", 128)
-    packed = packed_tensors(config, tensors, scheme, schemes=schemes)
-    write_directory(tmp_path / "packed", *packed, vocabulary=tmp_path / "vocab.spm")
+def test_half_precision_is_widened(tmp_path, pack, scheme, schemes):
+    config, tensors, _ = pack(scheme, schemes=schemes)
     found, weights = read_float_checkpoint(tmp_path / "packed")
     assert found == config
     assert (weights["embedding"] == tensors["embedding"].astype(np.float16)).all()
@@ -62,23 +73,16 @@ def test_half_precision_is_widened(tmp_path, scheme, schemes):
 
 
 @pytest.mark.parametrize("schemes", [{}, {"embedding": "float32"}])
-def test_integers_are_refused(tmp_path, schemes):
+def test_integers_are_refused(tmp_path, pack, schemes):
     assert "packed as int16, int8, expected float32" in refusal(read_float_checkpoint, DIRECTORIES["int8"])
-    config = make_config(vocab_size=128)
-    train_vocabulary(tmp_path / "vocab.spm", 128)
-    packed = packed_tensors(config, random_tensors(config, 2), "log4", schemes=schemes)
-    write_directory(tmp_path / "packed", *packed, vocabulary=tmp_path / "vocab.spm")
+    pack("log4", schemes=schemes)
     assert "packed as log4, expected float32" in refusal(read_float_checkpoint, tmp_path / "packed")
 
 
-def test_integers_stand_for_what_they_are_multiplied_with(tmp_path):
+def test_integers_stand_for_what_they_are_multiplied_with(tmp_path, pack):
     """Every scheme at once; the network of what is read is the network of the integers."""
-    config = make_config(vocab_size=128)
-    train_vocabulary(tmp_path / "vocab.spm", 128)
     schemes = {"encoder.*": "int8", "decoder.*": "int16", "*.inner": "code4", "*.outer": "float16"}
-    schemes = exceptions(config, schemes.items())
-    packed = packed_tensors(config, random_tensors(config, 2), "log4", schemes=schemes)
-    write_directory(tmp_path / "packed", *packed, vocabulary=tmp_path / "vocab.spm")
+    config, _, packed = pack("log4", schemes=exceptions(make_config(vocab_size=128), schemes.items()))
     found, weights = read_float_checkpoint(tmp_path / "packed", rounded=True)
     assert found == config
     for name in table_sizes(config):
@@ -88,15 +92,10 @@ def test_integers_stand_for_what_they_are_multiplied_with(tmp_path):
         np.testing.assert_array_equal(together, np.float32(stored_matrix(*packed, linear).weights))
 
 
-def test_static_activation_scales_are_in_the_bias_and_are_refused(tmp_path):
-    config = make_config(vocab_size=128)
-    train_vocabulary(tmp_path / "vocab.spm", 128)
-    alphas = dict.fromkeys(checkpoint_tensors(config), 3.0)
-    packed = packed_tensors(config, random_tensors(config, 2), "int8", alphas=alphas)
-    write_directory(tmp_path / "packed", *packed, vocabulary=tmp_path / "vocab.spm")
-    assert "packed as int8 with static scales, expected dynamic ones" in refusal(
-        read_float_checkpoint, tmp_path / "packed", rounded=True
-    )
+def test_static_activation_scales_are_in_the_bias_and_are_refused(tmp_path, pack):
+    pack("int8", alphas=dict.fromkeys(checkpoint_tensors(make_config(vocab_size=128)), 3.0))
+    told = refusal(read_float_checkpoint, tmp_path / "packed", rounded=True)
+    assert "packed as int8 with static scales, expected dynamic ones" in told
 
 
 def test_what_is_missing_is_one_error(tmp_path):

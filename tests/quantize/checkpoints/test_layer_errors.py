@@ -9,8 +9,7 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.layers.schemes import CODEBOOKS
 from cpunmt.layers.schemes.int8 import quantize_columns
 from cpunmt.model.tensors import matrices
-from quantize.checkpoints.layer_errors import REACH, WORST, decibels, layer_error, poor
-from quantize.checkpoints.pack import pack_tensors
+from quantize.checkpoints.layer_errors import REACH, WORST, decibels, layer_error, pack_tensors, poor
 from quantize.evaluation.report import compare_layers
 from quantize.rounding.ranges import Range, quantize
 from tests.sample_models.random_models import random_checkpoint
@@ -40,21 +39,6 @@ def test_errors_follow_their_formulas(seed, depth, columns, sigmas):
     lossy = sorted(value for value in each if np.isfinite(value))
     assert [value for _, value in error.worst] == pytest.approx(lossy[:WORST], abs=1e-9)
     assert all(each[column] == pytest.approx(value, abs=1e-9) for column, value in error.worst)
-
-
-def test_signal_to_noise_is_6_decibels_per_bit():
-    """A uniform column of maximum 1: noise step^2 / 12, signal 1 / 3, so 20 log10(2 * 127) decibels."""
-    weights = np.linspace(-1, 1, 100_001, dtype=np.float32)[:, None]
-    assert error_of(weights, None).signal_to_noise == pytest.approx(20 * np.log10(254), abs=0.05)
-
-
-def test_the_worst_column_is_the_one_that_was_spoiled():
-    weights = np.random.default_rng(1).standard_normal((64, 40)).astype(np.float32)
-    q, scales = quantize_columns(weights, None)
-    restored = q * scales.astype(np.float64)
-    restored[:, 23] *= 0.5
-    worst = layer_error("x", "int8", weights, restored, scales * 127.5).worst
-    assert worst[0] == (23, pytest.approx(20 * np.log10(2), abs=0.2)) and worst[1][1] > 35
 
 
 def test_a_weight_outside_its_range_on_either_side_is_clipped():

@@ -31,20 +31,17 @@ def test_planted_clusters_are_found(backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_seed_decides(backend):
-    states = np.random.default_rng(1).normal(size=(3000, 16)).astype(np.float32)
-    one, two, other = (centroids(states, 40, 5, seed, backend) for seed in (1, 1, 2))
-    assert one.tobytes() == two.tobytes() and not np.array_equal(one, other)
+def test_iterations_lower_the_distance_and_the_seed_decides(backend):
+    import faiss
 
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_iterations_lower_the_distance(backend):
-    states = np.random.default_rng(1).normal(size=(3000, 16)).astype(np.float32)
-    errors = []
-    for iterations in (1, 4, 20):
-        found = centroids(states, 40, iterations, 1, backend)
-        errors.append(((states[:, None] - found) ** 2).sum(axis=2).min(axis=1).mean())
-    assert errors[0] > errors[1] > errors[2]
+    threads, states = faiss.omp_get_max_threads(), np.random.default_rng(1).normal(size=(1000, 16)).astype(np.float32)
+    errors, found = [], {}
+    for iterations, seed in ((1, 1), (4, 1), (20, 1), (20, 2)):
+        found[iterations, seed] = centroids(states, 40, iterations, seed, backend)
+        errors.append(((states[:, None] - found[iterations, seed]) ** 2).sum(axis=2).min(axis=1).mean())
+    assert errors[0] > errors[1] > errors[2] and not np.array_equal(found[20, 1], found[20, 2])
+    assert centroids(states, 40, 20, 1, backend).tobytes() == found[20, 1].tobytes()
+    assert faiss.omp_get_max_threads() == threads
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -56,27 +53,10 @@ def test_few_states_that_differ(backend, different):
     assert ((states[:, None] - found) ** 2).sum(axis=2).min(axis=1).max() < 1e-3
 
 
-def test_faiss_gets_its_threads_back():
-    import faiss
-
-    before = faiss.omp_get_max_threads()
-    centroids(planted()[0], 3, 2, 1, "faiss")
-    assert faiss.omp_get_max_threads() == before
-
-
-def hide(monkeypatch, names):
-    """Whoever imports them finds nothing."""
-    for name in names:
-        monkeypatch.setitem(sys.modules, name, None)
-
-
-def test_the_first_that_is_installed_is_taken(monkeypatch):
+def test_the_first_that_is_installed_is_taken_and_without_one_it_says_what_to_install(monkeypatch):
     assert load_backend() == "faiss" and described("faiss").startswith("faiss-cpu 1.")
-    hide(monkeypatch, ["faiss"])
+    monkeypatch.setitem(sys.modules, "faiss", None)
     assert load_backend() == "sklearn" and described("sklearn").startswith("scikit-learn 1.")
-
-
-def test_without_either_it_says_what_to_install(monkeypatch):
-    hide(monkeypatch, list(BACKENDS))
+    monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(CpunmtError, match=r"neither of which is installed: pip install 'cpunmt\[clusters\]'$"):
         load_backend()

@@ -12,7 +12,7 @@ from cpunmt.model.tensors import output_table
 from cpunmt.simd import tile
 from quantize.checkpoints.stored_weights import stored_table
 from quantize.clusters import states as module
-from quantize.clusters.states import decoder_states
+from quantize.clusters.states import Sample, decoder_states
 from quantize.reference.inputs import hear_inputs
 from tests.definitions.matmul import quantize_rows_reference
 from tests.sample_models.architectures import NAMED
@@ -95,8 +95,8 @@ def test_best_pieces_of_an_int8_model_are_those_of_its_integers():
         are_best(step.best, logits, config.unk_id, 1e-6)
 
 
-def test_no_sentence_depends_on_the_others():
-    """Of many more sentences than are decoded side by side, in an order of their own."""
+def test_no_sentence_depends_on_the_others(monkeypatch):
+    """Of many more sentences than are decoded side by side, in an order of their own, in one batch or several."""
     config = make_config()
     engine = engine_of(config, random_tensors(config, 2), "int8")
     sources = random_sources(8, config.vocab_size, 150, longest=30)
@@ -106,16 +106,9 @@ def test_no_sentence_depends_on_the_others():
     for source, (states, best) in list(zip(sources, together, strict=True))[::15]:
         ((alone, best_alone),) = recorded(engine, [source])
         assert np.array_equal(states, alone) and np.array_equal(best, best_alone)
-
-
-def test_several_batches(monkeypatch):
-    config = make_config()
-    engine = engine_of(config, random_tensors(config, 2))
-    sources = random_sources(8, config.vocab_size, 20)
-    whole = recorded(engine, sources)
-    monkeypatch.setattr(module, "_SENTENCES", 7)
+    monkeypatch.setattr(module, "_SENTENCES", 47)
     monkeypatch.setattr(module, "_ROWS", 3)
-    for one, other in zip(whole, recorded(engine, sources), strict=True):
+    for one, other in zip(together, recorded(engine, sources), strict=True):
         assert np.array_equal(one[0], other[0]) and np.array_equal(one[1], other[1])
 
 
@@ -148,3 +141,29 @@ def test_a_model_that_may_say_unk_has_it_among_the_best():
     tensors["output.bias"][config.unk_id] += 100
     ((_, best),) = recorded(engine_of(config, tensors), [[5, 6, 7, 0]])
     assert (best[:, 0] == config.unk_id).all()
+
+
+def filled(most, rows, part, seed=1):
+    sample = Sample(most, 2, 1, seed)
+    values = np.arange(rows)
+    for begin in range(0, rows, part):
+        some = values[begin : begin + part]
+        states, best = np.stack([some, -some], axis=1).astype(np.float32), some[:, None].astype(np.int32)
+        sample.add(states, best, states[:, :1] / 2)
+    assert sample.seen == rows and np.array_equal(sample.states[:, 0], sample.best[:, 0])
+    assert np.array_equal(sample.states[:, 1], -sample.states[:, 0])
+    assert np.array_equal(sample.logits[:, 0], sample.states[:, 0] / 2) and sample.logits.dtype == np.float32
+    return sample.best[:, 0]
+
+
+def test_what_there_is_room_for_is_kept_in_order():
+    assert filled(100, 70, 9).tolist() == list(range(70))
+    assert filled(70, 70, 9).tolist() == list(range(70))
+
+
+def test_of_more_as_many_are_kept_and_none_twice_each_as_likely_as_another():
+    kept = filled(50, 1000, 13)
+    assert len(kept) == len(set(kept.tolist())) == 50
+    assert np.array_equal(kept, filled(50, 1000, 13)) and not np.array_equal(kept, filled(50, 1000, 13, seed=2))
+    counts = np.bincount(np.concatenate([filled(20, 100, 7, seed) for seed in range(1000)]), minlength=100)
+    assert abs(counts - 200).max() < 5 * np.sqrt(200 * 0.8)

@@ -25,7 +25,6 @@ from tests.sample_models.real_model import ROOT
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 from tests.support.command_line import TIMEOUT
 from tests.support.processes import has_worked
-from tests.support.speeds import slow_after
 
 SMALL = {"--count": "6", "--top": "3", "--iterations": "5"}
 
@@ -68,6 +67,19 @@ def with_sizes(flags):
     return [*flags, *(part for name, value in SMALL.items() if name not in flags for part in (name, value))]
 
 
+def learnt(model, near=4, active=0.16, beam_size=1):
+    """(the clusters of a model, its loaded form, the ids of all sources but every tenth); the sets are as defined."""
+    loaded = load_model(model)
+    (clusters,) = read_clusters(model / "clusters.safetensors", loaded.config).values()
+    sources = loaded.source_vocabulary.encode_batch(TEXT * 4)
+    sources = [ids for number, ids in enumerate(sources) if number % 10 != 9]
+    steps = list(decoder_states(loaded.engine, sources, 3, beam_size))
+    again = clusters_of(loaded.config, clusters.centroids, steps, active, near)
+    assert np.array_equal(again.ids, clusters.ids) and np.array_equal(again.offsets, clusters.offsets)
+    assert clusters.texts["states"] == str(sum(len(step.states) for step in steps))
+    return clusters, loaded, sources
+
+
 def content(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -76,30 +88,22 @@ def test_what_is_written_is_what_was_measured(files, model, capsys):
     assert make(files, model) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
-    packed, loaded = read_directory(model), load_model(model)
     assert "clusters.safetensors" in verify(model)
-    ((piece, clusters),) = read_clusters(packed.clusters, packed.config).items()
-    assert piece == "" and 1 <= len(clusters.centroids) <= 6 and clusters.centroids.shape[1] == 32
-    sources = loaded.source_vocabulary.encode_batch(TEXT * 4)
-    held_out = sources[9::10]
-    learnt = [ids for number, ids in enumerate(sources) if number % 10 != 9]
-    steps = list(decoder_states(loaded.engine, learnt, 3))
-    states = np.concatenate([step.states for step in steps])
-    again = clusters_of(packed.config, clusters.centroids, steps, 0.16, 4)
-    assert np.array_equal(again.ids, clusters.ids) and np.array_equal(again.offsets, clusters.offsets)
-    measured = coverage(clusters, decoder_states(loaded.engine, held_out, 1))
+    clusters, loaded, sources = learnt(model)
+    assert 1 <= len(clusters.centroids) <= 6 and clusters.centroids.shape[1] == 32
+    held_out = loaded.source_vocabulary.encode_batch(TEXT * 4)[9::10]
+    measured, states = coverage(clusters, decoder_states(loaded.engine, held_out, 1)), clusters.texts["states"]
     assert clusters.texts == {
         "made_by": clusters.texts["made_by"],
         **{"top": "3", "near": "4", "active": "16", "iterations": "5", "seed": "1", "beam_size": "1"},
-        **{"sentences": str(len(learnt)), "states": str(len(states))},
+        **{"sentences": str(len(sources)), "states": states},
         **{"coverage": f"{measured.covered:.6f}", "active_share": f"{measured.active:.6f}"},
         "sentences_covered": f"{measured.sentences:.6f}",
     }
     lines = printed.out.splitlines()
-    assert lines[0].startswith(f"{len(learnt)} sentences, {len(states)} states, {len(states)} clustered by faiss-cpu")
-    assert (
-        f"coverage {100 * measured.covered:.2f} %" in lines[3] and f"active {100 * measured.active:.2f} %" in lines[5]
-    )
+    assert lines[0].startswith(f"{len(sources)} sentences, {states} states, {states} clustered by faiss-cpu")
+    assert f"coverage {100 * measured.covered:.2f} %" in lines[3]
+    assert f"active {100 * measured.active:.2f} %" in lines[5]
     assert f"sentences {100 * measured.sentences:.2f} %" in lines[4]
     assert lines[6].startswith(f"{model}/clusters.safetensors: 0.0")
     assert cpunmt(["info", str(model)]) == 0
@@ -107,30 +111,33 @@ def test_what_is_written_is_what_was_measured(files, model, capsys):
     assert f"clusters: {told}" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_model_translates_as_before(files, model):
-    before = [result.text for result in Translator(model).translate(TEXT)]
-    assert make(files, model) == 0
-    assert [result.text for result in Translator(model).translate(TEXT)] == before
-
-
-def test_the_same_command_writes_the_same_bytes(files, model, tmp_path):
-    before = content(model)
+def test_the_same_command_writes_the_same_bytes_and_replaces_them_only_by_force(files, model, tmp_path, capsys):
+    before, translator = content(model), Translator(model)
     for name in ("one", "two"):
         assert make(files, model, "--out", tmp_path / name) == 0
     assert make(files, model, "--out", tmp_path / "other", "--seed", "2") == 0
     assert content(tmp_path / "one") == content(tmp_path / "two") != content(tmp_path / "other")
     assert content(model) == before and make(files, model) == 0 and content(model) == content(tmp_path / "one")
+    said = [[result.text for result in one.translate(TEXT)] for one in (translator, Translator(model))]
+    assert said[0] == said[1]  # unless it is asked for, nothing changes
+    capsys.readouterr()
+    for flags, expected in (
+        ([], "clusters.safetensors: exists, with clusters; pass --force to replace them"),
+        (["--out", model, "--force"], "is read, and would be replaced"),
+        (["--out", model.parent, "--force"], "is read, and would be replaced"),
+    ):
+        assert make(files, model, "--seed", "2", *flags) == 1 and expected in capsys.readouterr().err
+        assert content(model) == content(tmp_path / "one")
+    assert make(files, model, "--seed", "2", "--force") == 0 and content(model) == content(tmp_path / "other")
+    (model / "clusters.safetensors").write_bytes(b"nothing")
+    assert make(files, model) == 1 and "clusters.safetensors: header of" in capsys.readouterr().err
+    assert cpunmt(["info", str(model)]) == 1
 
 
 def test_few_states_make_the_centroids_and_all_the_sets(files, model, capsys):
     assert make(files, model, "--most-states", "50", "--beam-size", "2") == 0
     assert ", 50 clustered by" in capsys.readouterr().out
-    loaded = load_model(model)
-    (clusters,) = read_clusters(model / "clusters.safetensors", loaded.config).values()
-    sources = loaded.source_vocabulary.encode_batch(TEXT * 4)
-    learnt = [ids for number, ids in enumerate(sources) if number % 10 != 9]
-    again = clusters_of(loaded.config, clusters.centroids, decoder_states(loaded.engine, learnt, 3, 2), 0.16, 4)
-    assert np.array_equal(again.ids, clusters.ids) and np.array_equal(again.offsets, clusters.offsets)
+    clusters, *_ = learnt(model, beam_size=2)
     assert int(clusters.texts["states"]) > 300 and clusters.texts["beam_size"] == "2"
 
 
@@ -147,13 +154,7 @@ def test_no_more_is_translated_for_the_centroids_than_they_need(files, model, mo
     assert make(files, model, "--most-states", "150", "--active", "30", "--near", "2") == 0
     *first, last, held_out = begun
     assert set(first) == {5} and sum(first) < last and held_out == (last + held_out) // 10
-    loaded = load_model(model)
-    (clusters,) = read_clusters(model / "clusters.safetensors", loaded.config).values()
-    sources = loaded.source_vocabulary.encode_batch(TEXT * 4)
-    steps = list(decoder_states(loaded.engine, [ids for n, ids in enumerate(sources) if n % 10 != 9], 3))
-    again = clusters_of(loaded.config, clusters.centroids, steps, 0.3, 2)
-    assert np.array_equal(again.ids, clusters.ids) and np.array_equal(again.offsets, clusters.offsets)
-    assert clusters.texts["states"] == str(sum(len(step.states) for step in steps))
+    learnt(model, active=0.3, near=2)
     monkeypatch.setattr(module, "_PART", 10**6)
     begun.clear()
     assert make(files, model, "--most-states", "1000000", "--force") == 0 and len(begun) == 2
@@ -169,7 +170,8 @@ def test_larger_sets_are_asked_for(files, model):
 
 
 @pytest.mark.parametrize(
-    ("flag", "value"), [("--active", "0"), ("--active", "101"), ("--active", "x"), ("--near", "0")]
+    ("flag", "value"),
+    [("--active", "0"), ("--active", "101"), ("--active", "x"), ("--near", "0"), ("--top", "1001"), ("--seed", "-1")],
 )
 def test_sizes_that_are_none(files, model, capsys, flag, value):
     with pytest.raises(SystemExit):
@@ -193,9 +195,8 @@ def test_each_target_language_has_its_own(files, bilingual, capsys):
     assert not np.array_equal(found[">>en<<"].centroids, first.centroids)  # the sources begin with another piece
     capsys.readouterr()
     before = content(bilingual)
-    assert make(files, bilingual, "--target-language", ">>en<<") == 1
+    assert make(files, bilingual, "--target-language", ">>en<<") == 1 and content(bilingual) == before
     assert "exists, with clusters for '>>en<<'; pass --force" in capsys.readouterr().err
-    assert content(bilingual) == before
     assert make(files, bilingual, "--target-language", ">>en<<", "--force", "--seed", "7") == 0
     assert make(files, bilingual) == 0
     found = read_clusters(bilingual / "clusters.safetensors", config)
@@ -239,17 +240,6 @@ def test_a_sentence_that_names_its_language_is_not_told_twice(files, bilingual, 
     assert content(tmp_path / "one") == content(tmp_path / "two")
 
 
-def test_existing_clusters_are_replaced_only_by_force(files, model, tmp_path, capsys):
-    assert make(files, model) == 0
-    before = content(model)
-    capsys.readouterr()
-    assert make(files, model, "--seed", "2") == 1
-    assert "clusters.safetensors: exists, with clusters; pass --force to replace them" in capsys.readouterr().err
-    assert content(model) == before
-    assert make(files, model, "--seed", "2", "--out", tmp_path / "copy") == 0 and content(model) == before
-    assert make(files, model, "--seed", "2", "--force") == 0 and content(model) == content(tmp_path / "copy")
-
-
 @pytest.mark.parametrize(
     ("flags", "text", "expected"),
     [
@@ -273,33 +263,19 @@ def test_what_cannot_be_used_is_one_clear_error(files, model, capsys, flags, tex
 
 
 def test_models_that_are_none(files, tmp_path, capsys):
+    marian = tmp_path / "marian"
+    marian.mkdir()
+    shutil.copy(files / "model.npz", marian)
+    shutil.copy(files / "packed.spm", marian / "vocab.spm")
     for path, expected in [
         (tmp_path / "none", "none: "),
         (files / "text", "not a file of a model"),
         (tmp_path, "not a model's directory"),
+        (marian, "marian: Marian, Bergamot or OPUS-MT, expected a packed model; run cpunmt convert first"),
     ]:
         assert make(files, path) == 1
         printed = capsys.readouterr()
         assert printed.out == "" and printed.err.count("\n") == 1 and expected in printed.err
-    (tmp_path / "marian").mkdir()
-    shutil.copy(files / "model.npz", tmp_path / "marian")
-    shutil.copy(files / "packed.spm", tmp_path / "marian" / "vocab.spm")
-    assert make(files, tmp_path / "marian") == 1
-    assert "marian: Marian, Bergamot or OPUS-MT, expected a packed model" in capsys.readouterr().err
-
-
-def test_the_model_is_not_replaced_by_its_copy(files, model, capsys):
-    before = content(model)
-    for out in (model, model.parent):
-        assert make(files, model, "--out", out, "--force") == 1
-        assert "is read, and would be replaced" in capsys.readouterr().err
-    assert content(model) == before
-
-
-def test_broken_clusters_are_told_before_the_work(files, model, capsys):
-    (model / "clusters.safetensors").write_bytes(b"nothing")
-    assert make(files, model) == 1 and "clusters.safetensors: header of" in capsys.readouterr().err
-    assert cpunmt(["info", str(model)]) == 1
 
 
 def test_without_a_package_it_says_which(files, model, capsys, monkeypatch):
@@ -312,7 +288,8 @@ def test_without_a_package_it_says_which(files, model, capsys, monkeypatch):
     assert printed.err.count("\n") == 1 and "pip install 'cpunmt[clusters]'" in printed.err and content(model) == before
 
 
-@pytest.mark.parametrize("flags", slow_after(1, [[], ["--out", "copy"]]))
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", [[], ["--out", "copy"]])
 def test_an_interrupt_leaves_nothing(files, model, tmp_path, flags):
     before = content(model)
     flags = [flags[0], str(tmp_path / flags[1])] if flags else []

@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -10,36 +9,55 @@ import pytest
 from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory, verify
 from cpunmt.text.shortlist import Shortlist
-from quantize.checkpoints.layer_errors import LayerError
+from quantize.checkpoints.layer_errors import LEAST, LayerError
+from quantize.checkpoints.marian_export import write_marian_npz as write_recurrent_npz
+from quantize.checkpoints.stored_weights import step_bytes
 from quantize.commands.cli import main
 from quantize.commands.pack import table
 from tests.sample_models.foreign_directories import ALPHAS, bergamot
 from tests.sample_models.marian_model import write_marian_npz
+from tests.sample_models.random_models import random_tensors
+from tests.sample_models.recurrents import make_config
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
 SENTENCES = ["A small dog runs.", "", "The water is cold, but the boy swims."]
+MATRICES = 1 + 2 * 4 + 2 * 6  # the embedding, two encoder layers, two decoder layers
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A folder with model.npz, both.spm (128 pieces), other.spm (of another size) and lex.s2t."""
+    """A folder with model.npz, both.spm (128 pieces), other.spm (of another size), lex.s2t, text and set.tsv."""
     folder = tmp_path_factory.mktemp("checkpoint")
     write_marian_npz(folder / "model.npz", 5, vocab=128)
     train_vocabulary(folder / "both.spm", 128)
     train_vocabulary(folder / "other.spm", 120)
     (folder / "lex.s2t").write_text("s ▁the 0.9\nr e 0.5\nn e 0.4\nNULL e 0.1\n", "utf-8")
+    (folder / "text").write_text("\n".join(TEXT[::2] * 4) + "\n", "utf-8")
+    (folder / "set.tsv").write_text("A small dog runs.\tA dog.\nThe water is cold.\tCold.\n" * 3, "utf-8")
     return folder
 
 
-def pack(files, out, *flags, scheme="int8", vocab=("--vocab", "both.spm")):
+def pack(files, out, *flags, vocab=("--vocab", "both.spm"), model="model.npz"):
     named = [vocab[0], str(files / vocab[1])] if vocab else []
-    return main(["pack", str(files / "model.npz"), str(out), "--scheme", scheme, *named, *map(str, flags)])
+    return main(["pack", str(files / model), str(out), *named, *map(str, flags)])
+
+
+def quantization(path) -> dict:
+    return read_directory(path).metadata["quantization"]
+
+
+def translates(path):
+    return bool(Translator(path).translate(SENTENCES)[0].pieces)
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize("scheme", ["int8", "float32"])
 def test_a_packed_checkpoint_translates(files, tmp_path, capsys, scheme):
     out = tmp_path / "model"
-    assert pack(files, out, scheme=scheme) == 0
+    assert pack(files, out, *([] if scheme == "int8" else ["--scheme", scheme])) == 0  # int8 unless another is given
     printed = capsys.readouterr()
     assert printed.err == "" and printed.out.splitlines()[-1].startswith(f"{out}: {scheme}, 0.")
     assert verify(out).keys() == {"config.json", "weights.safetensors", "vocabulary.spm"}
@@ -49,39 +67,48 @@ def test_a_packed_checkpoint_translates(files, tmp_path, capsys, scheme):
     assert [bool(result.pieces) for result in results] == [True, False, True]
 
 
+@pytest.mark.parametrize("scheme", ["int16", "log4", "code4", "float16"])
+def test_other_schemes(files, tmp_path, scheme):
+    assert pack(files, tmp_path / "model", "--scheme", scheme) == 0
+    assert read_directory(tmp_path / "model").config.scheme == scheme and translates(tmp_path / "model")
+
+
 def test_int8_prints_the_error_of_every_matrix_and_keeps_it(files, tmp_path, capsys):
-    assert pack(files, tmp_path / "model") == 0
+    tensors = dict(np.load(files / "model.npz"))
+    tensors["encoder_l1_self_Wo"] = np.zeros_like(tensors["encoder_l1_self_Wo"])  # loses nothing
+    np.savez(tmp_path / "model.npz", **tensors)
+    assert pack(files, tmp_path / "model", model=tmp_path / "model.npz") == 0
     heading, *rows, _ = capsys.readouterr().out.splitlines()
     assert heading.split() == ["matrix", "scheme", "shape", "SQNR", "dB", "clipped", "%"]
-    kept = read_directory(tmp_path / "model").metadata["quantization"]
-    assert kept["scheme"] == "int8" and kept["range"] == "max"
+    kept = quantization(tmp_path / "model")
+    assert kept["scheme"] == "int8" and kept["range"] == "max" and len(rows) == MATRICES
     assert [row.split()[0] for row in rows] == list(kept["matrices"])
-    assert len(rows) == 1 + 2 * 4 + 2 * 6  # the embedding, two encoder layers, two decoder layers
+    assert kept["matrices"]["encoder.0.self_attention.output"]["sqnr_db"] is None
     for row in rows:
         name, scheme, depth, cross, columns, decibels, clipped = row.split()
-        assert (
-            scheme == kept["matrices"][name]["scheme"] == "int8"
-            and cross == "x"
-            and int(depth) * int(columns) >= 32 * 32
-        )
-        assert float(decibels) == pytest.approx(kept["matrices"][name]["sqnr_db"], abs=0.006)
-        assert 30 < float(decibels) < 60 and float(clipped) == 0
+        matrix = kept["matrices"][name]
+        assert scheme == matrix["scheme"] == "int8" and cross == "x" and int(depth) * int(columns) >= 32 * 32
+        if decibels != "inf":
+            assert float(decibels) == pytest.approx(matrix["sqnr_db"], abs=0.006) and 30 < float(decibels) < 60
+        assert float(clipped) == 0
+
+
+def test_the_table_shows_what_lost_nothing_and_nothing_for_no_matrices():
+    lost = LayerError("some.weight", "int8", (4, 4), 12.3, 0.25, [])
+    lines = table([LayerError("zeros", "int8", (16, 8000), float("inf"), 0.0, []), lost])
+    assert lines[1].split() == ["zeros", "int8", "16", "x", "8000", "inf", "0.0000"]
+    assert lines[2].split() == ["some.weight", "int8", "4", "x", "4", "12.30", "25.0000"]
+    assert len({len(line) for line in lines}) == 1 and table([]) == []
 
 
 def test_the_length_factor_goes_into_the_config(files, tmp_path):
-    assert pack(files, tmp_path / "default") == 0
-    assert pack(files, tmp_path / "shorter", "--max-length-factor", "1.5") == 0
-    assert read_directory(tmp_path / "default").config.max_length_factor == 3.0
-    assert read_directory(tmp_path / "shorter").config.max_length_factor == 1.5
-    assert pack(files, tmp_path / "wrong", "--max-length-factor", "0") == 1
-    assert not (tmp_path / "wrong").exists()
+    for flags, factor in (([], 3.0), (["--max-length-factor", "1.5"], 1.5)):
+        assert pack(files, tmp_path / "model", "--force", *flags) == 0
+        assert read_directory(tmp_path / "model").config.max_length_factor == factor
+    assert pack(files, tmp_path / "wrong", "--max-length-factor", "0") == 1 and not (tmp_path / "wrong").exists()
 
 
-def quantization(path) -> dict:
-    return read_directory(path).metadata["quantization"]
-
-
-def test_ranges(files, tmp_path, capsys):
+def test_ranges(files, tmp_path):
     clipped = {}
     for flags in (["--sigmas", "1.5"], ["--range", "sigma"], [], ["--range", "mse"]):
         assert pack(files, tmp_path / "model", "--force", *flags) == 0
@@ -92,162 +119,148 @@ def test_ranges(files, tmp_path, capsys):
     assert clipped["min(max, 7 sigma)"] == clipped["max"] == 0
 
 
-@pytest.mark.parametrize("scheme", ["int16", "log4", "code4", "float16"])
-def test_other_schemes(files, tmp_path, capsys, scheme):
-    assert pack(files, tmp_path / "model", scheme=scheme) == 0
-    assert read_directory(tmp_path / "model").config.scheme == scheme
-    assert Translator(tmp_path / "model").translate(SENTENCES)[0].pieces
-
-
-def test_one_scale_per_matrix_and_a_fixed_point(files, tmp_path, capsys):
-    assert pack(files, tmp_path / "four", "--per-tensor", scheme="code4") == 0
-    assert pack(files, tmp_path / "sixteen", "--fixed-point", scheme="int16") == 0
-    assert "4 bits: one scale per matrix" in quantization(tmp_path / "four")["range"]
-    assert "16 bits: fixed point" in quantization(tmp_path / "sixteen")["range"]
-    for name in ("four", "sixteen"):
-        tensors = read_directory(tmp_path / name).tensors
-        assert len(np.unique(tensors["encoder.0.feed_forward.inner.scale"])) == 1
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--scheme", "code4", "--per-tensor"], "4 bits: one scale per matrix"),
+        (["--scheme", "int16", "--fixed-point"], "16 bits: fixed point"),
+    ],
+)
+def test_one_scale_per_matrix_and_a_fixed_point(files, tmp_path, flags, told):
+    assert pack(files, tmp_path / "model", *flags) == 0 and told in quantization(tmp_path / "model")["range"]
+    scales = read_directory(tmp_path / "model").tensors["encoder.0.feed_forward.inner.scale"]
+    assert len(np.unique(scales)) == 1
 
 
 def test_matrices_may_keep_another_scheme(files, tmp_path, capsys):
     flags = ["--keep", "decoder.*=int8", "--keep", "*.key_value=int16", "--keep", "embedding=float16"]
-    assert pack(files, tmp_path / "model", *flags, scheme="code4") == 0
+    assert pack(files, tmp_path / "model", *flags, "--scheme", "code4") == 0
     schemes = {row.split()[0]: row.split()[1] for row in capsys.readouterr().out.splitlines()[1:-1]}
     config = read_directory(tmp_path / "model").config
     assert schemes["encoder.0.feed_forward.inner"] == "code4" and schemes["decoder.1.feed_forward.inner"] == "int8"
     assert schemes["decoder.0.cross_attention.key_value"] == "int16" and "embedding" not in schemes
     assert config.scheme == "code4" and config.scheme_of("embedding") == "float16"
-    assert quantization(tmp_path / "model")["exceptions"] == dict(config.schemes)
-    assert Translator(tmp_path / "model").translate(SENTENCES)[0].pieces
+    assert quantization(tmp_path / "model")["exceptions"] == dict(config.schemes) and translates(tmp_path / "model")
 
 
-@pytest.fixture(scope="module")
-def text(files):
-    path = files / "text"
-    path.write_text("\n".join(TEXT[::2] * 4) + "\n", "utf-8")
-    return path
+def test_a_preset_is_a_list_of_schemes_that_keep_may_change(files, tmp_path):
+    assert pack(files, tmp_path / "model", "--preset", "latency") == 0
+    config = read_directory(tmp_path / "model").config
+    expected = {f"decoder.{i}.feed_forward.inner": "code4" for i in (0, 1)}
+    expected |= {f"decoder.{i}.cross_attention.key_value": "int16" for i in (0, 1)}
+    assert config.scheme == "int8" and dict(config.schemes) == expected
+    told = quantization(tmp_path / "model")
+    assert told["preset"] == "latency" and told["exceptions"] == expected and translates(tmp_path / "model")
+    assert pack(files, tmp_path / "changed", "--keep", "decoder.1.*=int8", "--preset", "latency") == 0
+    kept = {name: scheme for name, scheme in expected.items() if name.startswith("decoder.0.")}
+    assert dict(read_directory(tmp_path / "changed").config.schemes) == kept
+    assert pack(files, tmp_path / "plain") == 0 and "preset" not in quantization(tmp_path / "plain")
+    sizes = {}  # of what a decoding step reads
+    for name in ("plain", "model"):
+        packed = read_directory(tmp_path / name)
+        sizes[name] = step_bytes(packed.config, packed.tensors)
+        read = [key for key in packed.tensors if key.startswith("decoder.")]
+        read = [key for key in read if ".key_value." not in key and ".norm." not in key]
+        assert sizes[name] == sum(packed.tensors[key].nbytes for key in read)
+    inner = [key for key in packed.tensors if key.startswith("decoder.") and "feed_forward.inner." in key]
+    halves = sum(packed.tensors[key].nbytes for key in inner if key.endswith((".weight", ".bias")))  # int8 has sums too
+    assert sizes["plain"] - sizes["model"] == halves
 
 
-def test_calibration_changes_how_weights_are_rounded(files, text, tmp_path, capsys):
-    assert pack(files, tmp_path / "plain", scheme="code4") == 0
-    assert pack(files, tmp_path / "calibrated", "--calibration", text, "--calibration-lines", 10, scheme="code4") == 0
-    assert quantization(tmp_path / "calibrated")["calibration"] == {
-        "sentences": 10,
-        "lines": 16,
-        "sha256": hashlib.sha256(text.read_bytes()).hexdigest(),
-    }
-    assert "calibration" not in quantization(tmp_path / "plain")
+def test_a_preset_of_other_networks_is_one_error(files, tmp_path, capsys):
+    """It listed all matrices, and none of the words that were given."""
+    config = make_config(vocab_size=128, encoder_dim=48)
+    write_recurrent_npz(tmp_path / "model.npz", config, random_tensors(config, 1))
+    assert pack(files, tmp_path / "out", "--preset", "latency", model=tmp_path / "model.npz") == 1
+    told = "--preset latency is of transformer models, and this one is recurrent; choose with --keep"
+    assert capsys.readouterr().err == f"cpunmt-quantize: error: {told}\n" and not (tmp_path / "out").exists()
+    assert pack(files, tmp_path / "out", model=tmp_path / "model.npz") == 0 and translates(tmp_path / "out")
+    packed = read_directory(tmp_path / "out")
+    assert packed.config.architecture == config.architecture
+    read = [key for key in packed.tensors if key.startswith(("decoder.", "top.state."))]
+    assert step_bytes(packed.config, packed.tensors) == sum(packed.tensors[key].nbytes for key in read)
+
+
+def test_calibration_changes_how_weights_are_rounded(files, tmp_path):
+    text, four = files / "text", ["--scheme", "code4"]
+    assert pack(files, tmp_path / "plain", *four) == 0
+    assert pack(files, tmp_path / "calibrated", "--calibration", text, "--calibration-lines", 10, *four) == 0
+    told = {"sentences": 10, "lines": 16, "sha256": hashlib.sha256(text.read_bytes()).hexdigest()}
+    assert quantization(tmp_path / "calibrated")["calibration"] == told
+    assert "calibration" not in quantization(tmp_path / "plain") and translates(tmp_path / "calibrated")
     plain, calibrated = (read_directory(tmp_path / name).tensors for name in ("plain", "calibrated"))
-    names = [name for name in plain if name.endswith(".weight")]
-    assert all((plain[name] != calibrated[name]).any() for name in names)
+    assert all((plain[name] != calibrated[name]).any() for name in plain if name.endswith(".weight"))
     assert all((plain[name] == calibrated[name]).all() for name in plain if name.endswith(".bias"))
-    assert Translator(tmp_path / "calibrated").translate(SENTENCES)[0].pieces
 
 
-def test_static_scales_are_found_on_the_text(files, text, tmp_path, capsys):
-    flags = ["--calibration", text, "--activation-scales", "static"]
-    assert pack(files, tmp_path / "marian", *flags) == 0
-    assert pack(files, tmp_path / "all", *flags, "--percentile", 100) == 0
+def test_static_scales_are_found_on_the_text(files, tmp_path):
+    flags = ["--calibration", files / "text", "--activation-scales", "static"]
+    assert pack(files, tmp_path / "marian", *flags) == pack(files, tmp_path / "all", *flags, "--percentile", 100) == 0
     marian, whole = (read_directory(tmp_path / name) for name in ("marian", "all"))
     assert marian.config.activation_scales == quantization(tmp_path / "marian")["activation_scales"] == "static"
     multipliers = [name for name in marian.tensors if name.endswith(".multiplier")]
-    assert len(multipliers) == 1 + 2 * 4 + 2 * 6 and all(whole.tensors[name] > 0 for name in multipliers)
-    assert any(whole.tensors[name] != marian.tensors[name] for name in multipliers)
-    assert Translator(tmp_path / "all").translate(SENTENCES)[0].pieces
+    assert len(multipliers) == MATRICES and all(whole.tensors[name] > 0 for name in multipliers)
+    assert any(whole.tensors[name] != marian.tensors[name] for name in multipliers) and translates(tmp_path / "all")
 
 
-def test_a_directory_needs_no_vocabulary_and_keeps_its_parts(tmp_path, capsys):
+def test_a_directory_needs_no_vocabulary_and_keeps_its_parts(tmp_path):
     written = bergamot(tmp_path / "theirs")
-    assert main(["pack", str(written.path), str(tmp_path / "ours"), "--scheme", "int8"]) == 0
+    assert main(["pack", str(written.path), str(tmp_path / "ours")]) == 0
     packed = read_directory(tmp_path / "ours")
     assert packed.shortlist.read_bytes() == written.shortlist.to_bytes()
     assert packed.metadata["checkpoint"]["name"] == ALPHAS and packed.config.activation_scales == "dynamic"
     theirs = Translator(written.path, compute_type="int8").translate(SENTENCES)
     assert [r.text for r in Translator(tmp_path / "ours").translate(SENTENCES)] == [r.text for r in theirs]
-    assert (
-        main(["pack", str(written.path), str(tmp_path / "static"), "--scheme", "int8", "--activation-scales", "static"])
-        == 0
-    )
+    assert main(["pack", str(written.path), str(tmp_path / "static"), "--activation-scales", "static"]) == 0
     assert read_directory(tmp_path / "static").config.activation_scales == "static"  # those of the file
 
 
-def test_a_model_packed_as_float32_is_packed_again_and_tells_where_it_came_from(files, tmp_path, capsys):
-    told = ["--metadata", "licence=CC BY 4.0"]
-    assert pack(files, tmp_path / "float32", *told, "--shortlist", files / "lex.s2t", scheme="float32") == 0
-    assert main(["pack", str(tmp_path / "float32"), str(tmp_path / "again"), "--scheme", "int8"]) == 0
-    assert pack(files, tmp_path / "once", *told, "--shortlist", files / "lex.s2t") == 0
-    for file in (tmp_path / "once").iterdir():
-        assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes(), file.name
+def test_metadata_says_what_it_was_told_and_a_model_packed_as_float32_is_packed_again(files, tmp_path):
+    told = ["--metadata", "licence=CC BY 4.0", "--metadata", "source_language=en", "--metadata", "note=a=b"]
+    told += ["--shortlist", files / "lex.s2t"]
+    assert pack(files, tmp_path / "float32", *told, "--scheme", "float32") == 0
+    assert main(["pack", str(tmp_path / "float32"), str(tmp_path / "again")]) == 0
+    assert pack(files, tmp_path / "once", *told) == pack(files, tmp_path / "twice", *told) == 0
+    assert content(tmp_path / "once") == content(tmp_path / "twice") == content(tmp_path / "again")
+    metadata = read_directory(tmp_path / "once").metadata
+    assert (metadata["licence"], metadata["source_language"], metadata["note"]) == ("CC BY 4.0", "en", "a=b")
+    assert metadata["checkpoint"]["name"] == "model.npz" and len(metadata["checkpoint"]["sha256"]) == 64
+    assert metadata["made_by"].startswith("cpunmt ")
 
 
-def test_the_table_shows_what_lost_nothing_and_nothing_for_no_matrices():
-    lines = table(
-        [
-            LayerError("zeros", "int8", (16, 8000), float("inf"), 0.0, []),
-            LayerError("some.weight", "int8", (4, 4), 12.3, 0.25, []),
-        ]
-    )
-    assert lines[1].split() == ["zeros", "int8", "16", "x", "8000", "inf", "0.0000"]
-    assert lines[2].split() == ["some.weight", "int8", "4", "x", "4", "12.30", "25.0000"]
-    assert len({len(line) for line in lines}) == 1
-    assert table([]) == []
-
-
-def test_a_matrix_that_lost_nothing_is_kept_as_null(files, tmp_path, capsys):
-    tensors = dict(np.load(files / "model.npz"))
-    tensors["encoder_l1_self_Wo"] = np.zeros_like(tensors["encoder_l1_self_Wo"])
-    np.savez(tmp_path / "model.npz", **tensors)
-    vocab = str(files / "both.spm")
-    arguments = ["pack", str(tmp_path / "model.npz"), str(tmp_path / "out"), "--scheme", "int8", "--vocab", vocab]
-    assert main(arguments) == 0
-    matrices = json.loads((tmp_path / "out" / "metadata.json").read_text())["quantization"]["matrices"]
-    assert matrices["encoder.0.self_attention.output"]["sqnr_db"] is None
-
-
-def test_two_vocabularies_are_two_files_and_share_nothing(files, tmp_path, capsys):
+def test_two_vocabularies_are_two_files_and_share_nothing(files, tmp_path):
     vocab = ("--source-vocab", files / "both.spm", "--target-vocab", files / "both.spm")
     assert pack(files, tmp_path / "model", *vocab, vocab=None) == 0
     assert {"source.spm", "target.spm"} < verify(tmp_path / "model").keys()
     assert not Translator(tmp_path / "model").config.shared_vocabulary
 
 
-def test_a_text_shortlist_becomes_binary_and_a_binary_one_stays(files, tmp_path, capsys):
+def test_a_text_shortlist_becomes_binary_and_a_binary_one_stays(files, tmp_path):
     assert pack(files, tmp_path / "one", "--shortlist", files / "lex.s2t") == 0
-    translator = Translator(tmp_path / "one")
+    translator, binary = Translator(tmp_path / "one"), tmp_path / "one" / "shortlist.bin"
     assert translator.has_shortlist and translator.translate(SENTENCES)[0].pieces
-    shortlist = Shortlist.read(tmp_path / "one" / "shortlist.bin", 128, 128)
+    shortlist = Shortlist.read(binary, 128, 128)
     the, e, s, r, n = translator.source_vocabulary.ids(["▁the", "e", "s", "r", "n"])
     lists = [shortlist.ids[begin:end].tolist() for begin, end in itertools.pairwise(shortlist.offsets)]
     assert {i: targets for i, targets in enumerate(lists) if targets} == {the: [s], e: sorted([r, n])}
-    binary = tmp_path / "one" / "shortlist.bin"
     assert pack(files, tmp_path / "two", "--shortlist", binary) == 0
     assert (tmp_path / "two" / "shortlist.bin").read_bytes() == binary.read_bytes()
 
 
-def test_metadata_says_what_it_was_told_and_from_which_file_the_model_is(files, tmp_path, capsys):
-    told = ["--metadata", "licence=CC BY 4.0", "--metadata", "source_language=en", "--metadata", "note=a=b"]
-    assert pack(files, tmp_path / "model", *told) == 0
-    metadata = read_directory(tmp_path / "model").metadata
-    assert (metadata["licence"], metadata["source_language"], metadata["note"]) == ("CC BY 4.0", "en", "a=b")
-    assert metadata["checkpoint"]["name"] == "model.npz" and len(metadata["checkpoint"]["sha256"]) == 64
-    assert metadata["made_by"].startswith("cpunmt ")
-
-
-def test_the_same_input_gives_the_same_bytes(files, tmp_path, capsys):
-    for name in ("one", "two"):
-        assert pack(files, tmp_path / name) == 0
-    for file in (tmp_path / "one").iterdir():
-        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
-
-
-def test_an_existing_directory_is_replaced_only_by_force(files, tmp_path, capsys):
+def test_an_existing_directory_is_replaced_only_by_force_and_a_checkpoint_not_at_all(files, tmp_path, capsys):
+    """`pack X X --force` destroyed the weights that it had read."""
     out = tmp_path / "model"
     assert pack(files, out) == 0
-    before = (out / "weights.safetensors").read_bytes()
-    assert pack(files, out, scheme="float32") == 1
-    assert "exists" in capsys.readouterr().err and (out / "weights.safetensors").read_bytes() == before
-    assert pack(files, out, "--force", scheme="float32") == 0
-    assert Translator(out).compute_type == "float32"
+    before = content(out)
+    assert pack(files, out, "--scheme", "float32") == 1
+    assert "exists" in capsys.readouterr().err and content(out) == before
+    assert pack(files, out, "--force", "--scheme", "float32") == 0 and Translator(out).compute_type == "float32"
+    before = content(out)
+    (tmp_path / "link").symlink_to(out)
+    for target in (out, tmp_path / "link", out / "." / ".." / "model"):
+        assert main(["pack", str(out), str(target), "--force"]) == 1
+        assert "is read, and would be replaced" in capsys.readouterr().err
+    assert content(out) == before
 
 
 def refusal(capsys) -> str:
@@ -257,93 +270,137 @@ def refusal(capsys) -> str:
     return printed.err
 
 
+TWO = ["--source-vocab", "{}/both.spm", "--target-vocab", "{}/other.spm"]
+
+
 @pytest.mark.parametrize(
-    ("flags", "expected"),
+    ("flags", "options", "expected"),
     [
-        (["--shortlist", "{}/none"], "{}/none: shortlist not found"),
-        (["--keep", "none=int8"], "--keep none=int8: no matrix is called so; there are embedding, encoder.0."),
-        (["--calibration", "{}/none"], "{}/none: calibration text not found"),
-        (["--calibration", "{}/both.spm"], "{}/both.spm: line "),
-        (["--activation-scales", "static"], "{}/model.npz: holds no activation scales (..._QuantMultA); give --calib"),
-        (["--shortlist", "{}/both.spm"], "{}/both.spm: "),
-        (["--metadata", "made_by=me"], "metadata: the key 'made_by' is written by this command"),
-        (["--metadata", "files=none"], "metadata: the key(s) files are written by write_directory"),
+        (["--shortlist", "{}/none"], {}, "{}/none: shortlist not found"),
+        (["--keep", "none=int8"], {}, "--keep none=int8: no matrix is called so; there are embedding, encoder.0."),
+        (["--calibration", "{}/none"], {}, "{}/none: calibration text not found"),
+        (["--calibration", "{}/both.spm"], {}, "{}/both.spm: line "),
+        (
+            ["--activation-scales", "static"],
+            {},
+            "{}/model.npz: holds no activation scales (..._QuantMultA); give --cal",
+        ),
+        (["--shortlist", "{}/both.spm"], {}, "{}/both.spm: "),
+        (["--metadata", "made_by=me"], {}, "metadata: the key 'made_by' is written by this command"),
+        (["--metadata", "files=none"], {}, "metadata: the key(s) files are written by write_directory"),
+        (
+            [],
+            {"vocab": ("--vocab", "other.spm")},
+            "{}/other.spm: not the vocabulary of this model (size 120, the model",
+        ),
+        (TWO, {"vocab": None}, "{}/other.spm: not the vocabulary"),
+        (
+            [],
+            {"model": "none.npz"},
+            "{}/none.npz: not found; expected a Marian file (model.npz) or a model's directory",
+        ),
+        ([], {"model": "both.spm"}, "{}/both.spm: version 0x3e732f3c040a0d0a, expected 1: not a Marian .bin file"),
+        (["--test", "{}/set.tsv", "--gate", "agreement@news=0.5"], {}, "gate: no test set is called 'news'; there are"),
     ],
 )
-def test_what_cannot_be_packed_is_one_clear_error(files, tmp_path, capsys, flags, expected):
-    assert pack(files, tmp_path / "model", *(flag.format(files) for flag in flags)) == 1
+def test_what_cannot_be_packed_is_one_clear_error(files, tmp_path, capsys, flags, options, expected):
+    assert pack(files, tmp_path / "model", *(flag.format(files) for flag in flags), **options) == 1
     assert refusal(capsys).startswith(f"cpunmt-quantize: error: {expected.format(files)}")
     assert not (tmp_path / "model").exists()
 
 
-def test_the_scheme_is_int8_unless_another_is_given(files, tmp_path):
-    out = tmp_path / "model"
-    assert main(["pack", str(files / "model.npz"), str(out), "--vocab", str(files / "both.spm")]) == 0
-    assert read_directory(out).config.scheme == "int8"
-
-
-def test_a_vocabulary_of_another_size_is_refused(files, tmp_path, capsys):
-    assert pack(files, tmp_path / "model", vocab=("--vocab", "other.spm")) == 1
-    assert "other.spm: not the vocabulary of this model (size 120, the model has 128)" in refusal(capsys)
-    both, other = files / "both.spm", files / "other.spm"
-    assert pack(files, tmp_path / "model", "--source-vocab", both, "--target-vocab", other, vocab=None) == 1
-    assert "other.spm: not the vocabulary" in refusal(capsys)
-
-
-def test_a_checkpoint_that_is_not_there_or_none_is_named(files, tmp_path, capsys):
-    arguments = [str(tmp_path / "out"), "--scheme", "int8", "--vocab", str(files / "both.spm")]
-    assert main(["pack", str(tmp_path / "none.npz"), *arguments]) == 1
-    assert "none.npz: " in refusal(capsys)
-    assert main(["pack", str(files / "both.spm"), *arguments]) == 1
-    assert "not a Marian .bin file" in refusal(capsys)
-
-
 def test_an_output_that_cannot_be_written_is_named(files, tmp_path, capsys):
-    assert pack(files, tmp_path / "no" / "such" / "parent") == 1
-    assert "there is no directory" in refusal(capsys)
+    assert pack(files, tmp_path / "no" / "such" / "parent") == 1 and "there is no directory" in refusal(capsys)
 
 
-NEEDED = ["pack", "model.npz", "out", "--scheme", "int8", "--vocab", "v"]
+def test_a_model_that_breaks_a_limit_is_not_written(files, tmp_path, capsys):
+    out, test = tmp_path / "model", ["--test", files / "set.tsv"]
+    assert pack(files, out, *test, "--gate", "size=0.05,sqnr=60") == 1
+    told = refusal(capsys)
+    assert told.startswith(f"cpunmt-quantize: error: {out}: not written, limits are broken: weights against the ")
+    assert "expected at most 0.05; lowest SQNR in dB (" in told and list(tmp_path.iterdir()) == []
+    assert pack(files, out, *test, "--gate", "size=0.6,bleu=100,agreement@set=0") == 0
+    assert list(tmp_path.iterdir()) == [out] and verify(out)
+    with pytest.raises(SystemExit):
+        pack(files, tmp_path / "other", *test, *test, "--gate", "size=1")
+    assert "two sets are called 'set'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [[], ["--range", "sigma"], ["--range", "mse"]])
+@pytest.mark.parametrize("scheme", ["int8", "int16", "log4", "code4", "float16", "float32"])
+def test_no_scheme_loses_too_much_of_ordinary_weights(files, tmp_path, capsys, scheme, flags):
+    assert pack(files, tmp_path / "model", "--scheme", scheme, *flags) == 0 and capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("flags", "there", "missing"),
     [
-        [],
-        ["pack"],
-        ["pack", "model.npz", "out", "--scheme"],
-        [*NEEDED, "--test", "t.tsv"],  # judged by what?
-        [*NEEDED, "--gate", "blue=1"],
-        ["pack", "model.npz", "out", "--scheme", "int4", "--vocab", "v"],
-        ["pack", "model.npz", "out", "--scheme", "int8"],  # no vocabulary
-        ["pack", "model.npz", "out", "--scheme", "int8", "--source-vocab", "v"],
-        ["pack", ".", "out", "--scheme", "int8", "--vocab", "v"],  # a directory has one
-        ["pack", "model.npz", "out", "--scheme", "int16", "--vocab", "v", "--activation-scales", "static"],
-        [*NEEDED, "--source-vocab", "v", "--target-vocab", "v"],
-        [*NEEDED, "--sigmas", "0"],
-        [*NEEDED, "--sigmas", "nan"],
-        [*NEEDED, "--sigmas", "inf"],
-        [*NEEDED, "--sigmas", "3", "--range", "max"],
-        [*NEEDED, "--range", "sigmas"],
-        [*NEEDED, "--preset", "size"],
-        ["pack", "model.npz", "out", "--scheme", "int16", "--vocab", "v", "--preset", "latency"],
-        [*NEEDED, "--keep", "embedding"],
-        [*NEEDED, "--keep", "=int8"],
-        [*NEEDED, "--keep", "embedding=int9"],
-        [*NEEDED, "--calibration-lines", "10"],  # of which text?
-        [*NEEDED, "--calibration", "t", "--calibration-lines", "0"],
-        [*NEEDED, "--calibration", "t", "--percentile", "99"],  # scales are dynamic
-        [*NEEDED, "--calibration", "t", "--activation-scales", "static", "--percentile", "101"],
-        [*NEEDED, "--activation-scales", "static", "--percentile", "99"],  # of the file's own
-        [*NEEDED, "--metadata", "licence"],
-        [*NEEDED, "--shortlists", "s"],
-        [*NEEDED, "--short", "s"],  # not spelled out
+        (["--sigmas", "1.5"], ["--range max or mse", "--calibration TEXT", "--keep"], ["per column"]),
+        (
+            ["--scheme", "log4", "--per-tensor", "--calibration", "{}/text"],
+            ["scales per column (without --per-tensor, --fixed-point)"],
+            ["--range", "--calibration"],
+        ),
     ],
 )
-def test_wrong_usage_exits_with_two(arguments, capsys, tmp_path, monkeypatch):
+def test_what_loses_too_much_is_told_with_what_to_do(files, tmp_path, capsys, monkeypatch, flags, there, missing):
+    monkeypatch.setitem(LEAST, "log4", 25)
+    assert pack(files, tmp_path / "model", *(flag.format(files) for flag in flags)) == 0
+    lost, matrices = capsys.readouterr().err, quantization(tmp_path / "model")["matrices"].items()
+    _, worst = min((matrix["sqnr_db"], name) for name, matrix in matrices)
+    assert lost.count("\n") == 1 and f"most of all {worst}: " in lost and "quantize report" in lost
+    assert lost.startswith(f"cpunmt-quantize: warning: {MATRICES} of {MATRICES} matrices lost more than rounding to")
+    assert all(part in lost for part in there) and not any(part in lost for part in missing)
+
+
+NEEDED = ["pack", "model.npz", "out", "--vocab", "v"]
+STATIC = ["--activation-scales", "static"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "required: COMMAND"),
+        (["pack"], "required: CHECKPOINT, OUT"),
+        ([*NEEDED, "--scheme"], "--scheme: expected one argument"),
+        ([*NEEDED, "--scheme", "int4"], "--scheme: invalid choice: 'int4'"),
+        ([*NEEDED, "--test", "t.tsv"], "--test is of --gate LIMITS"),
+        ([*NEEDED, "--gate", "blue=1"], "'blue=1': expected NAME=LIMIT"),
+        (
+            ["pack", "model.npz", "out"],
+            "a vocabulary is needed: --vocab FILE, or --source-vocab FILE and --target-vocab",
+        ),
+        (["pack", "model.npz", "out", "--source-vocab", "v"], "--source-vocab and --target-vocab belong together"),
+        (["pack", ".", "out", "--vocab", "v"], "CHECKPOINT is a directory, which has its vocabularies"),
+        (["pack", ".", "out", "--target-vocab", "v"], "CHECKPOINT is a directory, which has its vocabularies"),
+        ([*NEEDED, "--scheme", "int16", *STATIC], "--activation-scales static is of 8-bit activations; int16 has none"),
+        ([*NEEDED, "--source-vocab", "v", "--target-vocab", "v"], "--vocab is a joint vocabulary: give it or"),
+        ([*NEEDED, "--sigmas", "0"], "'0' is not a positive number"),
+        ([*NEEDED, "--sigmas", "nan"], "'nan' is not a positive number"),
+        ([*NEEDED, "--sigmas", "inf"], "'inf' is not a positive number"),
+        ([*NEEDED, "--sigmas", "3", "--range", "max"], "--sigmas is of --range sigma, not of --range max"),
+        ([*NEEDED, "--range", "sigmas"], "--range: invalid choice"),
+        ([*NEEDED, "--preset", "size"], "--preset: invalid choice"),
+        ([*NEEDED, "--scheme", "int16", "--preset", "latency"], "--preset latency is of --scheme int8, not of int16"),
+        ([*NEEDED, "--keep", "embedding"], "'embedding' is not PATTERN=SCHEME with one of int8, int16"),
+        ([*NEEDED, "--keep", "=int8"], "'=int8' is not PATTERN=SCHEME"),
+        ([*NEEDED, "--keep", "embedding=int9"], "'embedding=int9' is not PATTERN=SCHEME"),
+        ([*NEEDED, "--calibration-lines", "10"], "--calibration-lines is of --calibration TEXT"),
+        ([*NEEDED, "--calibration", "t", "--calibration-lines", "0"], "'0' is not 1 to 1000000"),
+        ([*NEEDED, "--calibration", "t", "--calibration-lines", "1000001"], "'1000001' is not 1 to 1000000"),
+        ([*NEEDED, "--calibration", "t", "--percentile", "99"], "--percentile is of --activation-scales static and"),
+        ([*NEEDED, "--calibration", "t", *STATIC, "--percentile", "101"], "'101' is not more than 0 and at most 100"),
+        ([*NEEDED, "--calibration", "t", *STATIC, "--percentile", "0"], "'0' is not more than 0 and at most 100"),
+        ([*NEEDED, *STATIC, "--percentile", "99"], "--percentile is of --activation-scales static and --calibration"),
+        ([*NEEDED, "--metadata", "licence"], "'licence' is not KEY=TEXT"),
+        ([*NEEDED, "--metadata", "=x"], "'=x' is not KEY=TEXT"),
+        ([*NEEDED, "--shortlists", "s"], "unrecognized arguments: --shortlists"),
+        ([*NEEDED, "--short", "s"], "unrecognized arguments: --short"),  # not spelled out
+    ],
+)
+def test_wrong_usage_exits_with_two(arguments, expected, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.npz").touch()
     with pytest.raises(SystemExit) as caught:
         main(arguments)
-    assert caught.value.code == 2
-    assert "error: " in capsys.readouterr().err
+    assert caught.value.code == 2 and expected in capsys.readouterr().err

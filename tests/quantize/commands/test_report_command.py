@@ -6,18 +6,14 @@ import sys
 import pytest
 
 from quantize.commands.cli import main
-from tests.sample_models.model_pairs import SENTENCES, write_pair
+from tests.sample_models.model_pairs import SENTENCES
 from tests.support import command_line
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """A folder with the models int8 and float32, small.tsv, and text.txt, which has sources alone."""
-    folder = tmp_path_factory.mktemp("report")
-    write_pair(folder, 7, "--sigmas", "2.5")
-    (folder / "small.tsv").write_text("".join(f"{text}\t{text}\n" for text in SENTENCES), "utf-8")
-    (folder / "text.txt").write_text("".join(f"{text}\n" for text in SENTENCES), "utf-8")
-    return folder
+@pytest.fixture
+def files(pair):
+    """The folder of the pair of models."""
+    return pair.int8.parent
 
 
 def report(files, *flags, model="int8", baseline="float32", rounds="0"):
@@ -58,15 +54,13 @@ def test_files_are_replaced_only_by_force_and_refused_before_the_work(files, tmp
 
 
 def test_the_same_report_has_the_same_json(files, tmp_path, capsys):
+    flags = ["--test", files / "small.tsv", "--vocabulary", "full", "--beam-size", "3"]
     for name in ("one", "two"):
-        assert report(files, "--test", files / "small.tsv", "--json", tmp_path / name) == 0
+        assert report(files, *flags, "--json", tmp_path / name) == 0
+        assert capsys.readouterr().out.count("full vocabulary, beam 3") == 2
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-
-
-def test_vocabulary_and_beam_are_passed_on(files, tmp_path, capsys):
-    assert report(files, "--vocabulary", "full", "--beam-size", "3", "--json", tmp_path / "x") == 0
-    assert json.loads((tmp_path / "x").read_text("utf-8"))["settings"] == {"vocabulary": "full", "beam_size": 3}
-    assert capsys.readouterr().out.count("full vocabulary, beam 3") == 2
+    told = json.loads((tmp_path / "one").read_text("utf-8"))["settings"]
+    assert told == {"vocabulary": "full", "beam_size": 3}
 
 
 def test_activations_are_a_table_and_in_the_json(files, tmp_path, capsys):
@@ -75,12 +69,6 @@ def test_activations_are_a_table_and_in_the_json(files, tmp_path, capsys):
     lines = capsys.readouterr().out.split("\n\n")[2].split("\n")
     assert lines[0].startswith("ReLU outputs read by ") and len(lines) == 2 + len(found["layers"])
     assert found["file"] == str(files / "text.txt")
-
-
-def test_what_is_read_is_not_written_over(files, capsys):
-    assert report(files, "--activations", files / "text.txt", "--json", files / "text.txt", "--force") == 1
-    assert str(files / "text.txt") in capsys.readouterr().err
-    assert (files / "text.txt").read_text("utf-8").startswith(SENTENCES[0])
 
 
 @pytest.mark.parametrize(
@@ -97,7 +85,6 @@ def test_what_is_read_is_not_written_over(files, capsys):
     ],
 )
 def test_what_stands_in_the_way_is_one_clear_error(files, capsys, flags, expected):
-    (files / "empty").touch()
     assert report(files, *(flag.format(files) for flag in flags)) == 1
     printed = capsys.readouterr()
     assert printed.out == "" and printed.err.count("\n") == 1
@@ -150,8 +137,13 @@ def test_two_outputs_in_one_file_and_outputs_that_are_inputs_are_refused(files, 
     for flags, expected in (
         (["--json", tmp_path / "x", "--picture", tmp_path / "x"], "is to be written twice"),
         (["--json", test, "--test", test, "--force"], "is read, and would be replaced"),
+        (
+            ["--activations", files / "text.txt", "--json", files / "text.txt", "--force"],
+            "text.txt: is read, and",
+        ),
         (["--picture", "-"], "-: expected the name of a file"),
     ):
         assert report(files, *flags) == 1
         assert expected in capsys.readouterr().err
     assert test.read_bytes() == before and list(tmp_path.iterdir()) == []
+    assert (files / "text.txt").read_text("utf-8").startswith(SENTENCES[0])

@@ -75,18 +75,12 @@ def test_int8_against_float32_counted_by_hand(students, vocabulary_of):
     assert found.log_prob_difference == pytest.approx(expected, abs=1e-6) and found.log_prob_difference != 0
 
 
-def test_a_sentence_that_is_split_is_compared_part_by_part(students):
-    line = " ".join(sentences(30))
-    found, (_, theirs) = compared(students, [line])
-    assert len(theirs.parts) >= 3 and len(found.identical) == 1
-    assert found.places == sum(len(hypothesis.ids) for hypothesis in theirs.found)
-
-
 def test_models_that_split_elsewhere_are_compared_on_the_parts_of_the_baseline(vocabulary):
     lines = [" ".join(SENTENCES)]
     whole, split = random_model(vocabulary, "float32"), random_model(vocabulary, "float32", max_source_length=20)
     found, (ours, theirs) = compared((split, whole), lines)
-    assert len(ours.parts) > len(theirs.parts)
+    assert len(ours.parts) > len(theirs.parts) and len(found.identical) == 1
+    assert found.places == sum(len(hypothesis.ids) for hypothesis in theirs.found)
     assert found.tokens == 1 and found.log_prob_difference == 0
 
 

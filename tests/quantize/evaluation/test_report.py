@@ -17,20 +17,6 @@ from tests.sample_models.model_pairs import SENTENCES, SETS, write_pair
 from tests.sample_models.real_model import DIRECTORIES
 
 
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory):
-    return write_pair(tmp_path_factory.mktemp("pair") / "models", 7, "--sigmas", "2.5")
-
-
-@pytest.fixture(scope="module")
-def measured(pair):
-    """(report, [(what was being done, how much was)])."""
-    steps = []
-    return measure(
-        *pair, SETS, rounds=2, samples=20, progress=lambda done, doing="": steps.append((done, doing))
-    ), steps
-
-
 def test_the_keys_are_those_that_others_rely_on(measured):
     report, _ = measured
     assert report["format"] == "cpunmt quantization report" and report["format_version"] == 1
@@ -51,12 +37,12 @@ def test_the_keys_are_those_that_others_rely_on(measured):
     assert set(one["agreement"]) == keys
     assert set(one["speed"]) == {"sentences", "words", "rounds", "one_at_a_time", "bulk"}
     assert set(report["versions"]) == {"cpunmt", "python", "numpy", "sacrebleu"}
-    assert report["versions"]["cpunmt"] == __version__
+    assert report["versions"]["cpunmt"] == __version__ and report["activations"] is None
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
 
 
-def test_activations_are_those_of_the_text(pair, tmp_path):
-    text = tmp_path / "text"
-    text.write_text("".join(f"{line}\n" for line in SENTENCES), "utf-8")
+def test_activations_are_those_of_the_text(pair):
+    text = pair.int8.parent / "text.txt"
     report = measure(*pair, [], activations=text)
     assert report["activations"]["file"] == str(text) and report["activations"]["sentences"] == len(SENTENCES)
     loaded, tensors = load_model(pair.int8), read_directory(pair.int8).tensors
@@ -70,18 +56,8 @@ def test_activations_are_those_of_the_text(pair, tmp_path):
         shares = [layer.zeros, layer.groups, layer.unused]
         assert [float(figure) for figure in figures[2:]] == pytest.approx([100 * share for share in shares], abs=0.051)
     assert shown[-1].endswith(f"6 sentences of {text}")
-
-
-def test_a_model_without_relus_has_no_such_activations(measured):
-    report, _ = measured
-    assert report["activations"] is None
     bare = {**report, "activations": {"file": "x", "sentences": 3, "layers": []}}
     assert "activations: no product of this model reads what a ReLU leaves (3 sentences of x)" in report_lines(bare)
-
-
-def test_json_can_hold_it(measured):
-    report, _ = measured
-    assert json.loads(json.dumps(report, allow_nan=False)) == report
 
 
 def test_figures_are_those_of_the_files(pair, measured):

@@ -3,15 +3,12 @@
 import pytest
 
 from quantize.evaluation.gate import judge, parse_gate
-from quantize.evaluation.report import measure
 from quantize.evaluation.report_table import aligned, report_lines
-from tests.sample_models.model_pairs import SETS, write_pair
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    pair = write_pair(tmp_path_factory.mktemp("pair") / "models", 7, "--sigmas", "2.5")
-    return measure(*pair, SETS, rounds=1, samples=20)
+@pytest.fixture
+def report(measured):
+    return measured.report
 
 
 def blocks(lines):
@@ -48,15 +45,11 @@ def test_every_layer_file_and_set_has_its_line(report):
     ]
     assert [line.split()[0] for line in scores[1:3]] == ["both", "sources"]
     assert scores[2].split()[1:] == ["3", "0"] + ["-"] * 7
-    assert scores[3:] == [f"BLEU: {signature(report, 'bleu')}", f"chrF: {signature(report, 'chrf')}"]
     one = report["sets"][0]
+    assert scores[3:] == [f"BLEU: {one['bleu']['signature']}", f"chrF: {one['chrf']['signature']}"]
     assert f"{one['bleu']['interval'][0]:+.2f} .. {one['bleu']['interval'][1]:+.2f}" in scores[1]
     assert agreement[1].split()[1] == f"{100 * one['agreement']['sentences']:.2f}"
     assert [line.split()[0] for line in speed] == ["words/s", "both", "sources"]
-
-
-def signature(report, name):
-    return report["sets"][0][name]["signature"]
 
 
 def test_what_is_not_there_is_left_out(report):

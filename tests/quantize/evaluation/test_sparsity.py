@@ -95,6 +95,7 @@ def test_a_static_scale_rounds_small_activations_of_every_row_to_zero():
     assert nonzero(x).tolist() == [[True] * 4, [True, True, True, False]]
 
 
+@pytest.mark.slow
 def test_the_shipped_model_is_sparse(tmp_path):
     """As docs/quantization.md says; on everyday sentences here."""
     loaded, packed = load_model(SHIPPED), read_directory(SHIPPED)

@@ -1,13 +1,11 @@
-"""The recurrent networks' definition: PyTorch's cells and layers beside it, and what every one keeps to."""
+"""The recurrent networks' definition beside PyTorch's cells and layers; its laws are in test_reference."""
 
 import numpy as np
 import pytest
 
-from cpunmt.model.tensors import checkpoint_tensors, linears
 from quantize.reference.network import Reference
-from tests.definitions.greedy import greedy
-from tests.sample_models.random_models import random_sources, random_tensors
-from tests.sample_models.recurrents import NAMED, make_config
+from tests.sample_models.random_models import random_tensors
+from tests.sample_models.recurrents import make_config
 
 torch = pytest.importorskip("torch", reason="PyTorch, of the extra `train`, is the oracle here")
 
@@ -138,52 +136,3 @@ def test_it_is_what_pytorch_makes(options):
         network = Torch(config, tensors)
         np.testing.assert_allclose(encoded, network.encode(SOURCE), **CLOSE)
         np.testing.assert_allclose(found, network.logits(SOURCE, TARGET), **CLOSE)
-
-
-@pytest.fixture(params=NAMED)
-def network(request):
-    config = make_config(**NAMED[request.param])
-    return Reference(config, random_tensors(config, 2))
-
-
-def test_rows_do_not_see_each_other_and_a_step_leaves_its_state_alone(network):
-    encoded = network.encode(SOURCE)
-    assert encoded.shape == (len(SOURCE), network.config.architecture.context_dim)
-    prefixes = [[4, 8, 15], [16, 23, 30], [4, 8, 30]]
-    together, alone = network.start(encoded, rows=3), [network.start(encoded) for _ in prefixes]
-    for i in range(4):
-        previous = [prefix[i - 1] for prefix in prefixes] if i else [0, 1, 2]
-        before = [cell.copy() for cell in together.cells]
-        logits, following = network.step(together, previous)
-        assert all(np.array_equal(*pair) for pair in zip(before, together.cells, strict=True))
-        assert following.alignment.shape == (3, len(SOURCE)) and np.allclose(following.alignment.sum(axis=1), 1)
-        together = following
-        for row in range(3):
-            row_logits, alone[row] = network.step(alone[row], previous[row : row + 1])
-            np.testing.assert_allclose(logits[row], row_logits[0], rtol=1e-3, atol=1e-3)
-    chosen, _ = network.step(together.rows([2, 0]), [3, 5], [0, 7, 30])
-    np.testing.assert_allclose(
-        chosen, network.step(together, [5, 1, 3])[0][[2, 0]][:, [0, 7, 30]], rtol=1e-3, atol=1e-3
-    )
-
-
-def test_product_and_embed_see_every_matrix(network):
-    class Recorder(Reference):
-        names, embedded = set(), 0
-
-        def product(self, name, x):
-            self.names.add(name)
-            return super().product(name, x)
-
-        def embed(self, table, ids):
-            self.embedded += len(ids)
-            return super().embed(table, ids)
-
-    recorder, source = Recorder(network.config, network.tensors), random_sources(3, 40, 1)[0]
-    translation = greedy(recorder, source)
-    assert translation == greedy(network, source)
-    weights = {weight for linear in linears(network.config) for weight, _ in linear.parts}
-    assert recorder.names == weights | {network.tables["output"]}
-    assert recorder.embedded == len(source) + len(translation.ids) - 1
-    used = {name for name, shape in checkpoint_tensors(network.config).items() if len(shape) == 2}
-    assert used == weights | set(network.tables.values())

@@ -1,4 +1,4 @@
-"""Smoothing, pruning and the text form."""
+"""Smoothing, pruning, the text form, and coverage."""
 
 import gzip
 
@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from cpunmt.files.compressed_file import zstd_module
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
-from quantize.shortlist.lists import best_pairs, file_content, is_binary, smoothed, text_of
+from quantize.shortlist.corpus import Corpus
+from quantize.shortlist.lists import (
+    Coverage,
+    best_pairs,
+    coverage,
+    file_content,
+    is_binary,
+    smoothed,
+    table,
+    text_of,
+)
 from tests.sample_models.small_vocabulary import train_vocabulary
 
 SIZE = 128
@@ -38,10 +48,10 @@ def test_smoothed_by_hand():
 
 
 @given(tables(), st.lists(st.integers(1, 9), min_size=SIZE, max_size=SIZE))
-def test_smoothed_is_a_distribution_with_the_pairs_that_were_not_seen(table, frequencies):
-    offsets, targets, counts = table
+def test_smoothed_is_a_distribution_with_the_pairs_that_were_not_seen(pairs, frequencies):
+    offsets, targets, counts = pairs
     frequencies = np.array(frequencies)
-    found = smoothed(*table, frequencies, 0.5, 10.0)
+    found = smoothed(*pairs, frequencies, 0.5, 10.0)
     for s in range(6):
         one = slice(offsets[s], offsets[s + 1])
         given_up = 0.5 * np.minimum(counts[one], 1).sum()
@@ -51,8 +61,8 @@ def test_smoothed_is_a_distribution_with_the_pairs_that_were_not_seen(table, fre
 
 
 @given(tables(), st.integers(1, 5), st.sampled_from([0.0, 0.3, 2.0]))
-def test_the_best_are_the_definition(table, best, threshold):
-    offsets, targets, values = table
+def test_the_best_are_the_definition(pairs, best, threshold):
+    offsets, targets, values = pairs
     expected = []
     for s in range(6):
         row = [(values[k], targets[k]) for k in range(offsets[s], offsets[s + 1]) if values[k] > threshold]
@@ -61,9 +71,9 @@ def test_the_best_are_the_definition(table, best, threshold):
     assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
 
 
-@given(table=tables(), best=st.integers(1, 5))
-def test_text_and_binary_are_the_same_shortlist(vocabulary, tmp_path_factory, table, best):
-    lexicon = best_pairs(*table, best)
+@given(pairs=tables(), best=st.integers(1, 5))
+def test_text_and_binary_are_the_same_shortlist(vocabulary, tmp_path_factory, pairs, best):
+    lexicon = best_pairs(*pairs, best)
     made = Shortlist.from_pairs(lexicon.sources, lexicon.targets, 3, best, SIZE, SIZE)
     if not made.ids.size:
         return
@@ -100,3 +110,38 @@ def test_the_name_says_which_form():
     packed = file_content("lex.s2t.gz", b"x")
     assert gzip.decompress(packed) == b"x" and packed[4:8] == bytes(4)
     assert is_binary("lex.bin.zst") and zstd_module().decompress(file_content("lex.s2t.zst", b"x")) == b"x"
+
+
+def example():
+    lists = [[9], [], [20, 40], [41]]
+    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    return Shortlist(offsets, np.array([i for ids in lists for i in ids], np.int32), 2, 5, 64)
+
+
+def corpus():
+    # sources 2 and 3 1; references 20 40 2 60, and 41 1
+    target = np.array([20, 40, 2, 60, 41, 1], np.int32)
+    return Corpus(np.array([2, 3, 1], np.int32), np.array([0, 1, 3]), target, np.array([0, 4, 6]), np.ones(2, "f4"))
+
+
+def test_coverage_by_hand():
+    # With </s> = 0, whose list is 9: candidates 0 1 9 20 40 and 2 3 4; then 0 1 9 41 and 2 3 4 5.
+    assert coverage(example(), corpus(), False, 0) == Coverage(5 / 6, 1 / 2, 8.0)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_coverage_is_that_of_the_candidates(shared):
+    text, shortlist = corpus(), example()
+    chosen = [set(shortlist.candidates([*ids, 0], shared).tolist()) for ids in ([2], [3, 1])]
+    hits = sum(t in chosen[0] for t in (20, 40, 2, 60)) + sum(t in chosen[1] for t in (41, 1))
+    found = coverage(shortlist, text, shared, 0)
+    assert found.pieces == hits / 6 and found.candidates == sum(map(len, chosen)) / 2
+
+
+def test_the_table_is_aligned():
+    lines = table(
+        [("news", "a.bin", example(), Coverage(0.97, 0.5, 88.25)), ("x", "longer", example(), Coverage(1, 1, 8))]
+    )
+    assert len({len(line) for line in lines}) == 1
+    assert lines[1].split() == ["news", "a.bin", "2", "5", "97.00", "50.00", "88.2"]
+    assert table([]) == []

@@ -47,13 +47,7 @@ def test_em_is_the_definition(text, iterations, diagonal, null):
     np.testing.assert_allclose(dense(learnt, *SIZES), counts, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(learnt.empty, empty, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(learnt.perplexities, perplexities, rtol=1e-5)
-
-
-@settings(max_examples=60)
-@given(corpora())
-def test_every_piece_is_counted_once_and_em_climbs(text):
-    learnt = translations(text, *SIZES, 6)
-    mass = np.dot(np.diff(text.target_ends), text.weights)
+    mass = np.dot(np.diff(text.target_ends), text.weights)  # every piece is counted once, and EM climbs
     assert learnt.counts.sum() + learnt.empty.sum() == pytest.approx(mass, rel=1e-5)
     assert (np.diff(learnt.perplexities) <= 1e-4 * np.array(learnt.perplexities[1:])).all()
 
@@ -81,29 +75,6 @@ def test_two_iterations_by_hand():
     np.testing.assert_allclose(dense(learnt, 3, 3), expected, rtol=1e-6)
     assert learnt.perplexities[0] == pytest.approx(3)
     assert learnt.empty.tolist() == [0, 0, 0]
-
-
-def test_em_finds_a_dictionary():
-    generator = np.random.default_rng(3)
-    sentences = [generator.permutation(40)[:6].tolist() for _ in range(300)]
-    text = corpus([(s, generator.permutation([x + 5 for x in s]).tolist()) for s in sentences])
-    counts = dense(translations(text, 40, 45, 8), 40, 45)
-    assert counts.argmax(1).tolist() == list(range(5, 45))
-
-
-def test_the_diagonal_tells_apart_what_always_occurs_together():
-    text = corpus([([0, 1, 2], [0, 1, 2])] * 3)
-    alone, near = (dense(translations(text, 3, 3, 5, diagonal=x), 3, 3) for x in (0.0, 2.0))
-    np.testing.assert_allclose(alone, alone[0, 0], rtol=1e-6)
-    assert near.argmax(1).tolist() == [0, 1, 2]
-
-
-def test_a_pair_of_weight_two_is_two_pairs():
-    one, other = ([0, 3, 4], [5, 6]), ([1, 3], [6, 7, 7])
-    weighted = translations(corpus([one, other], [2, 1]), 5, 8)
-    repeated = translations(corpus([one, one, other]), 5, 8)
-    np.testing.assert_allclose(weighted.counts, repeated.counts, rtol=1e-6)
-    assert weighted.perplexities == pytest.approx(repeated.perplexities)
 
 
 def test_progress_adds_up(monkeypatch):

@@ -1,6 +1,7 @@
 """The commands that no other test runs, and what they refuse."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -28,23 +29,29 @@ def test_evaluate(toy, capsys):
     assert "\nphrases          BLEU" in capsys.readouterr().out
 
 
-def test_average_of_nothing(toy, tmp_path):
+@pytest.mark.parametrize(
+    ("shape", "flags", "told"),
+    [
+        ("tiny", ["--initial", "INITIAL/model.npz"], "model.npz: cannot begin a tiny: model_dim is 32"),
+        ("tiny", ["--initial", "INITIAL/best"], "best: cannot begin a tiny: model_dim is 32"),
+        ("smoke", ["--imitate", "FLOAT"], "float32: cannot be imitated: its vocabulary has 8000 pieces, .* 60"),
+        (
+            "smoke",
+            ["--initial", "INITIAL/best", "--fresh", "nothing"],
+            "--fresh nothing: no parameter is called so; there",
+        ),
+        ("smoke", ["--fresh", "*"], "--fresh is of --initial"),
+    ],
+)
+def test_what_cannot_be_begun_is_one_error(toy, tmp_path, shape, flags, told):
+    toy.trainer("initial", updates=3).run()
+    arguments = ["train", shape, *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
+    filled = {"INITIAL": str(toy.folder / "initial"), "FLOAT": str(DIRECTORIES["float32"])}
+    flags = [re.sub("INITIAL|FLOAT", lambda word: filled[word[0]], flag) for flag in flags]
+    with pytest.raises(ValueError, match=told):
+        main([*arguments, *flags])
     with pytest.raises(FileNotFoundError, match="has no checkpoints"):
         main(["average", str(tmp_path), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "out")])
-
-
-@pytest.mark.parametrize("name", ["model.npz", "best"])
-def test_initial_parameters_of_another_shape(toy, tmp_path, name):
-    toy.trainer("initial", updates=3).run()
-    arguments = ["train", "tiny", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
-    with pytest.raises(ValueError, match=f"{name}: cannot begin a tiny: model_dim is 32"):
-        main([*arguments, "--initial", str(toy.folder / "initial" / name)])
-
-
-def test_an_imitated_model_has_the_same_vocabulary(toy, tmp_path):
-    arguments = ["train", "smoke", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
-    with pytest.raises(ValueError, match="float32: cannot be imitated: its vocabulary has 8000 pieces, .* 60"):
-        main([*arguments, "--imitate", str(DIRECTORIES["float32"])])
 
 
 def test_some_parameters_may_begin_anew(toy, tmp_path):
@@ -61,15 +68,6 @@ def test_some_parameters_may_begin_anew(toy, tmp_path):
     for name, array in found.items():
         expected = fresh[name].numpy() if name in anew else trained[name]
         np.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-7, err_msg=name)
-
-
-def test_a_pattern_of_no_parameter(toy, tmp_path):
-    toy.trainer("patterned", updates=3).run()
-    arguments = ["train", "smoke", *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "run")]
-    with pytest.raises(ValueError, match="--fresh nothing: no parameter is called so; there are embedding"):
-        main([*arguments, "--initial", str(toy.folder / "patterned" / "best"), "--fresh", "nothing"])
-    with pytest.raises(ValueError, match="--fresh is of --initial"):
-        main([*arguments, "--fresh", "*"])
 
 
 def test_four_bits_begin_where_rounding_left_them_and_imitate_the_float_model(toy, tmp_path):

@@ -30,14 +30,11 @@ def begun(small=SMALL, **changes):
     return logits(small, grown(small, small, arrays, seed=2)), logits(config, tensors), tensors, config
 
 
-def test_the_same_shape_is_the_same_model():
+def test_untied_layers_compute_the_same():
     arrays = random_tensors(SMALL, 1)
     tensors = grown(SMALL, SMALL, arrays, seed=2)
-    assert set(tensors) == set(arrays)
+    assert set(tensors) == set(arrays)  # the same shape is the same model
     assert all(torch.equal(tensors[name], torch.from_numpy(array)) for name, array in arrays.items())
-
-
-def test_untied_layers_compute_the_same():
     before, after, tensors, _ = begun(decoder_parameters=(0, 1))
     assert torch.equal(before, after)
     assert tensors["decoder.0.cell.candidate.weight"] is not tensors["decoder.1.cell.candidate.weight"]
@@ -49,14 +46,9 @@ def test_more_units_compute_the_same_and_learn():
     torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-4)
     assert tensors["encoder.0.feed_forward.inner.weight"][:, width:].abs().min() > 0
     assert not tensors["encoder.0.feed_forward.outer.weight"][width:].any()
-
-
-def test_fewer_units_are_the_first():
-    _, _, tensors, config = begun(ffn_dim=SMALL.architecture.ffn_dim - 16)
+    _, _, tensors, _ = begun(ffn_dim=width - 16)  # of fewer they are the first
     inner = random_tensors(SMALL, 1)["decoder.0.feed_forward.inner.weight"]
-    assert torch.equal(
-        tensors["decoder.0.feed_forward.inner.weight"], torch.from_numpy(inner)[:, : config.architecture.ffn_dim]
-    )
+    assert torch.equal(tensors["decoder.0.feed_forward.inner.weight"], torch.from_numpy(inner)[:, : width - 16])
 
 
 @pytest.mark.parametrize("layers", [3, 4, 5])

@@ -40,16 +40,15 @@ def test_columns_and_empty_texts(described):
     assert captions == Corpus("captions", [Example(("one",), ("eins",)), Example(("übung",), ("Übung",))])
     assert news.repeat == 1.5
     assert news.examples[0] == Example(("a",), ("b", "c")) and news.examples[3] == Example(("j",), ("l",))
-
-
-def test_the_other_direction(described):
-    _, news = read_corpora(described, "train", "de", "en", described.parent)
+    _, news = read_corpora(described, "train", "de", "en", described.parent)  # the other direction
     assert news.examples[0] == Example(("b", "c"), ("a",))
-
-
-def test_chosen_lines(described):
-    (news,) = read_corpora(described, "development", "en", "de", described.parent)
+    (news,) = read_corpora(described, "development", "en", "de", described.parent)  # chosen lines
     assert [example.sources for example in news.examples] == [("d",)]  # the second one chosen has no reference
+    other = described.with_name("made.tsv")  # a file elsewhere
+    other.write_text("x\ty\n", "utf-8")
+    described.write_text(f"train: {{made: {{file: {other}, en: [0], de: [1]}}}}", "utf-8")
+    nowhere = described.parent / "none"
+    assert read_corpora(described, "train", "en", "de", nowhere)[0].examples == [Example(("x",), ("y",))]
 
 
 def test_sources_that_name_their_target_language(described):
@@ -57,13 +56,6 @@ def test_sources_that_name_their_target_language(described):
     described.write_text(text, "utf-8")
     (captions,) = read_corpora(described, "train", "src", "trg", described.parent)
     assert captions.examples == [Example((">>de<< one",), ("eins",)), Example((">>de<< übung",), ("Übung",))]
-
-
-def test_a_file_elsewhere(described, tmp_path_factory):
-    other = tmp_path_factory.mktemp("other") / "made.tsv"
-    other.write_text("x\ty\n", "utf-8")
-    described.write_text(f"train: {{made: {{file: {other}, en: [0], de: [1]}}}}", "utf-8")
-    assert read_corpora(described, "train", "en", "de", described.parent)[0].examples == [Example(("x",), ("y",))]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ def make() -> Checkpoint:
 
 def test_it_comes_back(tmp_path):
     saved = make()
+    assert checkpoint.load(tmp_path) is None
     checkpoint.save(tmp_path, saved)
     found = checkpoint.load(tmp_path)
     assert found.state == saved.state and torch.equal(found.random, saved.random)
@@ -25,10 +26,6 @@ def test_it_comes_back(tmp_path):
         assert list(found.tensors[kind]) == list(tensors)
         assert all(torch.equal(found.tensors[kind][name], tensor) for name, tensor in tensors.items())
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
-
-
-def test_nothing_there(tmp_path):
-    assert checkpoint.load(tmp_path) is None
 
 
 def test_what_cannot_be_written_leaves_the_old_one(tmp_path):
@@ -39,17 +36,10 @@ def test_what_cannot_be_written_leaves_the_old_one(tmp_path):
         checkpoint.save(tmp_path, broken)
     assert checkpoint.load(tmp_path).state == make().state
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
-
-
-def test_a_damaged_one_is_refused(tmp_path):
-    checkpoint.save(tmp_path, make())
-    content = (tmp_path / FILE).read_bytes()
-    (tmp_path / FILE).write_bytes(content[:-64])
+    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:-64])
     with pytest.raises(ModelFileError, match=FILE):
         checkpoint.load(tmp_path)
-
-
-def test_a_file_of_other_tensors_is_refused(tmp_path):
+    (tmp_path / FILE).unlink()
     write_safetensors(tmp_path / FILE, {"embedding": np.ones(3, np.float32)})
     with pytest.raises(ModelFileError, match="no checkpoint of a training run"):
         checkpoint.load(tmp_path)
