@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.files.compressed_file import plain_name
+from cpunmt.files.input_files import plain_name
 from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary, PieceVocabulary

@@ -12,7 +12,7 @@ from cpunmt.architectures.families import FAMILIES, family_name
 from cpunmt.errors import ModelFileError
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.values import checks
-from cpunmt.values.fields import check_config, checked, choice, count, ranged, switch
+from cpunmt.values.fields import checked, choice, count, ranged, switch
 
 ACTIVATION_SCALES = ("dynamic", "static")  # int8: computed for each row, or stored in the model
 MOST_BEAM = 64  # the most hypotheses that a search keeps of a sentence
@@ -73,7 +73,7 @@ class ModelConfig:
 
     def __post_init__(self):
         family_name(self.architecture)
-        check_config(self)
+        checks.check_config(self)
         for name in ("eos_id", "unk_id"):  # an id of both vocabularies
             try:
                 checks.whole(name, getattr(self, name), 0, min(self.vocab_size, self.source_size) - 1)

@@ -12,8 +12,7 @@ import re
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.compressed_file import open_expanded, packing, plain_name
-from cpunmt.files.input_files import digest_of
+from cpunmt.files.input_files import digest_of, open_expanded, packing, plain_name
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import sync
 from cpunmt.registry import hub

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.compressed_file import plain_name
+from cpunmt.files.input_files import plain_name
 from cpunmt.files.output_files import remedy
 from cpunmt.registry.store import METADATA
 

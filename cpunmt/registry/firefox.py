@@ -32,7 +32,7 @@ import re
 from dataclasses import replace
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.compressed_file import plain_name
+from cpunmt.files.input_files import plain_name
 from cpunmt.registry.documents import is_language, is_sha256, is_size, join_url, parse_document, word
 from cpunmt.registry.entries import ModelEntry, RemoteFile
 from cpunmt.values.checks import inner

@@ -19,7 +19,7 @@ import numpy as np
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import expanded
+from cpunmt.files.input_files import expanded
 from cpunmt.files.line_stream import decode_line
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.layers.schemes.int8 import LARGEST

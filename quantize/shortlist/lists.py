@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.files.compressed_file import plain_name, zstd_module
+from cpunmt.files.input_files import plain_name, zstd_module
 from cpunmt.text.shortlist import most_probable
 from cpunmt.text.vocabulary import Vocabulary
 

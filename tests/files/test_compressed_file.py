@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import RATIO, expanded, open_expanded
+from cpunmt.files.input_files import RATIO, expanded, open_expanded
 
 LIMIT = 64 << 20
 

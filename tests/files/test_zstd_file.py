@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files import compressed_file
-from cpunmt.files.compressed_file import RATIO, expanded, open_expanded, packing, plain_name, zstd_module
+from cpunmt.files import input_files
+from cpunmt.files.input_files import RATIO, expanded, open_expanded, packing, plain_name, zstd_module
 from tests.support.command_line import ROOT
 
 zstd = zstd_module()
@@ -138,7 +138,7 @@ def test_a_giant_window_is_refused_before_it_is_there(path):
     """In a process that may have 1 GiB of memory in all: its window would be 2 GiB."""
     path.write_bytes(with_window(31))
     code = f"""
-from cpunmt.files.compressed_file import expanded
+from cpunmt.files.input_files import expanded
 try:
     expanded({str(path)!r}, "thing", 1 << 40)
 except Exception as error:
@@ -178,7 +178,7 @@ def test_a_python_without_zstd_says_what_to_install(path):
     code = f"""
 import sys
 sys.modules["compression"] = sys.modules["backports"] = sys.modules["backports.zstd"] = None
-from cpunmt.files.compressed_file import expanded
+from cpunmt.files.input_files import expanded
 try:
     expanded({str(path)!r}, "vocabulary", 1 << 20)
 except Exception as error:
@@ -201,4 +201,4 @@ def test_names_and_first_bytes():
     assert [
         packing(start) for start in (b"", b"\x1f", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x5f\x2a\x4d\x18", b"PK")
     ] == [*(None, None, "gzip", "zstd", "zstd", None)]
-    assert compressed_file.ENDINGS == (".gz", ".zst")
+    assert input_files.ENDINGS == (".gz", ".zst")

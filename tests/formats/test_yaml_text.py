@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.yaml_text import parse_yaml
+from cpunmt.files.input_files import parse_yaml
 
 
 def refusal(text: bytes) -> str:

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from cpunmt.registry import download
 from tests.registry.downloading import CONTENT, PATH, names, ranges, remote, run
 from tests.registry.http_server import Fault

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from cpunmt.registry import catalogue, connection, firefox, store
 from tests.registry.command import run
 from tests.registry.http_server import Fault

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import yaml
 
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.marian.marian_names import marian_names
 from cpunmt.model.config import ModelConfig

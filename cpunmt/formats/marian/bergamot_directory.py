@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import ENDINGS, plain_name
+from cpunmt.files.input_files import ENDINGS, plain_name
 from cpunmt.formats.foreign_model import VocabularyFiles, is_table
 from cpunmt.formats.marian.decoder_options import DecoderOptions, read_decoder_options
 

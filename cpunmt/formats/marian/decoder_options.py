@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import expanded
-from cpunmt.formats.yaml_text import parse_yaml
+from cpunmt.files.input_files import expanded, parse_yaml
 from cpunmt.model.config import MOST_BEAM
 from cpunmt.text.shortlist import ShortlistOptions
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import open_expanded
+from cpunmt.files.input_files import open_expanded
 from cpunmt.formats.marian.marian_arrays import Sources, canonical_tensors
 from cpunmt.formats.marian.marian_bin import MAX_FILE, read_marian_bin
 from cpunmt.formats.marian.marian_file import (

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import expanded
+from cpunmt.files.input_files import expanded
 from cpunmt.formats.marian.marian_file import ALPHA, OPTIONS, MarianFile, StoredIntegers, check_alpha, check_names
 from cpunmt.formats.marian.marian_options import parse_options
 from cpunmt.formats.marian.nematus_names import IGNORED

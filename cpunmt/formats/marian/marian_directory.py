@@ -4,7 +4,7 @@ import json
 import os
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import expanded
+from cpunmt.files.input_files import expanded
 from cpunmt.formats.foreign_model import ForeignModel
 from cpunmt.formats.marian.bergamot_directory import find_files
 from cpunmt.formats.marian.decoder_options import DecoderOptions

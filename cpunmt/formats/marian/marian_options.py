@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.yaml_text import parse_yaml
+from cpunmt.files.input_files import parse_yaml
 from cpunmt.model.config import ModelConfig
 
 # option -> (Marian's default, for files older than the option; the values we support; what to do instead)

@@ -19,7 +19,7 @@ from collections.abc import Collection
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import expanded
+from cpunmt.files.input_files import expanded
 from cpunmt.formats.marian.marian_bin import MAX_FILE
 
 _MAGIC = b"\x93NUMPY\x01\x00"

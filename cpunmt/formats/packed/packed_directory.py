@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.compressed_file import expanded
-from cpunmt.files.input_files import describe, read_json
+from cpunmt.files.input_files import describe, expanded, read_json
 from cpunmt.files.output_files import replacing_directory, sync
 from cpunmt.formats.foreign_model import VocabularyFiles
 from cpunmt.formats.packed.safetensors_file import read_safetensors, write_safetensors
