@@ -9,6 +9,7 @@ members or zstd frames in sequence are one file.
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import hashlib
 import io
@@ -19,6 +20,7 @@ import os
 import stat
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
@@ -107,6 +109,24 @@ def plain_name(name: str) -> str:
     """Returns `name` without its last .gz or .zst, in any case; `name` may be a path."""
     root, ending = os.path.splitext(name)
     return root if ending.lower() in ENDINGS else name
+
+
+def packed_once(names: Iterable[str]) -> list[str]:
+    """Returns names of files, sorted. Of a file and its packed forms, only the file itself or the first form counts."""
+    best: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: (name != plain_name(name), name)):
+        best.setdefault(plain_name(name), name)
+    return sorted(best.values())
+
+
+def matching(names: Iterable[str], patterns: Iterable[str], but: Iterable[str] = ()) -> list[str]:
+    """Returns the names that match a pattern of fnmatch, and none of `but`, without a last .gz or .zst."""
+    plain = {name: plain_name(name) for name in names}
+
+    def matches(name: str, patterns: Iterable[str]) -> bool:
+        return any(fnmatch.fnmatchcase(plain[name], pattern) for pattern in patterns)
+
+    return [name for name in plain if matches(name, patterns) and not matches(name, but)]
 
 
 def packing(start: bytes) -> str | None:

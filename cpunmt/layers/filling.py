@@ -1,14 +1,14 @@
 """Fills in the records of layers from a packed model's tensors, and keeps the arrays alive."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from cpunmt.kernels import records
-from cpunmt.kernels.matmul.packing import by_depth, panels
+from cpunmt.kernels.matmul.packing import by_depth
 from cpunmt.layers.schemes.int8 import STATIC_OFFSET
 from cpunmt.layers.schemes.int16 import activation_reach
-from cpunmt.layers.stored import Linear
+from cpunmt.layers.stored import Linear, Storage
 from cpunmt.layers.weights import linear_weights, table_weights
 from cpunmt.simd import isa
 
@@ -18,11 +18,10 @@ LEAST = -128  # the quantized 0 of activations without negative numbers
 class RecordFiller:
     """Records of one model. Addresses in them are valid as long as this object."""
 
-    def __init__(self, tensors: Mapping[str, np.ndarray], scheme_of: Callable, is_static: Callable):
-        """`scheme_of(name)`: storage of a matrix; `is_static(name)`: whether the model stores the scale of its
-        input."""
+    def __init__(self, tensors: Mapping[str, np.ndarray], storage: Mapping[str, Storage]):
+        """`storage`: of each matrix."""
         self.tensors = tensors
-        self._scheme_of, self._is_static = scheme_of, is_static
+        self._storage, self._offset = storage, isa.activation_offset()
         self._tables = {}  # name -> Weights
         self._kept = []  # arrays that records point to
 
@@ -37,9 +36,9 @@ class RecordFiller:
 
     def linear(self, record, layer: Linear):
         """Fills in a LINEAR record."""
-        scheme, static = self._scheme_of(layer.name), self._is_static(layer.name)
+        scheme, static = self._storage[layer.name]
         weights = linear_weights(self.tensors, layer, scheme)
-        record["depth"], record["panels"] = layer.depth, panels(layer.columns)
+        record["depth"], record["panels"] = layer.depth, len(weights.values)
         record["weights"] = self.keep(weights.values)
         record["bias"] = self.address(f"{layer.name}.bias")
         self._multiplied(record, weights, weights.scales, static)
@@ -93,7 +92,7 @@ class RecordFiller:
 
     def output(self, record, name: str) -> np.float32:
         """Fills in a TABLE record of an output layer; returns the multiplier of its input, see LINEAR."""
-        weights, static = self._table(name), self._is_static(name)
+        weights, static = self._table(name), self._storage[name].static
         record["rows"] = self.keep(weights.values)
         self._multiplied(record, weights, self.tensors["output.scale"] if static else weights.scales, static)
         record["bias"] = self.address("output.bias")
@@ -103,7 +102,7 @@ class RecordFiller:
 
     def _table(self, name):
         if name not in self._tables:
-            self._tables[name] = table_weights(self.tensors, name, self._scheme_of(name))
+            self._tables[name] = table_weights(self.tensors, name, self._storage[name].scheme)
         return self._tables[name]
 
     def _multiplied(self, record, weights, scales, static):
@@ -115,7 +114,7 @@ class RecordFiller:
         if weights.scales is not None:
             record["scales"] = self.keep(scales)
         if weights.sums is not None:
-            offset = (STATIC_OFFSET if static else 0) - isa.activation_offset()
+            offset = (STATIC_OFFSET if static else 0) - self._offset
             record["start"] = self.keep(weights.sums * np.int32(offset))
             record["totals"] = self.keep(weights.totals())
 

@@ -19,7 +19,7 @@ A table has a row for each piece: it looks pieces up, and as the output layer it
     NAME.sums        int32 [pieces]    int8, output layer only
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,13 @@ _STORED = {
     "float32": _FLOAT32,
 }
 Tensors = dict[str, tuple[np.dtype, tuple[int, ...]]]  # name -> dtype and shape
+
+
+class Storage(NamedTuple):
+    """How a matrix is stored: its scheme, and whether the model stores the scale of its input."""
+
+    scheme: str
+    static: bool
 
 
 class Linear(NamedTuple):
@@ -85,18 +92,23 @@ def feed_forward_linears(
     return {name: layer._replace(rectified=activation == "relu" and name != first) for name, layer in found.items()}
 
 
-def linear_tensors(layer: Linear, scheme: str, static: bool) -> Tensors:
-    """Returns the tensors of a packed linear layer; `static`: the model stores its input's scale."""
-    count = panels(layer.columns)
-    inside = {
-        "int8": (layer.depth // GROUP, PANEL, GROUP),
-        "int16": (layer.depth // PAIR, PANEL, PAIR),
-        **dict.fromkeys(CODEBOOKS, (layer.depth // (2 * GROUP), PANEL, GROUP)),
-    }.get(scheme, (layer.depth, PANEL))
-    found = {f"{layer.name}.weight": (_STORED[scheme], (count, *inside))}
-    found |= _beside(layer.name, scheme, count * PANEL, True)
-    found[f"{layer.name}.bias"] = (_FLOAT32, (count * PANEL,))
-    return found | ({f"{layer.name}.multiplier": (_FLOAT32, (1,))} if static else {})
+def linear_tensors(layers: Sequence[Linear], storage: Mapping[str, Storage]) -> Tensors:
+    """Returns the tensors of packed linear layers, of which `storage` has each by its name."""
+    counts = panels(np.array([layer.columns for layer in layers], int)).tolist()
+    found: Tensors = {}
+    for layer, count in zip(layers, counts, strict=True):
+        scheme, static = storage[layer.name]
+        inside = {
+            "int8": (layer.depth // GROUP, PANEL, GROUP),
+            "int16": (layer.depth // PAIR, PANEL, PAIR),
+            **dict.fromkeys(CODEBOOKS, (layer.depth // (2 * GROUP), PANEL, GROUP)),
+        }.get(scheme, (layer.depth, PANEL))
+        found[f"{layer.name}.weight"] = (_STORED[scheme], (count, *inside))
+        found |= _beside(layer.name, scheme, count * PANEL, True)
+        found[f"{layer.name}.bias"] = (_FLOAT32, (count * PANEL,))
+        if static:
+            found[f"{layer.name}.multiplier"] = (_FLOAT32, (1,))
+    return found
 
 
 def table_tensors(name: str, size: int, width: int, scheme: str, output: bool) -> Tensors:

@@ -111,9 +111,9 @@ def shown(value: object) -> str:
 
 def check_field(field: dataclasses.Field[Any], value: object) -> Any:
     """Returns `value` converted to the field's type. Raises TypeError or ValueError, naming the field, if it does not
-    fit."""
-    if value is None and field.default is None:
-        return None
+    fit. The default itself is right."""
+    if value is field.default:
+        return value
     return field.metadata["check"](field.name, value)
 
 

@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
+from cpunmt.formats.conversion import StoredIntegers
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.marian.decoder_options import read_decoder_options
 from cpunmt.formats.marian.marian import read_marian, read_marian_file
-from cpunmt.formats.marian.marian_file import StoredIntegers
-from cpunmt.formats.marian.marian_options import parse_options
+from cpunmt.formats.marian.marian_transformer import parse_options
 from cpunmt.formats.marian.npz import read_npz
 from cpunmt.formats.packed.clusters_file import clusters_bytes, read_clusters
 from cpunmt.formats.packed.safetensors_file import read_float_tensors, read_safetensors, write_safetensors

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.marian.marian import read_marian_file
-from cpunmt.formats.marian.marian_bin import read_marian_bin
-from cpunmt.formats.marian.marian_file import StoredIntegers, output_alpha
+from cpunmt.formats.conversion import StoredIntegers
+from cpunmt.formats.marian.marian import output_alpha, read_marian_file
 from tests.sample_models.marian_bin_writer import (
     FLOAT32,
     Item,
@@ -33,7 +32,7 @@ def alphas(tensors):
 
 def test_float32_is_read_where_it_lies(path, tensors):
     write_marian_bin(path, tensors, SMALL_OPTIONS)
-    options, found, alphas = read_marian_bin(path)
+    options, found, alphas = read_marian_file(path)
     assert options == marian_options(**SMALL) and alphas == {}
     assert sorted(found) == list(found) == sorted(tensors)
     for name, array in found.items():
@@ -46,7 +45,7 @@ def test_float32_is_read_where_it_lies(path, tensors):
 @pytest.mark.parametrize("precision", ["int8", "int16"])
 def test_integers_are_the_rounded_weights(path, tensors, precision):
     write_marian_bin(path, tensors, SMALL_OPTIONS, precision)
-    found = read_marian_bin(path).tensors
+    found = read_marian_file(path).tensors
     assert found.keys() == tensors.keys()
     assert {name for name, array in found.items() if isinstance(array, StoredIntegers)} == {
         name for name in tensors if is_quantized(name)
@@ -56,13 +55,13 @@ def test_integers_are_the_rounded_weights(path, tensors, precision):
         if not is_quantized(name):
             np.testing.assert_array_equal(stored, weights, err_msg=name)
             continue
-        assert stored.transposed == (name != "Wemb") and stored.shape == weights.shape
+        assert stored.values.flags.c_contiguous == (name == "Wemb") and stored.shape == weights.shape
         assert stored.values.shape == (weights.shape if name == "Wemb" else weights.shape[::-1])
         assert stored.values.dtype == precision and isinstance(stored.values.base, np.memmap)
         largest = np.abs(weights).max()
         expected = float(np.float32(127) / largest) if precision == "int8" else 1024
         assert stored.multiplier == expected
-        oriented = stored.values.T if stored.transposed else stored.values
+        oriented = stored.values
         # A value and its integer differ by half a step, and by rounding: the product's 2^-24 of at most 127 (or 4096).
         assert np.abs(weights.astype(np.float64) * stored.multiplier - oriented).max() <= 0.5 + 2**-12
         restored = stored.weights()
@@ -74,7 +73,7 @@ def test_halves_are_rounded_to_even(path):
     """What the format says, on values that lie exactly between two integers."""
     weights = np.array([[127, 0.5], [1.5, -2.5]], np.float32)
     write_marian_bin(path, {"a_Wq": weights, "x_Wemb": weights}, SMALL_OPTIONS, "int8")
-    found = read_marian_bin(path).tensors
+    found = read_marian_file(path).tensors
     assert found["a_Wq"].values.tolist() == [[127, 2], [0, -2]]  # [out, in]
     assert found["x_Wemb"].values.tolist() == [[127, 0], [2, -2]]
 
@@ -82,7 +81,7 @@ def test_halves_are_rounded_to_even(path):
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_alphas_are_those_of_the_weights(path, tensors, alphas, precision):
     write_marian_bin(path, tensors, SMALL_OPTIONS, precision, alphas)
-    model = read_marian_bin(path)
+    model = read_marian_file(path)
     assert model.tensors.keys() == tensors.keys()
     assert model.alphas.keys() == alphas.keys()
     # That of an embedding is stored as 127 and 127 / alpha, so it is rounded twice.
@@ -103,7 +102,7 @@ def test_both_numberings_of_integers_are_read(path, tensors, precision, codes):
     found = []
     for code in codes:
         path.write_bytes(bin_bytes([item._replace(type=code) if item.type == codes[0] else item for item in items]))
-        found.append(read_marian_bin(path).tensors["encoder_l1_ffn_W1"].values.tolist())
+        found.append(read_marian_file(path).tensors["encoder_l1_ffn_W1"].values.tolist())
     assert found[0] == found[1]
 
 
@@ -113,7 +112,7 @@ def test_other_float_widths_become_float32(path, code, dtype):
     path.write_bytes(
         bin_bytes([Item(b"x\0", code, (1, 3), values.astype(dtype).tobytes()), *items_of({}, SMALL_OPTIONS)])
     )
-    array = read_marian_bin(path).tensors["x"]
+    array = read_marian_file(path).tensors["x"]
     assert array.dtype == np.float32 and array.tolist() == values.tolist()
 
 
@@ -122,7 +121,7 @@ def test_padding_is_what_the_file_says(path, tensors, padding):
     """Without padding data need not be aligned: then it is copied."""
     items = [item._replace(data=item.data[: 4 * int(np.prod(item.shape))]) for item in items_of(tensors, SMALL_OPTIONS)]
     path.write_bytes(bin_bytes(items, padding=padding))
-    for name, array in read_marian_bin(path).tensors.items():
+    for name, array in read_marian_file(path).tensors.items():
         assert array.flags.aligned and not array.flags.writeable
         np.testing.assert_array_equal(array, tensors[name])
 
@@ -133,10 +132,10 @@ def test_less_than_a_block_may_follow_the_data_of_an_item(path):
         item = Item(b"x\0", FLOAT32, (2, 3), np.arange(6, dtype="<f4").tobytes() + bytes(more))
         path.write_bytes(bin_bytes([item, *items_of({}, SMALL_OPTIONS)]))
         if fits:
-            assert read_marian_bin(path).tensors["x"].ravel().tolist() == [0, 1, 2, 3, 4, 5]
+            assert read_marian_file(path).tensors["x"].ravel().tolist() == [0, 1, 2, 3, 4, 5]
         else:
             with pytest.raises(ModelFileError, match="expected 24, or up to 279 with padding"):
-                read_marian_bin(path)
+                read_marian_file(path)
 
 
 def test_options_end_at_the_first_nul(path, tensors):
@@ -144,21 +143,21 @@ def test_options_end_at_the_first_nul(path, tensors):
     items, padded = items_of(tensors, SMALL_OPTIONS), SMALL_OPTIONS + bytes(-len(SMALL_OPTIONS) % 256)
     for fields in ({"data": padded}, {"data": padded, "shape": (len(padded),)}):
         path.write_bytes(bin_bytes([*items[:-1], items[-1]._replace(**fields)]))
-        assert read_marian_bin(path).options == marian_options(**SMALL)
+        assert read_marian_file(path).options == marian_options(**SMALL)
 
 
 def test_other_special_items_are_skipped(path, tensors):
     items = [*items_of(tensors, SMALL_OPTIONS), Item(b"special:other\0", 0x999, (3,), b"abc")]
     path.write_bytes(bin_bytes(items))
-    assert read_marian_bin(path).tensors.keys() == tensors.keys()
+    assert read_marian_file(path).tensors.keys() == tensors.keys()
 
 
 @pytest.mark.parametrize("precision", ["float32", "int8"])
 def test_gzipped_files_are_the_same(path, tensors, alphas, precision):
     path.write_bytes(gzip.compress(write_marian_bin(path, tensors, SMALL_OPTIONS, precision, alphas)))
-    zipped = read_marian_bin(path)
+    zipped = read_marian_file(path)
     write_marian_bin(path, tensors, SMALL_OPTIONS, precision, alphas)
-    plain = read_marian_bin(path)
+    plain = read_marian_file(path)
     assert zipped.options == plain.options and zipped.alphas == plain.alphas
     for name, array in zipped.tensors.items():
         other = plain.tensors[name]

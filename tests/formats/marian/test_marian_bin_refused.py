@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.marian.marian import read_npz_model
-from cpunmt.formats.marian.marian_bin import read_marian_bin
+from cpunmt.formats.marian.marian import read_marian_file
 from tests.sample_models.marian_bin_writer import Item, bin_bytes, items_of, write_marian_bin
 from tests.sample_models.marian_model import SMALL_OPTIONS, marian_options, options_item
 from tests.support.refusal import cheap_refusal
@@ -51,12 +50,12 @@ def numbers(*values) -> bytes:
 )
 def test_headers_that_lie_are_refused(path, content, message):
     path.write_bytes(content)
-    assert message in cheap_refusal(read_marian_bin, path)
+    assert message in cheap_refusal(read_marian_file, path)
 
 
 def test_missing_file_and_directory_are_refused(tmp_path):
-    assert "not found" in cheap_refusal(read_marian_bin, tmp_path / "none.bin")
-    assert "not a regular file" in cheap_refusal(read_marian_bin, tmp_path)
+    assert "not found" in cheap_refusal(read_marian_file, tmp_path / "none.bin")
+    assert "not a regular file" in cheap_refusal(read_marian_file, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ def test_missing_file_and_directory_are_refused(tmp_path):
 def test_names_that_are_none_are_refused(path, name, message):
     one = np.ones((1, 1), "<f4").tobytes()
     path.write_bytes(bin_bytes([Item(name, 0x404, (1, 1), one), Item(b"y\0", 0x404, (1, 1), one)]))
-    assert message in cheap_refusal(read_marian_bin, path)
+    assert message in cheap_refusal(read_marian_file, path)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +121,7 @@ def test_names_that_are_none_are_refused(path, name, message):
 def test_quantized_items_that_lie_are_refused(path, tensors, fields, message):
     items = changed(items_of(tensors, SMALL_OPTIONS, "int8"), b"encoder_l1_self_Wq", **fields)
     path.write_bytes(bin_bytes(items))
-    found = cheap_refusal(read_marian_bin, path)
+    found = cheap_refusal(read_marian_file, path)
     assert ": encoder_l1_self_Wq " in found and message in found
 
 
@@ -131,21 +130,21 @@ def test_quantized_items_that_lie_are_refused(path, tensors, fields, message):
 def test_values_that_are_not_finite_are_refused(path, value, code):
     data = np.array([1, value, 2], {0x402: "<f2", 0x404: "<f4", 0x408: "<f8"}[code]).tobytes()
     path.write_bytes(bin_bytes([Item(b"x\0", code, (3,), data), *items_of({}, SMALL_OPTIONS)]))
-    assert "x holds NaN or infinity" in cheap_refusal(read_marian_bin, path)
+    assert "x holds NaN or infinity" in cheap_refusal(read_marian_file, path)
 
 
 def test_float64_beyond_float32_is_refused(path):
     path.write_bytes(bin_bytes([Item(b"x\0", 0x408, (1,), np.array([1e300]).tobytes()), *items_of({}, SMALL_OPTIONS)]))
-    assert "x holds NaN or infinity" in cheap_refusal(read_marian_bin, path)
+    assert "x holds NaN or infinity" in cheap_refusal(read_marian_file, path)
 
 
 @pytest.mark.parametrize("value", [0, -3, np.nan, np.inf])
 def test_alphas_that_are_no_multipliers_are_refused(path, value):
     data = np.array([value], "<f4").tobytes()
     path.write_bytes(bin_bytes([Item(b"a_Wq_QuantMultA\0", 0x404, (1, 1), data), *items_of({}, SMALL_OPTIONS)]))
-    assert "a_Wq_QuantMultA" in cheap_refusal(read_marian_bin, path)
+    assert "a_Wq_QuantMultA" in cheap_refusal(read_marian_file, path)
     path.write_bytes(bin_bytes([Item(b"a_Wq_QuantMultA\0", 0x404, (1, 2), data * 2), *items_of({}, SMALL_OPTIONS)]))
-    assert "expected one number" in cheap_refusal(read_marian_bin, path)
+    assert "expected one number" in cheap_refusal(read_marian_file, path)
 
 
 @pytest.mark.parametrize("value", [0, -1, np.nan, np.inf])
@@ -155,7 +154,7 @@ def test_alphas_in_npz_are_checked_too(tmp_path, value):
     for array in (np.array([value], np.float32), np.ones((1, 2), np.float32), np.ones(1, np.int8)):
         np.savez(path, a_Wq_QuantMultA=array, **member)
         with pytest.raises(ModelFileError, match="a_Wq_QuantMultA"):
-            read_npz_model(path)
+            read_marian_file(path)
 
 
 def test_a_table_of_many_small_items_costs_little(path):
@@ -163,7 +162,7 @@ def test_a_table_of_many_small_items_costs_little(path):
     items = [Item(b"%04x\0" % i, 0x404, (1,), b"\0\0\0\0") for i in range(8191)] + items_of({}, SMALL_OPTIONS)
     path.write_bytes(bin_bytes(items))
     tracemalloc.start()
-    assert len(read_marian_bin(path).tensors) == 8191
+    assert len(read_marian_file(path).tensors) == 8191
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 << 20
@@ -183,13 +182,13 @@ def test_a_table_of_many_small_items_costs_little(path):
 )
 def test_options_that_are_none_are_refused(path, tensors, fields, message):
     path.write_bytes(bin_bytes(changed(items_of(tensors, SMALL_OPTIONS), b"special:model.yml", **fields)))
-    found = cheap_refusal(read_marian_bin, path)
+    found = cheap_refusal(read_marian_file, path)
     assert "special:model.yml" in found and message in found
 
 
 def test_a_file_without_options_is_refused(path, tensors):
     path.write_bytes(bin_bytes(items_of(tensors, SMALL_OPTIONS)[:-1]))
-    assert "holds no special:model.yml" in cheap_refusal(read_marian_bin, path)
+    assert "holds no special:model.yml" in cheap_refusal(read_marian_file, path)
 
 
 def test_lengths_that_do_not_add_up_are_refused(path, tensors):
@@ -197,18 +196,18 @@ def test_lengths_that_do_not_add_up_are_refused(path, tensors):
     for wrong in (content[:-1], content + b"\0", content[: len(content) // 2]):
         path.write_bytes(wrong)
         assert f"a file of {len(wrong)} bytes, expected {len(content)} by its header" in cheap_refusal(
-            read_marian_bin, path
+            read_marian_file, path
         )
     items = changed(items_of(tensors, SMALL_OPTIONS), b"special:model.yml", length=len(SMALL_OPTIONS))
     path.write_bytes(bin_bytes(items))
-    assert "by its header" in cheap_refusal(read_marian_bin, path)
+    assert "by its header" in cheap_refusal(read_marian_file, path)
 
 
 def test_a_gzip_bomb_is_refused(path):
     path.write_bytes(gzip.compress(numbers(1, 1) + bytes(64 << 20)))
     tracemalloc.start()
     with pytest.raises(ModelFileError, match="expands to more than"):
-        read_marian_bin(path)
+        read_marian_file(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1.3 * (16 * path.stat().st_size + (1 << 20)) + (2 << 20)

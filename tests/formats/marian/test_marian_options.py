@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.marian.marian_options import parse_options, read_config
+from cpunmt.formats.marian.marian_transformer import parse_options, read_config
 from cpunmt.model.tensors import checkpoint_tensors
 from quantize.checkpoints.marian_export import marian_options as exported
 from quantize.checkpoints.marian_export import write_marian_npz

@@ -8,12 +8,10 @@ import pytest
 
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.any_directory import read_model
-from cpunmt.formats.conversion import packed_tensors
-from cpunmt.formats.marian.marian_file import StoredIntegers
+from cpunmt.formats.conversion import StoredIntegers, packed_tensors
 from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.kernels.matmul.packing import unpack
-from cpunmt.model.model import Model
-from cpunmt.model.tensors import checkpoint_tensors, linears, table_sizes
+from cpunmt.model.tensors import Model, checkpoint_tensors, linears, table_sizes
 from quantize.reference.network import Reference
 from tests.definitions.greedy import greedy
 from tests.golden.bergamot import float_engine, int8_engine, read_golden, sentences_of, settings_of
@@ -133,7 +131,7 @@ def test_a_directory_with_stored_integers_uses_them_as_they_are(tmp_path, activa
     for name, weights in tensors.items():
         if weights.ndim == 2:
             q, multiplier = integers(weights)
-            kept[name] = StoredIntegers(q.astype(np.int8), float(multiplier), False)
+            kept[name] = StoredIntegers(q.astype(np.int8), float(multiplier))
     static = alphas if activation_scales == "static" else None
     again = packed_tensors(found.config, kept, "int8", alphas=static)
     assert again[0] == found.config and list(again[1]) == list(found.tensors)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian import read_marian
-from cpunmt.formats.marian.recurrent_options import read_recurrent_config
+from cpunmt.formats.marian.marian_recurrent import read_recurrent_config
 from cpunmt.model.tensors import checkpoint_tensors
 from quantize.checkpoints.marian_export import marian_options, write_marian_npz
 from quantize.reference.network import Reference

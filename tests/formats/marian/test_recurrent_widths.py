@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from cpunmt.engine.engine import Search
+from cpunmt.formats.conversion import StoredIntegers
 from cpunmt.formats.marian.marian import read_marian
-from cpunmt.formats.marian.marian_file import StoredIntegers
-from cpunmt.formats.marian.recurrent_widths import Padding
+from cpunmt.formats.marian.marian_recurrent import Padding
 from cpunmt.model.tensors import checkpoint_tensors
 from quantize.checkpoints.marian_export import write_marian_npz
 from quantize.reference.network import Reference
@@ -62,7 +62,7 @@ def test_nothing_is_done_where_nothing_is_to_do():
 
 def test_integers_of_such_widths_are_refused():
     config = make_config(encoder_dim=48)
-    tensors = {"embedding": StoredIntegers(np.zeros((VOCAB, 20), np.int8), 1.0, False)}
+    tensors = {"embedding": StoredIntegers(np.zeros((VOCAB, 20), np.int8), 1.0)}
     message = refusal(lambda path: Padding(config, (20, 48)).padded(tensors, path), "model.bin")
     assert "dim-emb and dim-rnn are (20, 48), expected multiples of 16; load the float32 model.npz" in message
 
