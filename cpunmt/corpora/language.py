@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cpunmt.corpora.flags import IsIn
 from cpunmt.errors import CpunmtError
-from cpunmt.registry.languages import model_languages
+from cpunmt.registry.store import model_languages
 from cpunmt.sentences.detection import Detector
 from cpunmt.text.language_codes import base_of
 from cpunmt.translator.translator import Translator

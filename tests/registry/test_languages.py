@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpunmt.registry.languages import Languages, model_languages
+from cpunmt.registry.store import Languages, model_languages
 from cpunmt.text.language_codes import is_unspaced
 
 
