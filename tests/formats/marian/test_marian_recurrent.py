@@ -23,6 +23,7 @@ from tests.sample_models.marian_model import options_item
 from tests.sample_models.random_models import random_tensors
 from tests.sample_models.recurrents import NAMED, configs, make_config
 from tests.support.refusal import refusal
+from tests.support.speeds import slow_after
 
 NEAR_TIE = 1e-4
 ONE_WIDTH = {"encoder_dim": 48, "decoder_dim": 48, "attention_dim": None}
@@ -42,7 +43,7 @@ def test_the_golden_file_is_whole():
         assert len(texts) > 10 and sum(text.count(" ") > 2 for text in texts) > 5
 
 
-@pytest.mark.parametrize("model", RECURRENT)
+@pytest.mark.parametrize("model", slow_after(2, RECURRENT))
 def test_float32_is_what_marian_makes(model):
     """Texts, near-ties apart, and the scores of all words."""
     engine = float_engine(model)

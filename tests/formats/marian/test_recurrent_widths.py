@@ -1,5 +1,7 @@
 """Widths that are no multiples of 16: padded with zeros, which change nothing."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -14,9 +16,11 @@ from tests.definitions.beam_search import beam_search
 from tests.sample_models.random_models import engine_of, random_sources, random_tensors
 from tests.sample_models.recurrents import NAMED, VOCAB, make_config
 from tests.support.refusal import refusal
+from tests.support.speeds import slow_after
 
 WIDTHS = [(20, 50), (48, 40), (500, 31), (20, 20)]  # of pieces, of states
 KINDS = ["plain", "LSTM", "deep", "alternating", "unidirectional", "transitions", "LSTM transitions", "untied"]
+CASES = sorted(itertools.product(KINDS, WIDTHS), key=lambda case: KINDS.index(case[0]) != WIDTHS.index(case[1]))
 
 
 def narrow(kind, pieces, states):
@@ -28,8 +32,7 @@ def narrow(kind, pieces, states):
     return config, random_tensors(config, 3)
 
 
-@pytest.mark.parametrize("widths", WIDTHS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "widths"), slow_after(3, CASES))
 def test_a_padded_network_is_the_one_of_the_file(kind, widths, tmp_path):
     config, tensors = narrow(kind, *widths)
     write_marian_npz(tmp_path / "model.npz", config, tensors)
