@@ -48,6 +48,38 @@ def test_a_broken_connection_is_continued(server, tmp_path, said):
     assert tags[0] is None and tags[1] == tags[2] != ""
 
 
+@pytest.mark.parametrize(
+    ("faults", "asked"),
+    [
+        ([Fault(break_after=1000), Fault(ignore_range=True)], ["bytes=1000-"]),  # it knows no ranges
+        ([Fault(break_after=1000), Fault(wrong_range=True), None], ["bytes=1000-", None]),
+        ([Fault(break_after=1000, stall=0.3), None], ["bytes=1000-"]),  # a pause is a broken connection
+    ],
+)
+def test_what_a_server_may_do_to_a_rest(server, tmp_path, monkeypatch, faults, asked):
+    monkeypatch.setattr(connection, "TIMEOUT", 0.1)
+    server.faults[PATH] = faults
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert ranges(server) == [None, *asked]
+
+
+@pytest.mark.parametrize(
+    ("known", "there", "fault"),
+    [
+        (None, CONTENT[:-1] + b"?", None),  # a damaged file
+        ({"size": len(CONTENT)}, CONTENT[:-1], None),  # one of another size, also where no digest is known
+        ({"size": len(CONTENT), "sha256": sha256(CONTENT).upper()}, b"", None),
+        ({"size": None}, b"", Fault(announce=0)),  # nobody says how large it is
+        # one that changes meanwhile is not mixed: its size alone is known, only the tag tells
+        ({"size": len(CONTENT)}, b"", Fault(content=noise("other", len(CONTENT)), break_after=1000)),
+    ],
+)
+def test_a_file_comes_anew(server, tmp_path, known, there, fault):
+    (tmp_path / "model.bin").write_bytes(there)
+    server.faults[PATH] = [fault, None]
+    assert run(remote(server, **(known or {})), tmp_path).read_bytes() == CONTENT
+
+
 def test_another_run_continues(server, tmp_path):
     server.faults[PATH] = [Fault(break_after=1000), *[Fault(status=500)] * 4, None]
     with pytest.raises(CpunmtError, match="5 times in a row"):
@@ -117,26 +149,6 @@ def test_a_page_in_place_of_a_file_without_a_digest(server, tmp_path, content, p
     assert names(tmp_path) == [] and run(file, tmp_path).name in names(tmp_path)
 
 
-def test_a_server_without_ranges(server, tmp_path):
-    server.faults[PATH] = [Fault(break_after=1000), Fault(ignore_range=True)]
-    assert run(remote(server), tmp_path).read_bytes() == CONTENT
-    assert ranges(server) == [None, "bytes=1000-"]
-
-
-def test_a_server_that_sends_another_range(server, tmp_path):
-    server.faults[PATH] = [Fault(break_after=1000), Fault(wrong_range=True), None]
-    assert run(remote(server), tmp_path).read_bytes() == CONTENT
-    assert ranges(server) == [None, "bytes=1000-", None]
-
-
-def test_a_file_that_changes_meanwhile_is_not_mixed(server, tmp_path):
-    """Its size alone is known: only the tag tells."""
-    other = noise("other", len(CONTENT))
-    server.content[PATH] = other
-    server.faults[PATH] = [Fault(content=CONTENT, break_after=1000), None]
-    assert run(remote(server, size=len(other)), tmp_path).read_bytes() == other
-
-
 def test_a_rest_of_something_else_is_dropped(server, tmp_path, said):
     (tmp_path / "model.bin.part").write_bytes(bytes(5000))
     assert run(remote(server), tmp_path, said).read_bytes() == CONTENT
@@ -157,28 +169,12 @@ def test_a_whole_rest_needs_no_request(server, tmp_path):
     assert server.requests == []
 
 
-def test_a_damaged_file_is_fetched_anew(server, tmp_path):
-    (tmp_path / "model.bin").write_bytes(CONTENT[:-1] + b"?")
-    assert run(remote(server), tmp_path).read_bytes() == CONTENT
-
-
-def test_a_file_of_another_size_is_fetched_anew(server, tmp_path):
-    """Also where no digest is known."""
-    (tmp_path / "model.bin").write_bytes(CONTENT[:-1])
-    assert run(remote(server, size=len(CONTENT)), tmp_path).read_bytes() == CONTENT
-
-
 def test_a_wrong_digest(server, tmp_path):
     wrong = CONTENT[:-1] + bytes([CONTENT[-1] ^ 1])
     server.faults[PATH] = [Fault(content=wrong)]
     with pytest.raises(CpunmtError, match=f"SHA-256 is {sha256(wrong)}, expected {sha256(CONTENT)}; removed"):
         run(remote(server), tmp_path)
     assert names(tmp_path) == [] and len(server.requests) == 1
-
-
-def test_digests_in_capitals(server, tmp_path):
-    file = remote(server, size=len(CONTENT), sha256=sha256(CONTENT).upper())
-    assert run(file, tmp_path).read_bytes() == CONTENT
 
 
 def test_git_digests(server, tmp_path):
@@ -208,18 +204,6 @@ def test_an_announced_size_above_the_limit(server, tmp_path):
     with pytest.raises(CpunmtError, match=f"expected at most {entries.LARGEST_MODEL}; not fetched"):
         run(remote(server, size=None), tmp_path)
     assert names(tmp_path) == []
-
-
-def test_without_any_size(server, tmp_path):
-    server.faults[PATH] = [Fault(announce=0)]
-    assert run(remote(server, size=None), tmp_path).read_bytes() == CONTENT
-
-
-def test_a_pause_is_a_broken_connection(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(connection, "TIMEOUT", 0.1)
-    server.faults[PATH] = [Fault(break_after=1000, stall=0.3), None]
-    assert run(remote(server), tmp_path).read_bytes() == CONTENT
-    assert ranges(server) == [None, "bytes=1000-"]
 
 
 def test_not_there(server, tmp_path):

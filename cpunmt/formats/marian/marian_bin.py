@@ -49,7 +49,7 @@ _OTHER = {
 }
 MAX_FILE = 1 << 36  # bytes
 _MAX_ITEMS = 1 << 13  # a model of 128 + 128 layers with all its alphas has 8,000
-_MAX_TEXT = 1 << 16  # bytes of options; beyond the limit of `yaml_text`, so longer ones are refused there
+_MAX_TEXT = 1 << 16  # bytes of options; beyond the limit of `parse_yaml`, so longer ones are refused there
 _NAME = re.compile(r"[!-.0-\[\]-~]{1,255}")  # ASCII that prints, without / and \
 _PADDING = 256  # bytes; less than this follows an item's data
 
