@@ -27,6 +27,7 @@ from urllib3 import exceptions as failures
 
 from cpunmt.errors import CpunmtError
 
+Response = urllib3.BaseHTTPResponse
 TIMEOUT = 30.0  # seconds for connecting, for the headers, and from one piece of the body to the next
 SLOWEST = 100  # bytes a second; a connection below it is given up
 ATTEMPTS = 5  # failures in a row
@@ -205,7 +206,7 @@ def _proxy_manager(url: str, proxy: str, settings: dict[str, Any]) -> urllib3.Pr
         raise CpunmtError(f"{url}: the proxy that the environment names cannot be used: {error}") from None
 
 
-def open_url(url: str, headers: dict[str, str] | None = None, listed: bool = False) -> urllib3.BaseHTTPResponse:
+def open_url(url: str, headers: dict[str, str] | None = None, listed: bool = False) -> Response:
     """The response to a GET request, its body to be read by `blocks`; close it.
 
     Parameters
@@ -298,7 +299,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def blocks(response: urllib3.BaseHTTPResponse, url: str) -> Iterator[bytes]:
+def blocks(response: Response, url: str) -> Iterator[bytes]:
     """The body of a response, in pieces as they arrive; an early end is for the caller to notice.
 
     Raises

@@ -12,14 +12,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from urllib3 import BaseHTTPResponse
-
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.input_files import digest_of, open_expanded, packing, plain_name
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import sync
 from cpunmt.registry import hub
-from cpunmt.registry.connection import ATTEMPTS, Attempts, HttpStatusError, Interrupted, blocks, open_url
+from cpunmt.registry.connection import ATTEMPTS, Attempts, HttpStatusError, Interrupted, Response, blocks, open_url
 from cpunmt.registry.entries import LARGEST_MODEL, RemoteFile, fetch_again
 
 _BLOCK = 1 << 20
@@ -222,7 +220,7 @@ def _told(path: Path) -> Iterator[None]:
         raise CpunmtError(message) from None
 
 
-def _content_range(response: BaseHTTPResponse) -> tuple[int | None, int | None]:
+def _content_range(response: Response) -> tuple[int | None, int | None]:
     """(first byte, size of the whole) as the header says; None for what it does not."""
     found = re.fullmatch(r"bytes (\d{1,15})-\d{1,15}/(\d{1,15}|\*)", response.headers.get("Content-Range", ""))
     if found is None:
@@ -230,7 +228,7 @@ def _content_range(response: BaseHTTPResponse) -> tuple[int | None, int | None]:
     return int(found[1]), None if found[2] == "*" else int(found[2])
 
 
-def _keep_etag(response: BaseHTTPResponse, part: Path) -> None:
+def _keep_etag(response: Response, part: Path) -> None:
     """A weak tag does not name bytes, so it is of no use here."""
     tag = response.headers.get("ETag", "")
     with _told(part):
