@@ -9,7 +9,7 @@ from bench.students import length_limits, random_checkpoint
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 
 MEAN, DEVIATION = 26.3, 14.9  # pieces of a source: news, Hoang et al. 2018, Table 1
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from cpunmt.corpora.job import Filters
 from cpunmt.corpora.translation_cache import Translated
 from cpunmt.errors import CpunmtError
-from cpunmt.registry.languages import model_languages
+from cpunmt.registry.store import model_languages
 from cpunmt.sentences.detection import Detector
 from cpunmt.text.language_codes import base_of
 from cpunmt.translator.translator import Translator

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cpunmt.options.options import Options
-from cpunmt.values.checks import shown
-from cpunmt.values.fields import check_fields, checked, ranged, switch
+from cpunmt.values.checks import check_fields, shown
+from cpunmt.values.fields import checked, ranged, switch
 
 _MOST = 1e9  # of a filter: JSON has no infinity
 _NO_MATTER = ("max_batch_size", "max_batch_tokens")  # options that change the time, and no bit of a result

@@ -63,6 +63,6 @@ def write(part: str, told: dict[str, Any]) -> None:
 
 def _read(path: str) -> dict[str, Any] | None:
     try:
-        return read_json(path, "sidecar", _MOST)  # type: ignore[no-any-return]
+        return read_json(path, "sidecar", _MOST)
     except CpunmtError:
         return None

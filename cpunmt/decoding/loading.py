@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_model
-from cpunmt.formats.foreign_model import ForeignModel, open_vocabularies
+from cpunmt.formats.any_directory import KINDS, kind_of, look, model_folder, read_model
+from cpunmt.formats.conversion import ForeignModel, open_vocabularies
 from cpunmt.formats.packed.packed_directory import WEIGHTS, PackedDirectory, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
-from cpunmt.model.model import Model
-from cpunmt.model.tensors import expected_tensors
+from cpunmt.model.tensors import Model, expected_tensors
 from cpunmt.process.first_use import LOCK
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.shortlist import Shortlist
@@ -105,9 +104,10 @@ def _link(path: Path) -> tuple[int, int] | None:
 
 
 def _load(path: Path, wanted: str | None, activation_scales: str | None) -> LoadedModel:
-    if kind_of(path) == "packed":
-        return _load_packed(model_folder(path), wanted, activation_scales)
-    found = read_model(path, wanted, activation_scales or "dynamic")
+    model = look(path)
+    if model.kind == "packed":
+        return _load_packed(model.folder, wanted, activation_scales)
+    found = read_model(model, wanted, activation_scales or "dynamic")
     return _loaded(found, *open_parts(found))
 
 

@@ -18,7 +18,7 @@ from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL, panels
 from cpunmt.kernels.tables import powers
 from cpunmt.layers.schemes import SCHEMES
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 from cpunmt.process import stopping
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native

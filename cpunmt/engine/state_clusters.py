@@ -9,7 +9,7 @@ import numpy as np
 
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import pack, panels
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 from cpunmt.search.records import CLUSTERS
 
 OTHERS = -1  # stands for sources without a target language that has its own clusters

@@ -13,8 +13,7 @@ from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ModelConfig
-from cpunmt.model.model import Model
-from cpunmt.model.tensors import output_table
+from cpunmt.model.tensors import Model, output_table
 from cpunmt.search.records import ENDED, FUSED_ROWS, HYPOTHESIS, ITEM, LOGITS, MEMBER, SLOT, WORKSPACE
 
 LOGIT_ROWS = 16  # rows that share an output layer and are scored at once

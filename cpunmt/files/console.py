@@ -6,12 +6,14 @@ It is written at once, past Python's buffers, so that nothing can fail when the 
 import contextlib
 import sys
 import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import write_all
 
 
-def tell(*lines: str):
+def tell(*lines: str) -> None:
     """Writes lines to standard output, with escapes for characters that its encoding lacks.
 
     Raises CpunmtError if they cannot be written, BrokenPipeError if the reader has closed the stream.
@@ -23,7 +25,7 @@ def tell(*lines: str):
 
 
 @contextlib.contextmanager
-def stream_errors(problem: str):
+def stream_errors(problem: str) -> Iterator[None]:
     """Converts errors of a stream to a CpunmtError that begins with `problem`; BrokenPipeError passes unchanged."""
     try:
         yield
@@ -33,7 +35,7 @@ def stream_errors(problem: str):
         raise CpunmtError(f"{problem}: {error.strerror}") from None
 
 
-def say(text: str):
+def say(text: str) -> None:
     """Writes a line to standard error, if it is open."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
@@ -53,11 +55,11 @@ def is_watched() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def progress_bar(items=None, **settings):
+def progress_bar(items: Iterable[Any] | None = None, **settings: Any) -> Any:
     """Returns tqdm's bar on standard error, which counts along `items` or by calls of `update`."""
     from tqdm import tqdm  # 30 ms that most starts do not need
 
-    class Bar(tqdm):
+    class Bar(tqdm):  # type: ignore[misc, type-arg, unused-ignore]
         """A bar with its own lock: tqdm's is shared between processes, and Python 3.14 would report it as leaked."""
 
     Bar.monitor_interval = 0  # no thread of its own
@@ -65,7 +67,7 @@ def progress_bar(items=None, **settings):
     return Bar(items, file=sys.stderr, **settings)
 
 
-def _write(stream, text):
+def _write(stream: Any, text: str) -> None:
     try:
         stream.flush()
         descriptor = stream.fileno()

@@ -10,7 +10,8 @@ import queue
 import select
 import stat
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 from cpunmt.errors import CpunmtError
 
@@ -18,6 +19,7 @@ MOST_LINE = 16 << 20  # bytes of a line: the pieces and translations of one this
 _CHUNK = 1 << 16  # bytes read at once
 _CHUNKS = 16  # the most chunks read ahead
 _MOST_BYTES = 1 << 20  # a window stops after this many bytes, to limit memory
+_Chunks: TypeAlias = "queue.Queue[list[bytes] | bool | BaseException]"  # True: the end
 
 
 def read_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]]:
@@ -37,10 +39,12 @@ def read_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]
     MemoryError
         In this thread, or in the one that reads ahead.
     """
-    chunks = queue.Queue(_CHUNKS)
+    chunks: _Chunks = queue.Queue(_CHUNKS)
     start_thread(_read_ahead, descriptor, chunks)
     patient = stat.S_ISREG(os.fstat(descriptor).st_mode)
-    lines, size, end = [], first, None
+    lines: list[bytes] = []
+    end: bool | BaseException | None = None
+    size = first
     while lines or end is None:
         room = _MOST_BYTES - sum(map(len, lines))
         while end is None and len(lines) < size and room > 0:
@@ -61,7 +65,7 @@ def read_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]
         raise end
 
 
-def start_thread(work, *arguments):
+def start_thread(work: Callable[..., object], *arguments: object) -> None:
     """Starts a thread that does not keep the process alive. Raises CpunmtError if the system allows no more threads."""
     try:
         threading.Thread(target=work, args=arguments, name="cpunmt", daemon=True).start()
@@ -69,7 +73,7 @@ def start_thread(work, *arguments):
         raise CpunmtError("the system allows no further thread; see ulimit -u and ulimit -v") from None
 
 
-def _read_ahead(descriptor, chunks):
+def _read_ahead(descriptor: int, chunks: _Chunks) -> None:
     """Puts lists of lines into `chunks`, and at the end True or the error; every error is passed on."""
     try:
         for lines in _split(iter(lambda: _read(descriptor), b"")):
@@ -80,7 +84,7 @@ def _read_ahead(descriptor, chunks):
         chunks.put(error)
 
 
-def _read(descriptor) -> bytes:
+def _read(descriptor: int) -> bytes:
     """Reads up to _CHUNK bytes; b"" at the end. Waits for a descriptor that does not block."""
     while True:
         try:
@@ -89,7 +93,7 @@ def _read(descriptor) -> bytes:
             _wait(descriptor, select.POLLIN)
 
 
-def _wait(descriptor, event):
+def _wait(descriptor: int, event: int) -> None:
     waiting = select.poll()
     waiting.register(descriptor, event)
     waiting.poll()
@@ -149,7 +153,7 @@ def encode_line(text: str) -> bytes:
     return encode_text(text) + b"\n"
 
 
-def write_all(descriptor: int, data: bytes):
+def write_all(descriptor: int, data: bytes) -> None:
     """Writes all of `data`, waiting until the reader takes it.
 
     Raises OSError (BrokenPipeError if the reader has left), whose `characters_written` is the number of bytes written.
@@ -161,5 +165,5 @@ def write_all(descriptor: int, data: bytes):
         except BlockingIOError:
             _wait(descriptor, select.POLLOUT)
         except OSError as error:
-            error.characters_written = len(data) - len(rest)
+            error.characters_written = len(data) - len(rest)  # type: ignore[attr-defined]
             raise

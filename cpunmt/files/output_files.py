@@ -14,13 +14,15 @@ from typing import BinaryIO
 from cpunmt.errors import CpunmtError
 from cpunmt.process.interrupts import begin, finish
 
+_Path = str | os.PathLike[str]
+_AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 _LONGEST = 50  # characters of a name kept in a temporary name: at most 200 bytes in UTF-8, of 255
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _IN_PLACE = ("/dev/fd/", "/dev/std", "/proc/")  # names of streams that another process has opened
 
 
 @contextlib.contextmanager
-def replacing_file(path: str | bytes | os.PathLike) -> Iterator[BinaryIO]:
+def replacing_file(path: _AnyPath) -> Iterator[BinaryIO]:
     """Opens a file to write, which is renamed to `path` at the end, or removed after an error.
 
     It replaces a file of that name (the target of a link) and keeps its permissions. A device or a pipe is written
@@ -33,7 +35,7 @@ def replacing_file(path: str | bytes | os.PathLike) -> Iterator[BinaryIO]:
         there = _status(path)
         in_place = there and (not stat.S_ISREG(there.st_mode) or os.path.abspath(path).startswith(_IN_PLACE))
         file = open(path, "wb") if in_place else None  # noqa: SIM115  closed below
-    if in_place:
+    if file:
         yield from _written(file, path)
         return
     target = os.path.realpath(path)
@@ -53,7 +55,7 @@ def replacing_file(path: str | bytes | os.PathLike) -> Iterator[BinaryIO]:
         raise
 
 
-def _written(file, path):
+def _written(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
     """Yields the file, and closes it afterwards."""
     try:
         yield file
@@ -64,7 +66,7 @@ def _written(file, path):
             file.close()
 
 
-def write_file(path: str | os.PathLike, content: bytes):
+def write_file(path: _Path, content: bytes) -> None:
     """Writes a file at once: readers see either the old one or the complete new one. Raises CpunmtError."""
     with replacing_file(path) as file, told(path):
         file.write(content)
@@ -74,7 +76,7 @@ class _RemovedError(Exception):
     """A temporary file was removed by another process."""
 
 
-def write_durably(path: str | os.PathLike, content: bytes):
+def write_durably(path: _Path, content: bytes) -> None:
     """Like `write_file`, but returns only when the file and its name are on the disk. Raises CpunmtError.
 
     The temporary file is locked while it is written, so that `remove_abandoned` removes only those without a writer.
@@ -93,7 +95,7 @@ def write_durably(path: str | os.PathLike, content: bytes):
         sync(os.path.dirname(os.path.abspath(os.fsdecode(path))))
 
 
-def _lock(file: BinaryIO, how: int):
+def _lock(file: BinaryIO, how: int) -> None:
     """Locks a file, if its file system can: on some clusters it cannot."""
     try:
         fcntl.flock(file, how)
@@ -102,7 +104,7 @@ def _lock(file: BinaryIO, how: int):
             raise
 
 
-def remove_abandoned(folder: str | os.PathLike, beginnings: Collection[str]):
+def remove_abandoned(folder: _Path, beginnings: Collection[str]) -> None:
     """Removes temporary files of `write_durably` with these beginnings of names, if their writers were killed."""
     pattern = "|".join(re.escape(name[:_LONGEST]) for name in beginnings)
     abandoned = re.compile(rf"\.(?:{pattern}).*\.[0-9a-f]{{8}}\.part", re.DOTALL)
@@ -115,7 +117,7 @@ def remove_abandoned(folder: str | os.PathLike, beginnings: Collection[str]):
 
 
 @contextlib.contextmanager
-def told(path, advice: Callable[[OSError], str] = lambda error: "") -> Iterator[None]:
+def told(path: _AnyPath, advice: Callable[[OSError], str] = lambda error: "") -> Iterator[None]:
     """Converts errors of writing to `path` to one CpunmtError, which ends with the advice."""
     try:
         yield
@@ -128,7 +130,7 @@ def remedy(error: OSError) -> str:
     return "make room" if error.errno in _FULL else "check the folder"
 
 
-def sync(path: str | os.PathLike):
+def sync(path: _Path) -> None:
     """Flushes a file or directory to the disk before its name marks it as complete: power may fail after that."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -137,7 +139,7 @@ def sync(path: str | os.PathLike):
         os.close(descriptor)
 
 
-def check_file(path: str | os.PathLike, force: bool):
+def check_file(path: _Path, force: bool) -> None:
     """Raises CpunmtError unless a file can be written to `path`; an existing one is replaced only by force."""
     target = Path(path)
     if str(path) == "-":
@@ -152,7 +154,7 @@ def check_file(path: str | os.PathLike, force: bool):
         raise CpunmtError(f"{path}: there is no directory {target.parent}; make it first")
 
 
-def refuse_overwriting(outputs: Collection, inputs: Collection):
+def refuse_overwriting(outputs: Collection[_Path | None], inputs: Collection[_Path | None]) -> None:
     """Raises CpunmtError if an output is repeated, or is, or contains, one of the inputs.
 
     None is ignored on both sides.
@@ -168,7 +170,7 @@ def refuse_overwriting(outputs: Collection, inputs: Collection):
             raise CpunmtError(f"{path}: is read, and would be replaced; choose another name to write to")
 
 
-def check_directory(path: str | os.PathLike, force: bool, names: Collection[str]):
+def check_directory(path: _Path, force: bool, names: Collection[str]) -> None:
     """Raises CpunmtError unless the directory can be made.
 
     An existing one is replaced only by force, and only if it holds no other files than `names`.
@@ -191,7 +193,7 @@ def check_directory(path: str | os.PathLike, force: bool, names: Collection[str]
 
 
 @contextlib.contextmanager
-def replacing_directory(path: str | os.PathLike, force: bool, names: Collection[str]) -> Iterator[Path]:
+def replacing_directory(path: _Path, force: bool, names: Collection[str]) -> Iterator[Path]:
     """Makes an empty folder to fill, and renames it to `path` when all is written, or removes it after an error.
 
     Parameters: see `check_directory`. Raises CpunmtError as it does, and if the directory cannot be written.
@@ -217,7 +219,7 @@ def replacing_directory(path: str | os.PathLike, force: bool, names: Collection[
             os.chmod(target, mode)
 
 
-def swap(partial: Path, target: Path, old: Path | None):
+def swap(partial: Path, target: Path, old: Path | None) -> None:
     """Renames the directory `partial` to `target`, and an earlier `target` to `old`, unless that is None.
 
     Raises OSError; then all keep their earlier names.
@@ -234,7 +236,7 @@ def swap(partial: Path, target: Path, old: Path | None):
 
 
 @contextlib.contextmanager
-def scratch_directory(beside: str | os.PathLike) -> Iterator[Path]:
+def scratch_directory(beside: _Path) -> Iterator[Path]:
     """Makes an empty folder on the disk of `beside`, and removes it afterwards. Raises OSError if it cannot be made."""
     folder = Path(_beside(os.path.realpath(beside), "scratch"))
     begin(folder, folder.mkdir)
@@ -244,19 +246,19 @@ def scratch_directory(beside: str | os.PathLike) -> Iterator[Path]:
         finish(folder, lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-def _beside(path, what) -> str:
+def _beside(path: _Path, what: str) -> str:
     folder, name = os.path.split(os.fspath(path))
     return os.path.join(folder, f".{name[:_LONGEST]}.{os.urandom(4).hex()}.{what}")
 
 
-def _status(path) -> os.stat_result | None:
+def _status(path: _Path) -> os.stat_result | None:
     try:
         return os.stat(path)
     except FileNotFoundError:
         return None
 
 
-def _is_standard_output(path) -> bool:
+def _is_standard_output(path: _Path) -> bool:
     """Returns whether output to the path would be mixed with standard output."""
     try:
         there, standard = os.stat(path), os.fstat(1)
@@ -265,7 +267,7 @@ def _is_standard_output(path) -> bool:
     return os.path.samestat(there, standard) and not stat.S_ISCHR(there.st_mode)
 
 
-def _is_special(path) -> bool:
+def _is_special(path: _Path) -> bool:
     """Returns whether the path is neither a file nor a directory: writing to it destroys nothing."""
     there = _status(path)
     return there is not None and not stat.S_ISREG(there.st_mode) and not stat.S_ISDIR(there.st_mode)

@@ -2,18 +2,22 @@
 
 import itertools
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
-def windows(items: Iterable, first: int, most: int) -> Iterator[list]:
+def windows(items: Iterable[T], first: int, most: int) -> Iterator[list[T]]:
     """Yields items in lists of `first`, then twice as many each time, up to `most`; the last may be shorter.
 
     If the source raises an Exception, yields its earlier items first, and then raises.
     """
-    items, size, raised, full = iter(items), first, None, True
+    source, size, full = iter(items), first, True
+    raised: Exception | None = None
     while raised is None and full:
-        window = []
+        window: list[T] = []
         try:
-            for item in itertools.islice(items, size):
+            for item in itertools.islice(source, size):
                 window.append(item)  # a list made by list() would be lost when the source raises
         except Exception as error:
             raised = error

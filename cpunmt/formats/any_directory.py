@@ -1,48 +1,90 @@
-"""A model's directory of any kind: which one it is, and the model in it if it is another program's.
+"""Reading a model of any kind: one of the `KINDS`, a reader for it, canonical tensors, packed tensors.
 
-One of its files stands for the directory; where that holds several models, for the one that the file belongs to.
+    path --look--> FoundModel --reader--> ForeignModel --conversion.packed_tensors--> tensors of a Model
+
+kind     a row of `KINDS`: title, files, how config.json or a file's name tells it, and the module of its reader. Rows
+         are tried in order, first all by config.json, then by names.
+reader   `read_directory(found)` returns a ForeignModel. It raises ModelFileError for all that is missing, damaged or
+         not supported. It runs no code from a file: nothing is unpickled, no header may claim more than its file has.
+         If no name of a file tells the kind, `recognizes(names)` does.
+tensors  canonical: the names, float32 matrices [in, out] and tables [pieces, model_dim] that
+         `model.tensors.checkpoint_tensors` lists, or `StoredIntegers` in their place.
+packing  `conversion.packed_tensors` merges, quantizes and lays out, without knowing where a model came from.
+
+A packed model is in that form already, so `packed_directory.read_directory` maps it. A new kind is a reader and a row.
 """
 
+import importlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, cast
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import read_json
-from cpunmt.formats.foreign_model import ForeignModel
+from cpunmt.files.input_files import packed_once, read_json
+from cpunmt.formats.conversion import ForeignModel, FoundModel, packed_tensors
 from cpunmt.process.first_use import LOCK
 
 
-class Kind(NamedTuple):
-    """A kind of directory, for people."""
+class Reader(Protocol):
+    """The functions of a reader's module."""
 
-    title: str
-    files: str  # what one holds
+    def recognizes(self, names: list[str]) -> bool:
+        """Returns whether a directory with files of these names may be of the kind."""
+
+    def read_directory(self, found: FoundModel) -> ForeignModel:
+        """Reads the directory. Raises ModelFileError."""
+
+
+class Kind(NamedTuple):
+    """A kind of directory."""
+
+    title: str  # for people
+    files: str  # the files of one, for people
+    says: Mapping[str, str | None]  # fields of config.json that only this kind has, and their values; None: any
+    names: tuple[str, ...]  # of files that only this kind has; empty: its reader `recognizes` them
+    reader: str  # module
 
 
 KINDS = {
-    "packed": Kind("packed by cpunmt", "config.json of cpunmt, weights.safetensors and vocabulary.spm"),
+    "packed": Kind(
+        "packed by cpunmt",
+        "config.json of cpunmt, weights.safetensors and vocabulary.spm",
+        {"format": "cpunmt"},
+        ("weights.safetensors",),
+        "cpunmt.formats.packed.packed_directory",
+    ),
     "marian": Kind(
         "Marian, Bergamot or OPUS-MT",
         "a Marian, Bergamot or OPUS-MT model: *.npz or model*.bin, and vocab*.spm or *vocab.yml with source.spm and "
         "target.spm, or *vocab.yml of words",
+        {},
+        (),
+        "cpunmt.formats.marian.marian_directory",
     ),
     "huggingface": Kind(
         "Hugging Face MarianMT",
         "a MarianMT model of Hugging Face: config.json, model.safetensors, vocab.json, source.spm and target.spm",
+        {"model_type": None},
+        ("model.safetensors", "pytorch_model.bin"),
+        "cpunmt.formats.huggingface.huggingface_directory",
     ),
 }
-
-
+_CTRANSLATE2 = "a CTranslate2 model, which is not read; load the one it was converted from"
+# Files of kinds that are not read -> the reason, and what to do
+_REFUSED = dict.fromkeys(("shared_vocabulary.json", "shared_vocabulary.txt", "source_vocabulary.json"), _CTRANSLATE2)
 # How the files of models end, each with or without .gz: another file is no name of a model.
 MODEL_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm")
+_CHOOSING = (".yml", ".yaml", ".npz", ".bin")  # of these, some say which model of their directory is meant
 _OWN = ("shortlist.bin", "pytorch_model.bin")  # of packed models and of Hugging Face; other .bin may be Marian's
+_MAX_FILES = 10_000
+_SHOWN = 20
 
 
-def model_folder(path: str | os.PathLike) -> Path:
-    """The directory of the model that `path` means: itself, or the one that the file is in. Whether it is there or not.
+def model_folder(path: str | os.PathLike[str]) -> Path:
+    """Returns the directory of the model that `path` means, which need not exist: itself, or the one of the file.
 
-    Raises ModelFileError for a file that is none of a model's, and for a device or a pipe.
+    Raises ModelFileError for a file that no model has, and for a device or a pipe.
     """
     path = Path(path)
     if not path.is_file():
@@ -54,68 +96,83 @@ def model_folder(path: str | os.PathLike) -> Path:
     return path.parent
 
 
-def kind_of(path: str | os.PathLike) -> str:
-    """One of `KINDS`, by what config.json says, or by the names of files if there is none or it does not say.
+def look(path: str | os.PathLike[str]) -> FoundModel:
+    """Finds the kind of a directory, or of the one of a file: by config.json, or else by the names of its files.
 
-    Raises ModelFileError, with what was found, if it is none of them.
+    Raises ModelFileError, with the names that are there, if it is of no known kind.
     """
     folder = model_folder(path)
-    name = marian_file(path, folder)
-    if not name and (folder / "config.json").is_file():
+    chosen = marian_file(path, folder)
+    if not chosen and (folder / "config.json").is_file():
         fields = read_json(folder / "config.json", "config", 1 << 20)
-        if fields.get("format") == "cpunmt":
-            return "packed"
-        if "model_type" in fields:
-            return "huggingface"
-    with LOCK:  # our own models need none of the readers of others, which take 30 ms to import
-        from cpunmt.formats.marian.bergamot_directory import listing
-        from cpunmt.formats.marian.bergamot_directory import looks_like_one as looks_like_marian
-
+        for name, kind in KINDS.items():
+            if any(key in fields and value in (None, fields[key]) for key, value in kind.says.items()):
+                return FoundModel(name, folder)
     names = listing(folder)
-    if "weights.safetensors" in names and not name:
-        return "packed"  # whose reader says what is missing
-    if "shared_vocabulary.json" in names or "shared_vocabulary.txt" in names or "source_vocabulary.json" in names:
-        raise ModelFileError(f"{folder}: a CTranslate2 model, which is not read; load the one it was converted from")
-    if name or looks_like_marian(names):
-        return "marian"
-    if "model.safetensors" in names or "pytorch_model.bin" in names:
-        return "huggingface"
-    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    for name in names:
+        if name in _REFUSED:
+            raise ModelFileError(f"{folder}: {_REFUSED[name]}")
+    for name, kind in KINDS.items():
+        if chosen:
+            known = name == "marian"
+        else:
+            known = any(file in names for file in kind.names) if kind.names else _reader(name).recognizes(names)
+        if known:
+            return FoundModel(name, folder, names, chosen)
+    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     expected = "; or ".join(kind.files for kind in KINDS.values())
     raise ModelFileError(f"{folder}: not a model's directory. Found: {shown or 'no file'}. Expected {expected}")
 
 
-def marian_file(path, folder) -> str | None:
-    """The name of the file that `path` is, if it says which of Marian's models in its folder is meant."""
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """Returns one of `KINDS`. Raises ModelFileError as `look` does."""
+    return look(path).kind
+
+
+def _reader(kind: str) -> Reader:
+    with LOCK:  # our own models need none of the readers of others
+        return cast(Reader, importlib.import_module(KINDS[kind].reader))
+
+
+def marian_file(path: str | os.PathLike[str], folder: Path) -> str | None:
+    """Returns the name of the file that `path` is, if it says which of Marian's models in its folder is meant."""
     name = Path(path).name
-    if Path(path) == folder or name in _OWN or not name.removesuffix(".gz").endswith((".yml", ".yaml", ".npz", ".bin")):
+    if Path(path) == folder or name in _OWN or not name.removesuffix(".gz").endswith(_CHOOSING):
         return None
     with LOCK:
-        from cpunmt.formats.marian.bergamot_directory import chooses
+        from cpunmt.formats.marian.marian_directory import chooses
     return name if chooses(name) else None
 
 
-def read_checkpoint(path: str | os.PathLike) -> ForeignModel:
-    """Read another program's model, its weights as they are stored. `path`: its directory, or a file in that.
+def listing(folder: Path) -> list[str]:
+    """Returns the names of the files, sorted; of a file that is also there packed, with .gz or .zst, only one."""
+    if not folder.is_dir():
+        raise ModelFileError(f"{folder}: no such directory; expected one with a model, a vocabulary and a shortlist")
+    try:
+        with os.scandir(folder) as entries:
+            names = {entry.name for entry, _ in zip(entries, range(_MAX_FILES + 1), strict=False) if entry.is_file()}
+    except OSError as error:
+        raise ModelFileError(f"{folder}: cannot list the directory: {error.strerror}") from None
+    if len(names) > _MAX_FILES:
+        raise ModelFileError(f"{folder}: holds over {_MAX_FILES} files, expected a model's directory")
+    return packed_once(names)
 
-    Raises ModelFileError as `kind_of` and the readers do, and for a packed directory: it needs no conversion.
+
+def read_checkpoint(path: str | os.PathLike[str] | FoundModel) -> ForeignModel:
+    """Reads another program's model, its weights as they are stored. `path`: its directory, or a file in that.
+
+    Raises ModelFileError as `look` and the readers do, and for a packed directory: it needs no conversion.
     """
-    kind = kind_of(path)
-    if kind == "packed":
-        raise ModelFileError(f"{path}: is packed already; load it as it is")
-    folder = model_folder(path)
-    with LOCK:
-        if kind == "huggingface":
-            from cpunmt.formats.huggingface.huggingface_directory import read_huggingface_directory
-        else:
-            from cpunmt.formats.marian.marian_directory import read_marian_directory
-    if kind == "huggingface":
-        return read_huggingface_directory(folder)
-    return read_marian_directory(folder, marian_file(path, folder))
+    found = path if isinstance(path, FoundModel) else look(path)
+    if found.kind == "packed":
+        raise ModelFileError(f"{found.folder}: is packed already; load it as it is")
+    return _reader(found.kind).read_directory(found)
 
 
-def read_model(path: str | os.PathLike, scheme: str | None = None, activation_scales: str = "dynamic") -> ForeignModel:
-    """The same, ready to run: `tensors` are what tensors.expected_tensors lists.
+def read_model(
+    path: str | os.PathLike[str] | FoundModel, scheme: str | None = None, activation_scales: str = "dynamic"
+) -> ForeignModel:
+    """Reads it ready to run: `tensors` are those that `tensors.expected_tensors` lists.
 
     Integers are used as they are stored; float weights are quantized, or kept. Scales of activations that the file has
     are used where that is asked for; by default each row has its own, which is closer to float32.
@@ -125,18 +182,16 @@ def read_model(path: str | os.PathLike, scheme: str | None = None, activation_sc
     scheme : one of `config.SCHEMES`; None: int8
     activation_scales : "dynamic", or "static" for those that the file has
 
-    Raises ModelFileError too for a file without such scales, and as `packed_tensors` does.
+    Raises ModelFileError also for a file without such scales, and as `packed_tensors` does.
     """
-    found = read_checkpoint(path)
-    with LOCK:
-        from cpunmt.formats.conversion import packed_tensors
-    if activation_scales == "static" and found.alphas is None:
+    model = read_checkpoint(path)
+    alphas = model.alphas if activation_scales == "static" else None
+    if activation_scales == "static" and alphas is None:
         raise ModelFileError(
-            f"{found.weights}: holds no activation scales (..._QuantMultA); load with activation_scales='dynamic'"
+            f"{model.weights}: holds no activation scales (..._QuantMultA); load with activation_scales='dynamic'"
         )
-    alphas = found.alphas if activation_scales == "static" else None
     try:
-        config, tensors = packed_tensors(found.config, found.tensors, scheme or "int8", alphas=alphas)
+        config, tensors = packed_tensors(model.config, model.tensors, scheme or "int8", alphas=alphas)
     except ModelFileError as error:
-        raise ModelFileError(f"{found.weights}: {error}") from None
-    return found._replace(config=config, tensors=tensors)
+        raise ModelFileError(f"{model.weights}: {error}") from None
+    return model._replace(config=config, tensors=dict(tensors))

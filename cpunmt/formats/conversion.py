@@ -1,33 +1,127 @@
-"""A checkpoint's tensors -> the tensors of a packed model: merged, quantized, laid out.
+"""A model of another program in our form, and its packing: merged, quantized, laid out.
 
 Weights that come as integers already, one scale for all (Marian's intgemm), are used as they are.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.marian.marian_file import StoredIntegers
+from cpunmt.files.input_files import plain_name
 from cpunmt.kernels.matmul.packing import pack, pack_codes, padded
-from cpunmt.layers.schemes import CODEBOOKS, codebook, int8, int16
+from cpunmt.layers.schemes import CODEBOOKS, SCHEMES, codebook, int8, int16
 from cpunmt.layers.schemes.int8 import static_scales
-from cpunmt.model.config import SCHEMES, ModelConfig
+from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import (
     checkpoint_tensors,
     expected_tensors,
-    is_static,
     linears,
     norms,
     others,
     output_table,
+    storage_of,
     table_sizes,
 )
+from cpunmt.text.piece_vocabulary import AnyVocabulary, PieceVocabulary
+from cpunmt.text.shortlist import ShortlistOptions
+from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.word_vocabulary import WordVocabulary
+
+Array = npt.NDArray[Any]
+
+
+class StoredIntegers(NamedTuple):
+    """A weight matrix as Marian's intgemm stores it: an integer is the weight times `multiplier`, rounded."""
+
+    values: Array  # int8 or int16, in the shape of the weight; a view of the file, whatever its order there
+    multiplier: float  # 127 / max|weight| for int8, 1024 for int16: finite and positive
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the weight."""
+        return self.values.shape
+
+    def weights(self) -> Array:
+        """Returns the weight in float32, computed as Marian does: the integer times the rounded 1 / multiplier."""
+        return np.ascontiguousarray(np.float32(1) / np.float32(self.multiplier) * self.values.astype(np.float32))
+
+
+Weight = Array | StoredIntegers
+
+
+class VocabularyFiles(NamedTuple):
+    """A SentencePiece model whose ids are the model's, or one that a `table` gives other ids; or a table of words."""
+
+    pieces: Path | None
+    table: Path | None = None
+
+    @property
+    def ids_from(self) -> Path:
+        """The file that says which piece an id is: two vocabularies with the same are shared."""
+        file = self.table or self.pieces
+        assert file
+        return file
+
+
+class FoundModel(NamedTuple):
+    """A directory and its kind, for the reader of that kind."""
+
+    kind: str
+    folder: Path
+    names: Sequence[str] = ()  # of its files, each packed or not; empty if config.json says the kind
+    chosen: str | None = None  # of several models in it, the name of the file that says which is meant
+
+
+class ForeignModel(NamedTuple):
+    """A model of another program: canonical tensors, and everything beside them in our form."""
+
+    config: ModelConfig
+    tensors: dict[str, Weight]  # what tensors.checkpoint_tensors lists
+    alphas: dict[str, float] | None  # scales of activations that the file has: see packed_tensors
+    weights: Path  # the file that holds all these
+    source_vocabulary: VocabularyFiles
+    target_vocabulary: VocabularyFiles
+    shortlist: ShortlistOptions | None
+    metadata: dict[str, Any]
+    stored: str  # what the weights are on disk: "int8", "float32", "float16" or "bfloat16"
+
+
+def vocabulary_files(path: str | os.PathLike[str]) -> VocabularyFiles:
+    """Tells by its name whether a single file is a table, then one of words, or a SentencePiece model."""
+    path = Path(path)
+    return VocabularyFiles(None, path) if is_table(path) else VocabularyFiles(path)
+
+
+def is_table(file: Path) -> bool:
+    """Returns whether the file is called as tables are, and not as SentencePiece models."""
+    return plain_name(file.name).endswith((".yml", ".yaml", ".json", ".txt"))
+
+
+def open_vocabularies(model: Any) -> tuple[AnyVocabulary, AnyVocabulary]:
+    """Opens the vocabularies of source and target of a ForeignModel or PackedDirectory: one object if they are the
+    same. Raises ModelFileError as they do; whether they fit the model is not checked."""
+    source = open_vocabulary(model.source_vocabulary, model.config.source_size)
+    same = model.source_vocabulary == model.target_vocabulary
+    return source, source if same else open_vocabulary(model.target_vocabulary, model.config.vocab_size)
+
+
+def open_vocabulary(files: VocabularyFiles, size: int | None = None) -> AnyVocabulary:
+    """Opens the vocabulary of a model's side, whose ids are below `size`, if that is known. Raises ModelFileError."""
+    pieces, table = files
+    if table is None:
+        return Vocabulary(files.ids_from)
+    return PieceVocabulary(pieces, table, size) if pieces else WordVocabulary(table, size)
+
 
 # How a float32 matrix [in, out] becomes integers and one scale per column, unless the caller knows better.
-QUANTIZERS = {
+QUANTIZERS: dict[str, Callable[[Array], tuple[Array, Array]]] = {
     "int8": int8.quantize_columns,
     "int16": int16.quantize_columns,
     **{scheme: partial(codebook.quantize_columns, levels=levels) for scheme, levels in CODEBOOKS.items()},
@@ -36,14 +130,14 @@ QUANTIZERS = {
 
 def packed_tensors(
     config: ModelConfig,
-    tensors: Mapping[str, "np.ndarray | StoredIntegers"],
+    tensors: Mapping[str, Weight],
     scheme: str,
     *,
     schemes: Mapping[str, str] | None = None,
-    quantizer: Callable[[str, np.ndarray, str], tuple[np.ndarray, np.ndarray]] | None = None,
+    quantizer: Callable[[str, Array, str], tuple[Array, Array]] | None = None,
     alphas: Mapping[str, float] | None = None,
-) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Config and tensors of the packed model, in file order.
+) -> tuple[ModelConfig, dict[str, Array]]:
+    """Returns config and tensors of the packed model, in file order.
 
     Parameters
     ----------
@@ -73,66 +167,64 @@ def packed_tensors(
         schemes=exceptions,
         activation_scales="static" if alphas is not None and SCHEMES[scheme] == "int8" else "dynamic",
     )
-    expected = expected_tensors(config)
+    expected, storage, output = expected_tensors(config), storage_of(config), output_table(config)
     quantizer = quantizer or (lambda name, weights, scheme: QUANTIZERS[scheme](weights))
-    made = {}
-
-    def integers(name, parts, scheme):
-        """(q [in, out], scales [out], multipliers [out]) of matrices side by side; a scale is 1 / multiplier."""
-        if scheme == "int8" and all(_ready(part) for part in parts):
-            values = [part.values.T if part.transposed else part.values for part in parts]
-            multipliers = np.concatenate([np.full(part.shape[1], part.multiplier, np.float32) for part in parts])
-            return np.concatenate(values, axis=1), 1 / multipliers, multipliers
-        weights = np.concatenate([_floats(part) for part in parts], axis=1)
-        q, scales = quantizer(name, weights, scheme)
-        return q, scales, 1 / scales
-
+    layers, bias = linears(config), np.asarray(tensors["output.bias"])
+    scales: Array
+    multipliers: Array
+    kept = ["output.bias", *others(config), *(f"{norm}.{part}" for norm in norms(config) for part in ("scale", "bias"))]
+    made: dict[str, Any] = {name: tensors[name] for name in kept}
     for name in table_sizes(config):
-        table, stored = tensors[name], config.scheme_of(name)
+        table, (stored, static) = tensors[name], storage[name]
         if SCHEMES[stored] == "float32":
             made[f"{name}.weight"] = _as_floats(name, _floats(table), stored)
             continue
         if stored == "int8" and _ready(table):  # the largest of all: its rows stay where they are, in the file
-            rows = np.ascontiguousarray(table.values.T if table.transposed else table.values)
+            rows = np.ascontiguousarray(table.values)
             multipliers = np.full(len(rows), table.multiplier, np.float32)
             scales = 1 / multipliers
         else:
-            q, scales, multipliers = integers(name, [_floats(table).T], stored)
-            rows = np.ascontiguousarray(q.T)
+            q, scales = quantizer(name, _floats(table).T, stored)
+            rows, multipliers = np.ascontiguousarray(q.T), 1 / scales
         made[f"{name}.weight"], made[f"{name}.scale"] = _stored_rows(rows, stored), scales
-        made[f"{name}.sums"] = rows.sum(axis=1, dtype=np.int32)
-        if name == output_table(config) and is_static(config, name):
+        sums = made[f"{name}.sums"] = rows.sum(axis=1, dtype=np.int32)
+        if name == output and static:
             alpha = made["output.multiplier"] = _alpha([name], alphas)
-            output = static_scales(made[f"{name}.sums"], multipliers, alpha, tensors["output.bias"])
-    made["output.bias"] = tensors["output.bias"]
-    if "output.multiplier" in made:
-        made["output.scale"], made["output.bias"] = output
-    for name in others(config):
-        made[name] = tensors[name]
-    for linear in linears(config):
-        parts, stored = [tensors[weight] for weight, _ in linear.parts], config.scheme_of(linear.name)
+            made["output.scale"], made["output.bias"] = static_scales(sums, multipliers, alpha, bias)
+    for linear in layers:
+        name, parts, (stored, static) = (
+            linear.name,
+            [tensors[weight] for weight, _ in linear.parts],
+            storage[linear.name],
+        )
         biases = zip(linear.parts, linear.widths, strict=True)
         bias = np.concatenate([tensors[b] if b else np.zeros(width, np.float32) for (_, b), width in biases])
         if SCHEMES[stored] == "float32":
             weights = np.concatenate([_floats(part) for part in parts], axis=1)
-            made[f"{linear.name}.weight"] = _as_floats(linear.name, pack(weights), stored)
+            made[f"{name}.weight"] = _as_floats(name, pack(weights), stored)
+            made[f"{name}.bias"] = padded(bias)
+            continue
+        ready = [part for part in parts if _ready(part)]
+        if stored == "int8" and len(ready) == len(parts):
+            q = np.concatenate([part.values for part in ready], axis=1)
+            columns = zip(ready, linear.widths, strict=True)
+            multipliers = np.concatenate([np.full(width, part.multiplier, np.float32) for part, width in columns])
+            scales = 1 / multipliers
         else:
-            q, scales, multipliers = integers(linear.name, parts, stored)
-            sums = q.sum(axis=0, dtype=np.int32)
-            if is_static(config, linear.name):
-                alpha = made[f"{linear.name}.multiplier"] = _alpha([weight for weight, _ in linear.parts], alphas)
-                scales, bias = static_scales(sums, multipliers, alpha, bias)
-            made[f"{linear.name}.weight"] = _stored_panels(q, stored)
-            made[f"{linear.name}.scale"] = padded(scales)
-            made[f"{linear.name}.sums"] = padded(sums)
-        made[f"{linear.name}.bias"] = padded(bias)
-    for norm in norms(config):
-        made[f"{norm}.scale"], made[f"{norm}.bias"] = tensors[f"{norm}.scale"], tensors[f"{norm}.bias"]
+            q, scales = quantizer(name, np.concatenate([_floats(part) for part in parts], axis=1), stored)
+            multipliers = 1 / scales
+        sums = q.sum(axis=0, dtype=np.int32)
+        if static:
+            alpha = made[f"{name}.multiplier"] = _alpha([weight for weight, _ in linear.parts], alphas)
+            scales, bias = static_scales(sums, multipliers, alpha, bias)
+        levels = CODEBOOKS.get(stored)
+        made[f"{name}.weight"] = pack(q) if levels is None else pack_codes(codebook.numbers(q, levels))
+        made |= {f"{name}.scale": padded(scales), f"{name}.sums": padded(sums), f"{name}.bias": padded(bias)}
     return config, {name: made[name] for name in expected}
 
 
-def _as_floats(name, weights, scheme) -> np.ndarray:
-    """float32 or float16. Raises ModelFileError for a weight that float16 does not hold."""
+def _as_floats(name: str, weights: Array, scheme: str) -> Array:
+    """Returns float32 or float16. Raises ModelFileError for a weight that float16 does not hold."""
     with np.errstate(over="ignore"):
         stored = weights.astype(scheme)
     if scheme == "float16" and np.isinf(stored).any() and np.isfinite(weights).all():
@@ -143,34 +235,29 @@ def _as_floats(name, weights, scheme) -> np.ndarray:
     return stored
 
 
-def _stored_panels(q, scheme) -> np.ndarray:
-    """Integers [in, out] of a linear layer, laid out for their scheme."""
-    if scheme in CODEBOOKS:
-        return pack_codes(codebook.numbers(q, CODEBOOKS[scheme]))
-    return pack(q)
-
-
-def _stored_rows(rows, scheme) -> np.ndarray:
-    """Integers [pieces, d] of a table: two codes per byte, or as they are."""
+def _stored_rows(rows: Array, scheme: str) -> Array:
+    """Returns integers [pieces, d] of a table: two codes per byte, or as they are."""
     if scheme not in CODEBOOKS:
         return rows
     low, high = np.split(codebook.numbers(rows, CODEBOOKS[scheme]), 2, axis=1)
-    return low | high << 4
+    codes: Array = low | high << 4
+    return codes
 
 
-def _ready(weight) -> bool:
+def _ready(weight: Weight) -> TypeGuard[StoredIntegers]:
     return isinstance(weight, StoredIntegers) and weight.values.dtype == np.int8
 
 
-def _floats(weight) -> np.ndarray:
+def _floats(weight: Weight) -> Array:
     return weight.weights() if isinstance(weight, StoredIntegers) else weight
 
 
-def _alpha(weights, alphas) -> np.ndarray:
-    """The multiplier of the input that `weights` share, float32 [1]."""
+def _alpha(weights: list[str], alphas: Mapping[str, float] | None) -> Array:
+    """Returns the multiplier of the input that `weights` share, float32 [1]."""
+    assert alphas is not None
     missing = [name for name in weights if name not in alphas]
-    found = {alphas[name] for name in weights if name in alphas}
-    if missing or len(found) != 1:
-        told = f"{missing[0]} has none" if missing else f"{', '.join(weights)} have {sorted(found)} for one input"
-        raise ModelFileError(f"calibrated activation scales: {told}; load with activation_scales='dynamic'")
-    return np.array([found.pop()], np.float32)
+    values = {alphas[name] for name in weights if name in alphas}
+    if missing or len(values) != 1:
+        problem = f"{missing[0]} has none" if missing else f"{', '.join(weights)} have {sorted(values)} for one input"
+        raise ModelFileError(f"calibrated activation scales: {problem}; load with activation_scales='dynamic'")
+    return np.array([values.pop()], np.float32)

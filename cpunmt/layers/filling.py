@@ -1,30 +1,133 @@
-"""Fills in the records of layers from a packed model's tensors, and keeps the arrays alive."""
+"""Fills in the records of layers from a packed model's tensors, and keeps the arrays alive.
 
-from collections.abc import Callable, Mapping
+Stored weights become the operands of compiled code: compact formats are decoded, and sums are proven to fit.
+
+stored     int8, int16, float32    as they are: the file's own memory
+           float16                 float32
+           log4, code4             int8, and for single rows the file's codes: half the bytes to read
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from cpunmt.errors import ModelFileError
 from cpunmt.kernels import records
-from cpunmt.kernels.matmul.packing import by_depth, panels
+from cpunmt.kernels.matmul.packing import GROUP, PANEL, by_depth
+from cpunmt.layers.schemes import CODEBOOKS, int8, int16
 from cpunmt.layers.schemes.int8 import STATIC_OFFSET
 from cpunmt.layers.schemes.int16 import activation_reach
-from cpunmt.layers.stored import Linear
-from cpunmt.layers.weights import linear_weights, table_weights
+from cpunmt.layers.stored import Linear, Storage
 from cpunmt.simd import isa
 
 LEAST = -128  # the quantized 0 of activations without negative numbers
+_WORDS = 128  # 8-bit numbers whose sum fits 16 bits
+
+
+class Weights(NamedTuple):
+    """One matrix as compiled code reads it; None: not of this scheme. Layouts: records.LINEAR and records.TABLE."""
+
+    scheme: int  # FLOAT32, INT8 or INT16
+    values: np.ndarray
+    scales: np.ndarray | None = None  # float32 [columns]
+    sums: np.ndarray | None = None  # int32 [columns]: of the integers; INT8 only
+    codes: np.ndarray | None = None  # of 4 bits
+    levels: np.ndarray | None = None  # int8 [16]: the level of each code
+
+    def totals(self) -> np.ndarray | None:
+        """Returns the sum of each column's real weights, float32 [columns]; INT8 only."""
+        if self.sums is None or self.scales is None:
+            return None
+        found: np.ndarray = self.scales * self.sums.astype(np.float32)
+        return found
+
+
+def linear_weights(tensors: Mapping[str, np.ndarray], linear: Linear, scheme: str) -> Weights:
+    """Returns the weights of a linear layer, from the tensors of `stored.linear_tensors`.
+
+    Raises ModelFileError for int16 weights whose sums could overflow, and for int8 weights that instruction sets
+    could multiply differently: -128, or sums that are not those of the weights.
+    """
+    return _weights(tensors, linear.name, scheme, linear.depth, in_panels=True)
+
+
+def table_weights(tensors: Mapping[str, np.ndarray], name: str, scheme: str) -> Weights:
+    """Returns the weights of a table of pieces; only the output layer has `sums`."""
+    return _weights(tensors, name, scheme, tensors[f"{name}.weight"].shape[1], in_panels=False)
+
+
+def _weights(tensors: Mapping[str, np.ndarray], name: str, scheme: str, depth: int, in_panels: bool) -> Weights:
+    values = tensors[f"{name}.weight"]
+    if scheme in ("float32", "float16"):
+        return Weights(records.FLOAT32, np.asarray(values, np.float32))
+    scales = tensors[f"{name}.scale"]
+    if scheme == "int16":
+        _prove(name, values, (1, 3) if in_panels else (1,), depth)
+        return Weights(records.INT16, values, scales)
+    sums_of = panel_sums if in_panels else row_sums
+    if scheme == "int8":
+        sums = tensors.get(f"{name}.sums")
+        _prove_int8(name, values, sums, None if sums is None else sums_of(values))
+        return Weights(records.INT8, values, scales, sums)
+    levels = CODEBOOKS[scheme]
+    halves = [levels[values & 15], levels[values >> 4]]
+    if not in_panels:
+        decoded = np.concatenate(halves, axis=1)
+        return Weights(records.INT8, decoded, scales, sums_of(decoded))
+    decoded = np.stack(halves, axis=2).reshape(len(values), -1, PANEL, GROUP)  # groups 2 j and 2 j + 1 of a panel
+    return Weights(records.INT8, decoded, scales, sums_of(decoded), values, levels)
+
+
+def panel_sums(values: np.ndarray) -> np.ndarray:
+    """Adds up each column of int8 panels [panels, groups, PANEL, GROUP]: int32 [columns]."""
+    count, groups, _, _ = values.shape
+    lanes = values.reshape(count, groups, PANEL * GROUP)
+    sums = np.zeros((count, PANEL * GROUP), np.int32)
+    for first in range(0, groups, _WORDS):  # ten times as fast as one sum in int32
+        sums += np.add.reduce(lanes[:, first : first + _WORDS], axis=1, dtype=np.int16)
+    found: np.ndarray = sums.reshape(-1, GROUP).sum(axis=1, dtype=np.int32)
+    return found
+
+
+def row_sums(values: np.ndarray) -> np.ndarray:
+    """Adds up each row of int8 [rows, columns]: int32 [rows]."""
+    sums = np.zeros(len(values), np.int32)
+    for first in range(0, values.shape[1], _WORDS):
+        sums += np.add.reduce(values[:, first : first + _WORDS], axis=1, dtype=np.int16)
+    return sums
+
+
+def _prove_int8(name: str, values: np.ndarray, sums: np.ndarray | None, expected: np.ndarray | None) -> None:
+    """Refuses int8 weights whose products could differ between instruction sets."""
+    if values.size and values.min() < -int8.LARGEST:
+        raise ModelFileError(
+            f"{name}.weight: an 8-bit weight of -128, expected -127 to 127: its magnitude has no place in 8 bits; pack "
+            "the model again"
+        )
+    if sums is not None and expected is not None and not np.array_equal(sums, expected):
+        raise ModelFileError(f"{name}.sums: not the sums of its weights; the file is damaged, pack the model again")
+
+
+def _prove(name: str, values: np.ndarray, axes: tuple[int, ...], depth: int) -> None:
+    """Refuses int16 weights whose products with some activations could overflow."""
+    reach = int16.activation_reach(depth)
+    if not int16.overflow_free(values, reach, axes):
+        raise ModelFileError(
+            f"{name}.weight: 16-bit weights whose sums can overflow: a column's magnitudes may add up to "
+            f"{int16.LARGEST_SUM // reach}, with activations up to {reach}; pack the model again"
+        )
 
 
 class RecordFiller:
     """Records of one model. Addresses in them are valid as long as this object."""
 
-    def __init__(self, tensors: Mapping[str, np.ndarray], scheme_of: Callable, is_static: Callable):
-        """`scheme_of(name)`: storage of a matrix; `is_static(name)`: whether the model stores the scale of its
-        input."""
+    def __init__(self, tensors: Mapping[str, np.ndarray], storage: Mapping[str, Storage]) -> None:
+        """`storage`: of each matrix."""
         self.tensors = tensors
-        self._scheme_of, self._is_static = scheme_of, is_static
-        self._tables = {}  # name -> Weights
-        self._kept = []  # arrays that records point to
+        self._storage, self._offset = storage, isa.activation_offset()
+        self._tables: dict[str, Weights] = {}
+        self._kept: list[np.ndarray] = []  # arrays that records point to
 
     def keep(self, array: np.ndarray) -> int:
         """Keeps an array alive and returns its address."""
@@ -32,20 +135,18 @@ class RecordFiller:
         return array.ctypes.data
 
     def address(self, name: str) -> int:
-        """Returns the address of a tensor."""
         return self.tensors[name].ctypes.data
 
-    def linear(self, record, layer: Linear):
-        """Fills in a LINEAR record."""
-        scheme, static = self._scheme_of(layer.name), self._is_static(layer.name)
+    def linear(self, record: Any, layer: Linear) -> None:
+        scheme, static = self._storage[layer.name]
         weights = linear_weights(self.tensors, layer, scheme)
-        record["depth"], record["panels"] = layer.depth, panels(layer.columns)
+        record["depth"], record["panels"] = layer.depth, len(weights.values)
         record["weights"] = self.keep(weights.values)
         record["bias"] = self.address(f"{layer.name}.bias")
         self._multiplied(record, weights, weights.scales, static)
-        if weights.codes is not None:
+        if weights.codes is not None and weights.levels is not None:
             record["codes"], record["levels"] = self.keep(weights.codes), self.keep(weights.levels)
-        if layer.rectified and weights.scheme == records.INT8:
+        if layer.rectified and weights.sums is not None:
             rows = by_depth(weights.values)
             start = np.zeros(rows.shape[1], np.int32)
             start[: len(weights.sums)] = weights.sums * np.int32(STATIC_OFFSET if static else LEAST)
@@ -55,16 +156,16 @@ class RecordFiller:
         elif static:
             record["multiplier"] = self.tensors[f"{layer.name}.multiplier"][0]
 
-    def norm(self, record, prefix: str):
+    def norm(self, record: Any, prefix: str) -> None:
         """Fills in a NORM record, except for its reader."""
         record["scale"], record["bias"] = self.address(f"{prefix}.scale"), self.address(f"{prefix}.bias")
 
-    def layer(self, record, linears: Mapping[str, Linear], norms: Mapping[str, str]):
+    def layer(self, record: Any, linears: Mapping[str, Linear], norms: Mapping[str, str]) -> None:
         """Fills in the record of a whole layer, from Linears and prefixes of norms by the paths of their fields.
 
         If a path ends in a number, the record before it is a FEED_FORWARD, and the number counts its middle layers.
         """
-        middles = {}  # path of a FEED_FORWARD -> its LINEARs, in order
+        middles: dict[str, list[Linear]] = {}  # path of a FEED_FORWARD -> its LINEARs, in order
         for path, linear in linears.items():
             parent, _, field = path.rpartition(".")
             if field.isdecimal():
@@ -72,7 +173,8 @@ class RecordFiller:
             else:
                 self.linear(_inside(record, parent)[field], linear)
         for path, found in middles.items():
-            network, array = _inside(record, path), np.zeros(len(found), records.LINEAR)
+            network = _inside(record, path)
+            array: Any = np.zeros(len(found), records.LINEAR)
             for target, linear in zip(array, found, strict=True):
                 self.linear(target, linear)
             network["middles"], network["middle"] = len(found), self.keep(array)
@@ -85,42 +187,43 @@ class RecordFiller:
         for path, prefix in norms.items():
             self.norm(_inside(record, path), prefix)
 
-    def table(self, record, name: str):
+    def table(self, record: Any, name: str) -> None:
         """Fills in a TABLE record for embeddings."""
         weights = self._table(name)
         record["rows"] = self.keep(weights.values)
         self._multiplied(record, weights._replace(sums=None), weights.scales, False)
 
-    def output(self, record, name: str) -> np.float32:
+    def output(self, record: Any, name: str) -> float:
         """Fills in a TABLE record of an output layer; returns the multiplier of its input, see LINEAR."""
-        weights, static = self._table(name), self._is_static(name)
+        weights, static = self._table(name), self._storage[name].static
         record["rows"] = self.keep(weights.values)
         self._multiplied(record, weights, self.tensors["output.scale"] if static else weights.scales, static)
         record["bias"] = self.address("output.bias")
         if static:
-            return self.tensors["output.multiplier"][0]
-        return np.float32(activation_reach(weights.values.shape[1]) if weights.scheme == records.INT16 else 0)
+            return float(self.tensors["output.multiplier"][0])
+        return activation_reach(weights.values.shape[1]) if weights.scheme == records.INT16 else 0
 
-    def _table(self, name):
+    def _table(self, name: str) -> Weights:
         if name not in self._tables:
-            self._tables[name] = table_weights(self.tensors, name, self._scheme_of(name))
+            self._tables[name] = table_weights(self.tensors, name, self._storage[name].scheme)
         return self._tables[name]
 
-    def _multiplied(self, record, weights, scales, static):
+    def _multiplied(self, record: Any, weights: Weights, scales: np.ndarray | None, static: bool) -> None:
         """Fills in the fields for integer products that LINEAR and TABLE records share.
 
         Sums begin with a term that removes the storage offset of activations, and adds STATIC_OFFSET.
         """
         record["scheme"] = weights.scheme
-        if weights.scales is not None:
+        if scales is not None:
             record["scales"] = self.keep(scales)
-        if weights.sums is not None:
-            offset = (STATIC_OFFSET if static else 0) - isa.activation_offset()
+        totals = weights.totals()
+        if weights.sums is not None and totals is not None:
+            offset = (STATIC_OFFSET if static else 0) - self._offset
             record["start"] = self.keep(weights.sums * np.int32(offset))
-            record["totals"] = self.keep(weights.totals())
+            record["totals"] = self.keep(totals)
 
 
-def _inside(record, path):
+def _inside(record: Any, path: str) -> Any:
     for field in path.split(".") if path else ():
         record = record[field]
     return record

@@ -19,7 +19,7 @@ A table has a row for each piece: it looks pieces up, and as the output layer it
     NAME.sums        int32 [pieces]    int8, output layer only
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from cpunmt.kernels.matmul.packing import BLOCK, GROUP, PAIR, PANEL, panels
 from cpunmt.layers.schemes import CODEBOOKS, SCHEMES
 
 _FLOAT32, _INT32 = np.dtype(np.float32), np.dtype(np.int32)
-_STORED = {
+_STORED: dict[str, np.dtype] = {
     "int8": np.dtype(np.int8),
     "int16": np.dtype(np.int16),
     **dict.fromkeys(CODEBOOKS, np.dtype(np.uint8)),
@@ -36,6 +36,13 @@ _STORED = {
     "float32": _FLOAT32,
 }
 Tensors = dict[str, tuple[np.dtype, tuple[int, ...]]]  # name -> dtype and shape
+
+
+class Storage(NamedTuple):
+    """How a matrix is stored: its scheme, and whether the model stores the scale of its input."""
+
+    scheme: str
+    static: bool
 
 
 class Linear(NamedTuple):
@@ -61,7 +68,9 @@ class Linear(NamedTuple):
         return np.split(columns, np.cumsum(self.widths)[:-1], axis=-1)
 
 
-def linear(block: str, depth: int, parts: Mapping[str, int], name: str | None = None, without_bias=()) -> Linear:
+def linear(
+    block: str, depth: int, parts: Mapping[str, int], name: str | None = None, without_bias: Collection[str] = ()
+) -> Linear:
     """Makes the Linear `name` of a block, of parts (name -> columns) side by side; those of `without_bias` have no
     bias."""
     tensors = tuple(
@@ -85,27 +94,33 @@ def feed_forward_linears(
     return {name: layer._replace(rectified=activation == "relu" and name != first) for name, layer in found.items()}
 
 
-def linear_tensors(layer: Linear, scheme: str, static: bool) -> Tensors:
-    """Returns the tensors of a packed linear layer; `static`: the model stores its input's scale."""
-    count = panels(layer.columns)
-    inside = {
-        "int8": (layer.depth // GROUP, PANEL, GROUP),
-        "int16": (layer.depth // PAIR, PANEL, PAIR),
-        **dict.fromkeys(CODEBOOKS, (layer.depth // (2 * GROUP), PANEL, GROUP)),
-    }.get(scheme, (layer.depth, PANEL))
-    found = {f"{layer.name}.weight": (_STORED[scheme], (count, *inside))}
-    found |= _beside(layer.name, scheme, count * PANEL, True)
-    found[f"{layer.name}.bias"] = (_FLOAT32, (count * PANEL,))
-    return found | ({f"{layer.name}.multiplier": (_FLOAT32, (1,))} if static else {})
+def linear_tensors(layers: Sequence[Linear], storage: Mapping[str, Storage]) -> Tensors:
+    """Returns the tensors of packed linear layers, of which `storage` has each by its name."""
+    counts = panels(np.array([layer.columns for layer in layers], int)).tolist()
+    found: Tensors = {}
+    for layer, count in zip(layers, counts, strict=True):
+        scheme, static = storage[layer.name]
+        inside: tuple[int, ...] = {
+            "int8": (layer.depth // GROUP, PANEL, GROUP),
+            "int16": (layer.depth // PAIR, PANEL, PAIR),
+            **dict.fromkeys(CODEBOOKS, (layer.depth // (2 * GROUP), PANEL, GROUP)),
+        }.get(scheme, (layer.depth, PANEL))
+        found[f"{layer.name}.weight"] = (_STORED[scheme], (count, *inside))
+        found |= _beside(layer.name, scheme, count * PANEL, True)
+        found[f"{layer.name}.bias"] = (_FLOAT32, (count * PANEL,))
+        if static:
+            found[f"{layer.name}.multiplier"] = (_FLOAT32, (1,))
+    return found
 
 
 def table_tensors(name: str, size: int, width: int, scheme: str, output: bool) -> Tensors:
     """Returns the tensors of a packed table of `size` rows; `output`: it is the output layer."""
     per_byte = 2 if scheme in CODEBOOKS else 1
-    return {f"{name}.weight": (_STORED[scheme], (size, width // per_byte))} | _beside(name, scheme, size, output)
+    found: Tensors = {f"{name}.weight": (_STORED[scheme], (size, width // per_byte))}
+    return found | _beside(name, scheme, size, output)
 
 
-def _beside(name, scheme, size, sums) -> Tensors:
+def _beside(name: str, scheme: str, size: int, sums: bool) -> Tensors:
     """Returns the additional tensors of integers."""
-    found = {f"{name}.scale": (_FLOAT32, (size,))} if SCHEMES[scheme] != "float32" else {}
+    found: Tensors = {f"{name}.scale": (_FLOAT32, (size,))} if SCHEMES[scheme] != "float32" else {}
     return found | ({f"{name}.sums": (_INT32, (size,))} if scheme == "int8" and sums else {})

@@ -5,15 +5,17 @@ readers of foreign formats build one from the fields of those formats.
 """
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from cpunmt.architectures.families import FAMILIES, family_name
 from cpunmt.errors import ModelFileError
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.values import checks
-from cpunmt.values.fields import check_config, checked, choice, count, ranged, switch
+from cpunmt.values.fields import checked, choice, count, ranged, switch
 
+_Config = TypeVar("_Config")
 ACTIVATION_SCALES = ("dynamic", "static")  # int8: computed for each row, or stored in the model
 MOST_BEAM = 64  # the most hypotheses that a search keeps of a sentence
 FORMAT_VERSION = 4  # of the packed model directory; raised when an older reader could not read a newer file
@@ -22,7 +24,7 @@ _MOST_PIECES = 1 << 22
 _LATER = ("replace_unknowns",)  # fields added in this version: a model without them lacks the feature
 
 
-def _exceptions(name, value):
+def _exceptions(name: str, value: Any) -> tuple[tuple[str, str], ...]:
     """Checks pairs of a matrix's name and its scheme."""
     try:
         pairs = tuple((matrix, scheme) for matrix, scheme in value)
@@ -71,9 +73,9 @@ class ModelConfig:
         """The number of source pieces."""
         return self.source_vocab_size or self.vocab_size
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         family_name(self.architecture)
-        check_config(self)
+        checks.check_config(self)
         for name in ("eos_id", "unk_id"):  # an id of both vocabularies
             try:
                 checks.whole(name, getattr(self, name), 0, min(self.vocab_size, self.source_size) - 1)
@@ -84,7 +86,7 @@ class ModelConfig:
         if self.shared_embedding and self.source_size != self.vocab_size:
             raise ModelFileError(f"config: one embedding for {self.source_size} and {self.vocab_size} pieces")
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         """Returns the fields as a dict that `json.dump` takes, with the format version."""
         fields = dataclasses.asdict(self)
         for name in _LATER:
@@ -94,7 +96,7 @@ class ModelConfig:
         return {"format": "cpunmt", "version": FORMAT_VERSION, **fields}
 
     @classmethod
-    def from_json(cls, fields: dict, where: str = "config.json") -> "ModelConfig":
+    def from_json(cls, fields: dict[str, Any], where: str = "config.json") -> "ModelConfig":
         """Inverse of `to_json`. Raises ModelFileError for another format or a newer version, and for wrong fields."""
         if not isinstance(fields, dict) or fields.get("format") != "cpunmt":
             raise ModelFileError(f'{where}: not a cpunmt model config (no "format": "cpunmt")')
@@ -120,7 +122,7 @@ class ModelConfig:
         return _made(cls, fields, where, architecture=_made(FAMILIES[family].config, inner, where))
 
     @classmethod
-    def of(cls, where: str = "config", family: str = "transformer", /, **fields) -> "ModelConfig":
+    def of(cls, where: str = "config", family: str = "transformer", /, **fields: Any) -> "ModelConfig":
         """Makes a config from the fields of both parts, side by side. Raises ModelFileError, which begins with
         `where`."""
         kind = FAMILIES[family].config
@@ -129,15 +131,16 @@ class ModelConfig:
         outer = {name: value for name, value in fields.items() if name not in names}
         return _made(cls, outer, where, architecture=_made(kind, inner, where))
 
-    def changed(self, **fields) -> "ModelConfig":
+    def changed(self, **fields: Any) -> "ModelConfig":
         """Returns a copy with other values of some fields, of either part."""
         inner = {name: fields.pop(name) for name in list(fields) if hasattr(self.architecture, name)}
         return dataclasses.replace(self, architecture=dataclasses.replace(self.architecture, **inner), **fields)
 
 
-def _made(kind, fields, where, **given):
+def _made(kind: Callable[..., _Config], fields: dict[str, Any], where: str, **given: Any) -> _Config:
     """Makes a config of the `fields` of a file and the `given` values."""
-    known = {field.name: field for field in dataclasses.fields(kind) if field.name not in given}
+    declared: Any = kind
+    known = {field.name: field for field in dataclasses.fields(declared) if field.name not in given}
     unknown = sorted(set(fields) - set(known))
     if unknown:
         raise ModelFileError(f"{where}: unknown field(s) {', '.join(unknown)}; pack the model again")

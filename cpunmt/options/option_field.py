@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 from cpunmt.process.first_use import LOCK
@@ -42,7 +43,7 @@ def option(
     if read:
         return fields.checked(lambda name, value: read(value), default, **about)
     if choices:
-        return fields.checked(lambda name, value: choice(name, value, choices), default, **about)
+        return fields.checked(partial(choice, choices=choices), default, **about)
     if low is None or high is None:
         return fields.switch(default, **about)
     return fields.ranged(default=default, **about)

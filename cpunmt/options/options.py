@@ -14,7 +14,7 @@ from cpunmt.options.contradictions import refuse_contradictions
 from cpunmt.options.foreign_names import our_names
 from cpunmt.options.option_field import option
 from cpunmt.text.units import NAMES, Protected, Splitter
-from cpunmt.values.fields import check_field, check_fields
+from cpunmt.values.checks import check_field, check_fields
 
 VOCABULARIES = ("shortlist", "full", "clusters", "both")
 RERANKINGS = ("mbr-chrf", "mbr-bleu")

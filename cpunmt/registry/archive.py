@@ -1,10 +1,12 @@
 """Unpacking a model from a zip archive of unknown origin: flat, bounded, and each file checked by its CRC-32."""
 
+import io
 import os
 import shutil
 import struct
 import zipfile
 import zlib
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError
@@ -25,7 +27,7 @@ class BrokenArchiveError(CpunmtError):
     """The archive itself is wrong: having it again may help, keeping it will not."""
 
 
-def unpack(archive: Path, folder: Path, where: str):
+def unpack(archive: Path, folder: Path, where: str) -> None:
     """Unpack every file of `archive` into `folder`.
 
     Parameters
@@ -55,7 +57,7 @@ def unpack(archive: Path, folder: Path, where: str):
         raise BrokenArchiveError(f"{where}: no zip archive, or a damaged one ({error}); fetch again") from None
 
 
-def _check_end(archive, where):
+def _check_end(archive: Path, where: str) -> None:
     with open(archive, "rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - _END - 20))
         tail = file.read()
@@ -67,7 +69,7 @@ def _check_end(archive, where):
         raise BrokenArchiveError(f"{where}: a zip archive of far too many files, expected at most {_MOST_FILES}")
 
 
-def _check(files, where):
+def _check(files: list[zipfile.ZipInfo], where: str) -> None:
     if len(files) > _MOST_FILES:
         raise BrokenArchiveError(f"{where}: {len(files)} files in the archive, expected at most {_MOST_FILES}")
     seen = set()
@@ -86,7 +88,7 @@ def _check(files, where):
         raise BrokenArchiveError(f"{where}: the archive unpacks to {size} bytes, expected at most {LARGEST_MODEL}")
 
 
-def _unpack_file(opened, file, path, where):
+def _unpack_file(opened: zipfile.ZipFile, file: zipfile.ZipInfo, path: Path, where: str) -> None:
     written = 0
     with opened.open(file) as content, _writing(path) as target:
         while block := content.read(_BLOCK):
@@ -101,11 +103,11 @@ def _unpack_file(opened, file, path, where):
         raise BrokenArchiveError(f"{where}: {file.filename} has {written} bytes, its archive says {file.file_size}")
 
 
-def _writing(path):
+def _writing(path: Path) -> io.FileIO:
     with _told(path):
         return open(path, "xb", buffering=0)
 
 
-def _told(path):
-    """Failures to write are no damage of the archive."""
+def _told(path: Path) -> AbstractContextManager[None]:
+    """Reports failures to write, which are not damage of the archive."""
     return told(path, fetch_again)

@@ -1,7 +1,9 @@
 """The registries together: what they offer, and which model a name means."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from types import ModuleType
 
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import firefox, hub, huggingface, opus
@@ -10,7 +12,7 @@ from cpunmt.registry.entries import ModelEntry
 from cpunmt.registry.store import is_name, plain, split_name
 from cpunmt.values.spelling import hint, nearest
 
-_LISTED = {"firefox": firefox, "opus": opus}
+_LISTED: dict[str, ModuleType] = {"firefox": firefox, "opus": opus}
 _MOST_CHOICES = 12  # of a message
 _ATTEMPTS = 2  # at an address where there is another one
 
@@ -22,7 +24,7 @@ def addresses(registry: str) -> tuple[str, ...]:
     return (chosen,) if chosen else module.REGISTRIES
 
 
-def listed(words=()) -> list[str]:
+def listed(words: Iterable[str] = ()) -> list[str]:
     """The registries that have a list, and that none of `words`, such as "opus:en", excludes."""
     named = [word.partition(":")[0] for word in words if is_name(word)]
     return [registry for registry in _LISTED if all(name == registry for name in named)]
@@ -36,13 +38,13 @@ def list_models(registry: str, say: Callable[[str], object]) -> list[ModelEntry]
     return next(_lists(registry, addresses(registry), say))
 
 
-def _lists(registry, urls, say) -> Iterator[list[ModelEntry]]:
+def _lists(registry: str, urls: Sequence[str], say: Callable[[str], object]) -> Iterator[list[ModelEntry]]:
     """The lists at those of `urls` that can be read; if none can, the last one's CpunmtError. Read as asked for."""
     found, unreachable = False, []
     for place, url in enumerate(urls, 1):
         attempts = _ATTEMPTS if place < len(urls) else None
         try:
-            entries = _list(registry, url, lambda at, n=attempts: fetch_document(at, say, attempts=n))
+            entries = _list(registry, url, partial(fetch_document, say=say, attempts=attempts))
             if not entries and not found and place < len(urls):
                 raise CpunmtError(f"{url}: there is no model in it")
         except OfflineError:
@@ -65,22 +67,23 @@ def _lists(registry, urls, say) -> Iterator[list[ModelEntry]]:
         yield entries
 
 
-def _tell_unreachable(urls: list[str], other: str, say) -> None:
+def _tell_unreachable(urls: list[str], other: str, say: Callable[[str], object]) -> None:
     """Reports once which addresses were not found, when `other` has answered."""
     for url in urls:
         say(f"{url} cannot be read (host not found); trying {other}")
     urls.clear()
 
 
-def _list(registry, url, fetch) -> list[ModelEntry]:
+def _list(registry: str, url: str, fetch: Callable[[str], bytes]) -> list[ModelEntry]:
     """The list at `url`; whatever is in it, it cannot keep others from being tried."""
     try:
-        return _LISTED[registry].list_models(url, fetch)
+        models: list[ModelEntry] = _LISTED[registry].list_models(url, fetch)
+        return models
     except (ValueError, ArithmeticError) as error:
         raise CpunmtError(f"{url}: not understood ({one_line(error)}); expected a registry") from None
 
 
-def elsewhere(entry: ModelEntry, say) -> ModelEntry | None:
+def elsewhere(entry: ModelEntry, say: Callable[[str], object]) -> ModelEntry | None:
     """The model of the same name at a later address of its registry; None where there is none."""
     registry = entry.name.partition(":")[0]
     urls = addresses(registry)
@@ -96,7 +99,7 @@ def elsewhere(entry: ModelEntry, say) -> ModelEntry | None:
     return None
 
 
-def resolve(name: str, say) -> ModelEntry:
+def resolve(name: str, say: Callable[[str], object]) -> ModelEntry:
     """The model that `name` means: exactly, up to hyphens and case, with or without its registry's name.
 
     Raises
@@ -116,7 +119,9 @@ def resolve(name: str, say) -> ModelEntry:
         registries = [registry]
     else:
         registries = list(_LISTED)
-    wanted, entries, found = plain(name), [], []
+    wanted = plain(name)
+    entries: list[ModelEntry] = []
+    found: list[ModelEntry] = []
     for registry in registries:
         for offered in _lists(registry, addresses(registry), say):
             exact = [entry for entry in offered if wanted in (plain(entry.name), plain(entry.name.partition(":")[2]))]
@@ -135,8 +140,8 @@ def resolve(name: str, say) -> ModelEntry:
     raise CpunmtError(f"{name} is not the whole name of one model; choose from {choices}{more}")
 
 
-def _nearest(name, entries) -> str:
+def _nearest(name: str, entries: list[ModelEntry]) -> str:
     """The end of a message: the model whose name without its registry's is most like `name`, or nothing."""
     names = {entry.name.partition(":")[2]: entry.name for entry in entries if "@" not in entry.name}
     found = nearest(name.partition(":")[2] if is_name(name) else name, names)
-    return hint(names.get(found))
+    return hint(names.get(found or ""))

@@ -19,12 +19,15 @@ import threading
 import time
 import urllib.parse
 import urllib.request  # which proxies there are: urllib3 does not look
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import urllib3
 from urllib3 import exceptions as failures
 
 from cpunmt.errors import CpunmtError
 
+Response = urllib3.BaseHTTPResponse
 TIMEOUT = 30.0  # seconds for connecting, for the headers, and from one piece of the body to the next
 SLOWEST = 100  # bytes a second; a connection below it is given up
 ATTEMPTS = 5  # failures in a row
@@ -46,7 +49,7 @@ _PASSING = (408, 425, 429, 500, 502, 503, 504)
 class Interrupted(Exception):
     """A failure that may pass; `wait` is what the server asks for, in seconds."""
 
-    def __init__(self, reason: str, wait: float | None = None):
+    def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
         self.wait = wait
 
@@ -54,7 +57,7 @@ class Interrupted(Exception):
 class HttpStatusError(CpunmtError):
     """A final answer of the server other than success; `status` is its number."""
 
-    def __init__(self, status, message):
+    def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
 
@@ -71,10 +74,10 @@ class Attempts:
         Fewer where there is another address to try.
     """
 
-    def __init__(self, url, say, most=None):
+    def __init__(self, url: str, say: Callable[[str], object], most: int | None = None) -> None:
         self._url, self._say, self._most, self._failures = url, say, most or ATTEMPTS, 0
 
-    def failed(self, error: Interrupted, progress=False):
+    def failed(self, error: Interrupted, progress: bool = False) -> None:
         """Wait for the next attempt, or raise CpunmtError; after `progress`, counting starts anew."""
         self._failures = 1 if progress else self._failures + 1
         if self._failures >= self._most:
@@ -99,7 +102,7 @@ def is_offline() -> bool:
     return os.environ.get("CPUNMT_OFFLINE", "") not in ("", "0")
 
 
-def check_url(url):
+def check_url(url: object) -> None:
     """Refuse what is not https, with the exceptions above."""
     if not isinstance(url, str) or not re.fullmatch(r"[!-~]{1,2000}", url):
         raise CpunmtError(f"{str(url)[:200]!r} is no URL: it may hold printable ASCII characters only")
@@ -118,7 +121,7 @@ def check_url(url):
         )
 
 
-def _named_hosts():
+def _named_hosts() -> Iterator[str | None]:
     for name in os.environ:
         if re.fullmatch(r"CPUNMT_[A-Z]+_REGISTRY", name) and os.environ[name].startswith("http://"):
             with contextlib.suppress(ValueError):  # it is no URL, as whoever opens it will say
@@ -130,7 +133,7 @@ class _Operation(threading.local):
 
     ends = 0.0
 
-    def begin(self):
+    def begin(self) -> None:
         self.ends = time.monotonic() + TIMEOUT
 
 
@@ -141,32 +144,32 @@ class _Timely(io.RawIOBase):
     """The bytes of a socket until the operation's time is over, however many come: a server may send headers,
     trailers or the length of a chunk for ever, a byte now and then or as fast as it can."""
 
-    def __init__(self, raw, sock):
+    def __init__(self, raw: Any, sock: Any) -> None:
         self._raw, self._socket = raw, sock
 
-    def readable(self):
+    def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer):
+    def readinto(self, buffer: Any) -> int:
         left = _operation.ends - time.monotonic()
         if left <= 0:
             raise TimeoutError
         self._socket.settimeout(left)
-        return self._raw.readinto(buffer)
+        return int(self._raw.readinto(buffer))
 
-    def close(self):
+    def close(self) -> None:
         self._raw.close()
         super().close()
 
 
 class _TimelyResponse(http.client.HTTPResponse):
-    def __init__(self, sock, *arguments, **settings):
+    def __init__(self, sock: Any, *arguments: Any, **settings: Any) -> None:
         super().__init__(sock, *arguments, **settings)
         self.fp = io.BufferedReader(_Timely(self.fp.detach(), sock))
         _operation.begin()
 
 
-def _timely(pool):
+def _timely(pool: Any) -> Any:
     """A class of urllib3's pools whose connections answer in time; also where a proxy makes a tunnel."""
     connection = type("Connection", (pool.ConnectionCls,), {"response_class": _TimelyResponse})
     return type("Pool", (pool,), {"ConnectionCls": connection})
@@ -175,9 +178,13 @@ def _timely(pool):
 _POOLS = {"http": _timely(urllib3.HTTPConnectionPool), "https": _timely(urllib3.HTTPSConnectionPool)}
 
 
-def _pool(url) -> urllib3.PoolManager:
+def _pool(url: str) -> urllib3.PoolManager:
     """What opens one connection for `url`, through the proxy that the environment names for it."""
-    settings = {"num_pools": 1, "timeout": urllib3.Timeout(connect=TIMEOUT, read=TIMEOUT), "retries": False}
+    settings: dict[str, Any] = {
+        "num_pools": 1,
+        "timeout": urllib3.Timeout(connect=TIMEOUT, read=TIMEOUT),
+        "retries": False,
+    }
     parts = urllib.parse.urlsplit(url)
     proxy = urllib.request.getproxies().get(parts.scheme.lower())
     if not proxy or urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
@@ -188,7 +195,7 @@ def _pool(url) -> urllib3.PoolManager:
     return manager
 
 
-def _proxy_manager(url, proxy, settings):
+def _proxy_manager(url: str, proxy: str, settings: dict[str, Any]) -> urllib3.ProxyManager:
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     try:
         parts = urllib.parse.urlsplit(proxy)
@@ -199,7 +206,7 @@ def _proxy_manager(url, proxy, settings):
         raise CpunmtError(f"{url}: the proxy that the environment names cannot be used: {error}") from None
 
 
-def open_url(url: str, headers=None, listed=False) -> urllib3.BaseHTTPResponse:
+def open_url(url: str, headers: dict[str, str] | None = None, listed: bool = False) -> Response:
     """The response to a GET request, its body to be read by `blocks`; close it.
 
     Parameters
@@ -256,10 +263,10 @@ def open_url(url: str, headers=None, listed=False) -> urllib3.BaseHTTPResponse:
         raise HttpStatusError(response.status, f"{url}: {answer}; {hint}")
 
 
-def _told(url, error) -> Exception:
+def _told(url: str, error: Exception) -> Exception:
     """The error to raise for one of urllib3's or the system's."""
     via = ", at the proxy that the environment names" if isinstance(error, failures.ProxyError) else ""
-    cause = error
+    cause: BaseException = error
     while not isinstance(cause, OSError):  # urllib3 wraps the system's in its own, sometimes twice
         inner = cause.__cause__ or next((given for given in cause.args if isinstance(given, Exception)), None)
         if inner is None:
@@ -276,12 +283,12 @@ def _told(url, error) -> Exception:
     return Interrupted((one_line(cause) or type(cause).__name__) + via)
 
 
-def one_line(text) -> str:
+def one_line(text: object) -> str:
     """What others say, up to the first character that a terminal might obey."""
     return re.sub(r"[^ -~].*", "", str(text), flags=re.DOTALL)[:200].strip()
 
 
-def _retry_after(headers) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that the header Retry-After asks for, as a number or as a date."""
     value = headers.get("Retry-After", "")
     if re.fullmatch(r"\d{1,9}", value):
@@ -292,7 +299,7 @@ def _retry_after(headers) -> float | None:
         return None
 
 
-def blocks(response, url):
+def blocks(response: Response, url: str) -> Iterator[bytes]:
     """The body of a response, in pieces as they arrive; an early end is for the caller to notice.
 
     Raises
@@ -318,9 +325,15 @@ def blocks(response, url):
             since, arrived = time.monotonic(), 0
 
 
-def fetch_document(url: str, say, limit=LARGEST_DOCUMENT, attempts=None, headers=None) -> bytes:
+def fetch_document(
+    url: str,
+    say: Callable[[str], object],
+    limit: int = LARGEST_DOCUMENT,
+    attempts: int | None = None,
+    headers: dict[str, str] | None = None,
+) -> bytes:
     """The content at a URL, whole, after as many attempts as it takes; CpunmtError above `limit` bytes."""
-    attempts = Attempts(url, say, attempts)
+    counted = Attempts(url, say, attempts)
     while True:
         try:
             with open_url(url, headers) as response:
@@ -334,4 +347,4 @@ def fetch_document(url: str, say, limit=LARGEST_DOCUMENT, attempts=None, headers
                     raise Interrupted(f"the connection ended after {len(content)} of {expected} bytes")
                 return bytes(content)
         except Interrupted as error:
-            attempts.failed(error)
+            counted.failed(error)

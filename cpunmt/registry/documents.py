@@ -3,13 +3,14 @@
 import json
 import re
 import urllib.parse
+from typing import Any, TypeGuard
 
 from cpunmt.errors import CpunmtError
 
 _LARGEST_SIZE = 1 << 53  # bytes; what every reader of JSON can tell from its neighbours
 
 
-def parse_document(content: bytes, url: str) -> dict:
+def parse_document(content: bytes, url: str) -> dict[str, Any]:
     """The JSON object in `content`."""
     try:
         document = json.loads(content)
@@ -25,21 +26,21 @@ def join_url(base: str, path: str) -> str:
     return base.rstrip("/") + "/" + urllib.parse.quote(path.lstrip("/"))
 
 
-def is_sha256(text) -> bool:
+def is_sha256(text: object) -> TypeGuard[str]:
     """Whether `text` is 64 hex digits."""
     return isinstance(text, str) and re.fullmatch(r"[0-9a-fA-F]{64}", text) is not None
 
 
-def is_size(number) -> bool:
+def is_size(number: object) -> TypeGuard[int]:
     """Whether `number` is a whole number of bytes, such as a disk may hold."""
     return isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _LARGEST_SIZE
 
 
-def is_language(text) -> bool:
+def is_language(text: object) -> TypeGuard[str]:
     """Whether `text` looks like a language code: de, zh-Hans, zh_hant."""
     return isinstance(text, str) and re.fullmatch(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,3}", text) is not None
 
 
-def word(text) -> str:
+def word(text: object) -> str:
     """`text` if it is one short word, else nothing."""
     return text if isinstance(text, str) and re.fullmatch(r"[A-Za-z0-9._-]{1,40}", text) else ""

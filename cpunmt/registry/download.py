@@ -9,15 +9,15 @@ import contextlib
 import hashlib
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.compressed_file import open_expanded, packing, plain_name
-from cpunmt.files.input_files import digest_of
+from cpunmt.files.input_files import digest_of, open_expanded, packing, plain_name
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import sync
 from cpunmt.registry import hub
-from cpunmt.registry.connection import ATTEMPTS, Attempts, HttpStatusError, Interrupted, blocks, open_url
+from cpunmt.registry.connection import ATTEMPTS, Attempts, HttpStatusError, Interrupted, Response, blocks, open_url
 from cpunmt.registry.entries import LARGEST_MODEL, RemoteFile, fetch_again
 
 _BLOCK = 1 << 20
@@ -28,7 +28,7 @@ _START = 512  # bytes; each kind has zeros in the first of them
 _TEXT = bytes({9, 10, 11, 12, 13, *range(32, 256)} - {127})  # what a login page is made of, in any encoding but UTF-16
 
 
-def download(file: RemoteFile, folder: Path, on_bytes, say) -> Path:
+def download(file: RemoteFile, folder: Path, on_bytes: Callable[[int], object], say: Callable[[str], object]) -> Path:
     """Fetch a file into a folder; one that is there already is checked, and fetched only if it is wrong.
 
     Parameters
@@ -78,7 +78,9 @@ def download(file: RemoteFile, folder: Path, on_bytes, say) -> Path:
         kept = 0
 
 
-def download_through_library(file: RemoteFile, folder: Path, on_bytes, say) -> Path:
+def download_through_library(
+    file: RemoteFile, folder: Path, on_bytes: Callable[[int], object], say: Callable[[str], object]
+) -> Path:
     """As `download`; huggingface_hub fetches what its cache does not have, and may tell of its troubles itself."""
     final = folder / file.path
     if not final.is_file() or _wrong(final, file):
@@ -87,7 +89,7 @@ def download_through_library(file: RemoteFile, folder: Path, on_bytes, say) -> P
     return final
 
 
-def _finish(part, final, file) -> str | None:
+def _finish(part: Path, final: Path, file: RemoteFile) -> str | None:
     """Give what has come its name, unpacked; if that is not possible, what is wrong."""
     with open(part, "rb") as content:
         packed = packing(content.read(4))
@@ -110,7 +112,7 @@ def _finish(part, final, file) -> str | None:
     return wrong
 
 
-def _unpack(part, unpacked, packed) -> str | None:
+def _unpack(part: Path, unpacked: Path, packed: str) -> str | None:
     try:
         with open_expanded(part, "download", LARGEST_MODEL) as content:
             with _told(unpacked):
@@ -124,11 +126,11 @@ def _unpack(part, unpacked, packed) -> str | None:
     return None
 
 
-def _complete(file, part, on_bytes, say):
+def _complete(file: RemoteFile, part: Path, on_bytes: Callable[[int], object], say: Callable[[str], object]) -> None:
     """Bring the part file to its full size, in as many attempts as it takes."""
     attempts, furthest, restarts = Attempts(file.url, say), _size(part), 0
 
-    def counted(count):
+    def counted(count: int) -> None:
         nonlocal restarts
         restarts += count < 0
         on_bytes(count)
@@ -147,7 +149,7 @@ def _complete(file, part, on_bytes, say):
             furthest = max(furthest, size)
 
 
-def _attempt(file, part, on_bytes):
+def _attempt(file: RemoteFile, part: Path, on_bytes: Callable[[int], object]) -> None:
     """One request, for what is missing; returns when everything is there."""
     start, headers = _size(part), {}
     if start:
@@ -187,7 +189,9 @@ def _attempt(file, part, on_bytes):
             raise Interrupted(f"the connection ended after {arrived} of {total} bytes")
 
 
-def _append(part, content, start, limit, url, on_bytes) -> int:
+def _append(
+    part: Path, content: Iterable[bytes], start: int, limit: int, url: str, on_bytes: Callable[[int], object]
+) -> int:
     """Write what comes, unbuffered: Ctrl-C, which ends the process at once, loses nothing of it."""
     arrived = start
     with _told(part):
@@ -207,7 +211,7 @@ def _append(part, content, start, limit, url, on_bytes) -> int:
 
 
 @contextlib.contextmanager
-def _told(path):
+def _told(path: Path) -> Iterator[None]:
     """As `output_files.told`, with the advice that fits the error."""
     try:
         yield
@@ -216,7 +220,7 @@ def _told(path):
         raise CpunmtError(message) from None
 
 
-def _content_range(response) -> tuple[int | None, int | None]:
+def _content_range(response: Response) -> tuple[int | None, int | None]:
     """(first byte, size of the whole) as the header says; None for what it does not."""
     found = re.fullmatch(r"bytes (\d{1,15})-\d{1,15}/(\d{1,15}|\*)", response.headers.get("Content-Range", ""))
     if found is None:
@@ -224,7 +228,7 @@ def _content_range(response) -> tuple[int | None, int | None]:
     return int(found[1]), None if found[2] == "*" else int(found[2])
 
 
-def _keep_etag(response, part):
+def _keep_etag(response: Response, part: Path) -> None:
     """A weak tag does not name bytes, so it is of no use here."""
     tag = response.headers.get("ETag", "")
     with _told(part):
@@ -234,7 +238,7 @@ def _keep_etag(response, part):
             _etag_file(part).unlink(missing_ok=True)
 
 
-def _kept_etag(part) -> str | None:
+def _kept_etag(part: Path) -> str | None:
     """The tag of what has come; None if there is none, or the file is damaged."""
     try:
         tag = _etag_file(part).read_bytes().decode("latin-1")
@@ -243,28 +247,28 @@ def _kept_etag(part) -> str | None:
     return tag if _TAG.fullmatch(tag) else None
 
 
-def _etag_file(part):
+def _etag_file(part: Path) -> Path:
     return part.with_suffix(".etag")
 
 
-def _size(path) -> int:
+def _size(path: Path) -> int:
     try:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
 
 
-def _restart(part):
+def _restart(part: Path) -> None:
     part.unlink(missing_ok=True)
     _etag_file(part).unlink(missing_ok=True)
 
 
-def _wrong_as_sent(path, file: RemoteFile) -> str | None:
+def _wrong_as_sent(path: Path, file: RemoteFile) -> str | None:
     """What is wrong with the content that came, as far as the registry tells what is right; None if nothing is."""
     return _difference(path, file.size, file.sha256, file.git_blob)
 
 
-def _wrong(path, file: RemoteFile) -> str | None:
+def _wrong(path: Path, file: RemoteFile) -> str | None:
     """What is wrong with the file that is to stay."""
     if plain_name(file.path) == file.path:
         wrong = _wrong_as_sent(path, file)
@@ -274,7 +278,7 @@ def _wrong(path, file: RemoteFile) -> str | None:
     return wrong or (None if file.sha256 or file.git_blob or file.unpacked_sha256 else _unlike_its_name(path, file))
 
 
-def _unlike_its_name(path, file) -> str | None:
+def _unlike_its_name(path: Path, file: RemoteFile) -> str | None:
     """What is wrong with a file of which no digest tells: text where all kinds of a model's files have other bytes."""
     if plain_name(file.path).endswith(_BINARY):
         with open(path, "rb") as content:
@@ -283,7 +287,7 @@ def _unlike_its_name(path, file) -> str | None:
     return None
 
 
-def _difference(path, size, sha256, git_blob=None) -> str | None:
+def _difference(path: Path, size: int | None, sha256: str | None, git_blob: str | None = None) -> str | None:
     there = _size(path)
     if size is not None and there != size:
         return f"size is {there}, expected {size}"

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.compressed_file import plain_name
+from cpunmt.files.input_files import plain_name
 from cpunmt.files.output_files import remedy
 from cpunmt.registry.store import METADATA
 
@@ -65,8 +65,8 @@ class ModelEntry:
     @property
     def size(self) -> int | None:
         """Bytes to download; None where the registry does not tell."""
-        sizes = [file.size for file in self.files]
-        return None if None in sizes else sum(sizes)
+        sizes = [file.size for file in self.files if file.size is not None]
+        return sum(sizes) if len(sizes) == len(self.files) else None
 
     @property
     def unpacked_size(self) -> int:
@@ -79,7 +79,7 @@ def fetch_again(error: OSError) -> str:
     return f"; {remedy(error)} and fetch again"
 
 
-def check_file_name(name: str, where: str):
+def check_file_name(name: str, where: str) -> None:
     """Refuse a file name that would leave the model's folder, or that means something else on some system.
 
     Raises
@@ -94,12 +94,12 @@ def check_file_name(name: str, where: str):
     elif plain_name(plain_name(name)) != plain_name(name):
         why = "it is packed twice, expected one .gz or .zst"
     else:
-        why = _taken(name) or _taken(plain_name(name))  # the name of what comes, and that of what stays
+        why = _taken(name) or _taken(plain_name(name)) or ""  # the name of what comes, and that of what stays
     if why:
         raise CpunmtError(f"{where}: file name {str(name)[:200]!r} is refused: {why}; nothing was fetched of it")
 
 
-def _taken(name) -> str | None:
+def _taken(name: str) -> str | None:
     """Why a name of good characters has a meaning of its own; None if it has not."""
     if name.endswith(".") or name.split(".")[0].lower() in _WINDOWS_DEVICES:
         return "Windows gives it a meaning of its own"
@@ -108,7 +108,7 @@ def _taken(name) -> str | None:
     return None
 
 
-def check_entry(entry: ModelEntry):
+def check_entry(entry: ModelEntry) -> None:
     """Refuse a model with unsafe names, a name twice (whatever its case, packed or not), or more than LARGEST_MODEL."""
     seen = set()
     for file in entry.files:

@@ -29,14 +29,17 @@ Files are packed with gzip; only of the model the SHA-256 is told, of what it un
 
 import itertools
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.compressed_file import plain_name
+from cpunmt.files.input_files import plain_name
 from cpunmt.registry.documents import is_language, is_sha256, is_size, join_url, parse_document, word
 from cpunmt.registry.entries import ModelEntry, RemoteFile
 from cpunmt.values.checks import inner
 
+_Group = tuple[Any, str, ModelEntry]  # sort key, label, entry without its name
 _COLLECTIONS = "https://firefox.settings.services.mozilla.com/v1/buckets/main/collections"
 REGISTRIES = (  # one after the other, until one can be read
     f"{_COLLECTIONS}/translations-models-v2/records",
@@ -55,7 +58,7 @@ _BUCKET_KINDS = {
 }
 
 
-def list_models(url: str, fetch) -> list[ModelEntry]:
+def list_models(url: str, fetch: Callable[[str], bytes]) -> list[ModelEntry]:
     """The models of the registry at `url`, in either form; `fetch` returns the content at a URL.
 
     What is incomplete there (no vocabulary) or not understood is left out. Of each pair of languages the entry that
@@ -76,7 +79,7 @@ def list_models(url: str, fetch) -> list[ModelEntry]:
     return sorted(_named(groups), key=lambda entry: entry.name)
 
 
-def _attachments(url, fetch) -> str:
+def _attachments(url: str, fetch: Callable[[str], bytes]) -> str:
     """Address of the attachments, from the root document of the server."""
     root, version, _ = url.partition("/v1/")
     if not version:
@@ -88,12 +91,12 @@ def _attachments(url, fetch) -> str:
     return base
 
 
-# A group is (sort key, label, entry without its name); of each pair the greatest key gets the short name.
+# Of each pair of languages the group with the greatest key gets the short name.
 
 
-def _remote_settings(records, url, base):
+def _remote_settings(records: list[Any], url: str, base: str) -> Iterator[_Group]:
     usable = [record for record in records if _is_record(record)]
-    companions = {}
+    companions: dict[Any, Any] = {}
     for record in sorted(usable, key=lambda record: record["attachment"]["filename"]):
         companions.setdefault((*_release(record), record["fileType"], _build(record), _filter(record)), record)
     for model in usable:
@@ -109,19 +112,21 @@ def _remote_settings(records, url, base):
             continue
         (source, target, version), (architecture, variant) = _release(model), _build(model)
         audience = _audience(_filter(model))
-        files = {kind: _attachment(record, base) for kind, record in files.items()}
-        entry = _unnamed(source, target, word(architecture), word(version), url, files)
+        described = {kind: _attachment(record, base) for kind, record in files.items()}
+        entry = _unnamed(source, target, word(architecture), word(version), url, described)
         label = "-".join(part for part in (version, variant, audience) if part)
         key = audience in ("", "desktop"), not variant, *_version_key(version), _rank(architecture)
         yield key, label, entry
 
 
-def _is_complete(files) -> bool:
+def _is_complete(files: Collection[str]) -> bool:
     """Whether a model can be loaded with these kinds of files."""
     return "model" in files and any(kinds <= set(files) for kinds in _VOCABULARIES)
 
 
-def _unnamed(source, target, architecture, version, url, files) -> ModelEntry:
+def _unnamed(
+    source: str, target: str, architecture: str, version: str, url: str, files: Mapping[str, RemoteFile]
+) -> ModelEntry:
     """An entry whose name is not decided yet; `files`: kind -> RemoteFile."""
     return ModelEntry("", source, target, architecture, version, url, tuple(files[kind] for kind in sorted(files)))
 
@@ -130,7 +135,7 @@ def _rank(architecture: str) -> int:
     return _SIZES.index(architecture) if architecture in _SIZES else -1
 
 
-def _is_record(record) -> bool:
+def _is_record(record: Any) -> bool:
     attachment = inner(record, "attachment", kind=dict)
     return (
         attachment is not None
@@ -144,23 +149,23 @@ def _is_record(record) -> bool:
     )
 
 
-def _languages(record):
+def _languages(record: Any) -> tuple[Any, Any]:
     return (
         record.get("fromLang", record.get("sourceLanguage")),
         record.get("toLang", record.get("targetLanguage")),
     )
 
 
-def _release(record):
+def _release(record: Any) -> tuple[Any, Any, str]:
     return *_languages(record), str(record.get("version", ""))
 
 
-def _build(record) -> tuple[str, str]:
+def _build(record: Any) -> tuple[str, str]:
     """(architecture, variant), each empty where the record does not tell."""
     return inner(record, "architecture", kind=str) or "", inner(record, "variant", kind=str) or ""
 
 
-def _attachment(record, base):
+def _attachment(record: Any, base: str) -> RemoteFile:
     attachment, name, digest = record["attachment"], record["attachment"]["filename"], record.get("decompressedHash")
     if attachment.get("mimetype") == "application/zstd" and plain_name(name) == name:
         name += ".zst"
@@ -175,7 +180,7 @@ def _attachment(record, base):
     )
 
 
-def _filter(record) -> str:
+def _filter(record: Any) -> str:
     return inner(record, "filter_expression", kind=str) or ""
 
 
@@ -191,7 +196,7 @@ def _audience(expression: str) -> str:
     return "limited"
 
 
-def _version_key(version: str):
+def _version_key(version: str) -> tuple[bool, tuple[int, ...], str]:
     """Newer is greater: 2.1 > 2.0 > 2.0a3."""
     found = re.fullmatch(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?([a-z]\d{0,9})?", version)
     if found is None:
@@ -199,7 +204,7 @@ def _version_key(version: str):
     return not found[4], tuple(int(number or 0) for number in found.group(1, 2, 3)), found[4] or ""
 
 
-def _bucket(document, url):
+def _bucket(document: dict[str, Any], url: str) -> Iterator[_Group]:
     base = inner(document, "baseUrl", kind=str)
     if base is None:
         raise CpunmtError(f"{url}: baseUrl is missing; expected a registry of Firefox's models")
@@ -222,7 +227,7 @@ def _bucket(document, url):
             yield (*key, _rank(architecture)), architecture, entry
 
 
-def _bucket_file(file, base):
+def _bucket_file(file: Any, base: str) -> RemoteFile:
     digest, size = file.get("uncompressedHash"), file.get("uncompressedSize")
     return RemoteFile(
         url=join_url(base, file["path"]),
@@ -232,13 +237,13 @@ def _bucket_file(file, base):
     )
 
 
-def _named(groups):
-    pairs = {}
+def _named(groups: Iterable[_Group]) -> Iterator[ModelEntry]:
+    pairs: dict[tuple[str, str], list[_Group]] = {}
     for key, label, entry in groups:
         pairs.setdefault((entry.source, entry.target), []).append((key, label, entry))
     for (source, target), found in pairs.items():
         found.sort(key=lambda group: group[0], reverse=True)
-        labels = {}
+        labels: dict[str, int] = {}
         for rank, (_, label, entry) in enumerate(found):
             label = re.sub(r"[^A-Za-z0-9._-]", "", label)[:40]
             if label in labels and entry.architecture and entry.architecture not in label:

@@ -12,7 +12,9 @@ import os
 import re
 import shutil
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -32,7 +34,7 @@ def is_installed() -> bool:
     return False
 
 
-def _library():
+def _library() -> Any:
     """The library and what is needed of it; CpunmtError where it is there and broken."""
     try:
         with LOCK:
@@ -73,7 +75,9 @@ def authorization(hub: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-def download(file: RemoteFile, folder: Path, on_bytes, wrong) -> Path:
+def download(
+    file: RemoteFile, folder: Path, on_bytes: Callable[[int], object], wrong: Callable[[str], str | None]
+) -> Path:
     """Bring a file of `huggingface.find_model` into a folder, from the library's cache or through it.
 
     Parameters: see `download.download`; `wrong` says what is wrong with the content of a path, or None.
@@ -120,23 +124,25 @@ def download(file: RemoteFile, folder: Path, on_bytes, wrong) -> Path:
     return final
 
 
-class _Counted(tqdm):
+class _Counted(tqdm):  # type: ignore[misc, type-arg, unused-ignore]
     """What the library takes for a bar, and tells how many bytes have come."""
 
-    on_bytes, file, total_bytes = None, None, 0
+    on_bytes: Callable[[int], object]
+    file: RemoteFile
+    total_bytes = 0
 
     @classmethod
-    def of(cls, on_bytes, file):
+    def of(cls, on_bytes: Callable[[int], object], file: RemoteFile) -> Any:
         """A class of its own for each file: the library makes the bar."""
         return type("_Counted", (cls,), {"on_bytes": staticmethod(on_bytes), "file": file, "total_bytes": 0})
 
-    def __init__(self, *arguments, **settings):
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(disable=True)
 
-    def update(self, count=1):
+    def update(self, count: float | None = 1) -> None:
         """Called by the library as bytes come; it believes any size that the server tells."""
         type(self).total_bytes += int(count or 0)
-        if self.total_bytes > self.file.size:
+        if self.file.size is not None and self.total_bytes > self.file.size:
             raise CpunmtError(f"{self.file.url}: more comes than the expected {self.file.size} bytes; not fetched")
         self.on_bytes(int(count or 0))
 
@@ -146,13 +152,13 @@ class _Counted(tqdm):
 _Counted.set_lock(threading.RLock())
 
 
-def _check_online(what):
+def _check_online(what: str) -> None:
     if is_offline():
         raise OfflineError(f"CPUNMT_OFFLINE is set, so {what} is not opened; unset it to fetch models")
 
 
 @contextlib.contextmanager
-def _failures(what):
+def _failures(what: str) -> Iterator[None]:
     """What the library raises, as one CpunmtError: of its own classes and of those of the HTTP client that it uses."""
     try:
         yield

@@ -12,6 +12,8 @@
 
 import re
 import urllib.parse
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 from cpunmt.registry.connection import HttpStatusError
@@ -25,7 +27,7 @@ _NEEDED = ("config.json", "model.safetensors", "source.spm", "target.spm", "voca
 _WELCOME = ("target_vocab.json", "generation_config.json", "tokenizer_config.json", "README.md", "LICENSE")
 
 
-def find_model(name: str, hub: str, fetch, through_library=False) -> ModelEntry:
+def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_library: bool = False) -> ModelEntry:
     """The model "OWNER/NAME" or "OWNER/NAME@REVISION"; `fetch` returns the content at a URL.
 
     With `through_library` the library huggingface_hub is to fetch the files, and has the account, if there is one.
@@ -39,8 +41,8 @@ def find_model(name: str, hub: str, fetch, through_library=False) -> ModelEntry:
     quoted = urllib.parse.quote(revision or "main", safe="")
     url = join_url(hub, f"api/models/{repository}") + f"/revision/{quoted}?blobs=true"
     document = _fetched(url, name, fetch, through_library)
-    commit, siblings = inner(document, "sha", kind=str), inner(document, "siblings", kind=list)
-    if not re.fullmatch(r"[0-9a-f]{40}", commit or "") or siblings is None:
+    commit, siblings = inner(document, "sha", kind=str) or "", inner(document, "siblings", kind=list)
+    if not re.fullmatch(r"[0-9a-f]{40}", commit) or siblings is None:
         raise CpunmtError(f'{url}: "sha" or "siblings" is missing; expected the hub\'s description of a model')
     found = {file["rfilename"]: file for file in siblings if _is_file(file)}
     missing = [file for file in _NEEDED if file not in found]
@@ -60,7 +62,7 @@ def find_model(name: str, hub: str, fetch, through_library=False) -> ModelEntry:
     )
 
 
-def _fetched(url, name, fetch, through_library) -> dict:
+def _fetched(url: str, name: str, fetch: Callable[[str], bytes], through_library: bool) -> dict[str, Any]:
     account = "; to read it with one: pip install 'cpunmt[hf]', then set HF_TOKEN or run: hf auth login"
     if through_library:
         account = "; if name and revision are right, ask for access there, and set HF_TOKEN or run: hf auth login"
@@ -76,11 +78,11 @@ def _fetched(url, name, fetch, through_library) -> dict:
     return document
 
 
-def _is_file(file) -> bool:
+def _is_file(file: Any) -> bool:
     return inner(file, "rfilename", kind=str) is not None and is_size(file.get("size"))
 
 
-def _advice(missing, found, repository) -> str:
+def _advice(missing: list[str], found: Mapping[str, Any], repository: str) -> str:
     if missing == ["model.safetensors"] and "pytorch_model.bin" in found:
         return (
             f"its pytorch_model.bin is a pickle, which may run any code and is never read. Look for a proposed "
@@ -90,7 +92,7 @@ def _advice(missing, found, repository) -> str:
     return "expected a MarianMT model"
 
 
-def _file(file, repository, commit, hub) -> RemoteFile:
+def _file(file: Any, repository: str, commit: str, hub: str) -> RemoteFile:
     is_large, blob = file.get("lfs") is not None, inner(file, "blobId", kind=str)
     digest = inner(file, "lfs", "sha256", kind=str)
     if not (is_sha256(digest) if is_large else re.fullmatch(r"[0-9a-f]{40}", blob or "")):
@@ -104,7 +106,7 @@ def _file(file, repository, commit, hub) -> RemoteFile:
     )
 
 
-def _languages(named, repository) -> tuple[str, str]:
+def _languages(named: list[Any], repository: str) -> tuple[str, str]:
     """From the name, opus-mt-en-de, or opus-mt-tc-big-en-de; else all that its card has `named`, on both sides."""
     found = re.fullmatch(r".*/opus-mt-(?:tc-(?:bible-)?(?:big|base)-)?([A-Za-z_]+)-([A-Za-z_]+)", repository)
     if found:

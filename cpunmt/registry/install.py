@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError
@@ -22,7 +23,9 @@ from cpunmt.registry.store import METADATA
 _PLAN = ".plan.json"  # what the temporary folder is for
 
 
-def install(entry: ModelEntry, *, force=False, on_bytes, say) -> Path:
+def install(
+    entry: ModelEntry, *, force: bool = False, on_bytes: Callable[[int], object], say: Callable[[str], object]
+) -> Path:
     """Fetch `entry` unless it is there, also if another process is just at it; its directory.
 
     Parameters
@@ -69,7 +72,7 @@ def install(entry: ModelEntry, *, force=False, on_bytes, say) -> Path:
     return target
 
 
-def _prepare(part, entry):
+def _prepare(part: Path, entry: ModelEntry) -> None:
     """An empty folder, or what an earlier run has left of this very entry."""
     plan = json.dumps(dataclasses.asdict(entry)).encode()
     if part.is_symlink() or not (part / _PLAN).is_file() or (part / _PLAN).read_bytes() != plan:
@@ -83,7 +86,7 @@ def _prepare(part, entry):
         raise CpunmtError(f"{entry.name} needs {needed} more bytes in {part.parent}, which has {free}; make room")
 
 
-def _fetch(entry, part, on_bytes, say) -> Path:
+def _fetch(entry: ModelEntry, part: Path, on_bytes: Callable[[int], object], say: Callable[[str], object]) -> Path:
     """Everything into `part`; the folder that is the model, with nothing else in it."""
     get = download_through_library if entry.through_library else download
     downloads = [(file, get(file, part, on_bytes, say)) for file in entry.files]
@@ -116,13 +119,13 @@ def _fetch(entry, part, on_bytes, say) -> Path:
     return ready
 
 
-def _remove_if_empty(part):
+def _remove_if_empty(part: Path) -> None:
     """Nothing has come that another run could go on with: the folder goes, too."""
     if [path.name for path in part.iterdir()] == [_PLAN]:
         _remove(part)
 
 
-def _remove(folder):
+def _remove(folder: Path) -> None:
     """Remove a folder, or what is in its place."""
     if folder.is_symlink() or folder.is_file():
         folder.unlink()

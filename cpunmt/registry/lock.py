@@ -2,7 +2,7 @@
 
 import contextlib
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from filelock import FileLock, Timeout, UnixFileLock
@@ -14,7 +14,7 @@ _PAUSE = 0.1  # seconds between two looks; Ctrl-C is heard there
 
 
 @contextlib.contextmanager
-def locked(path: Path, on_wait: Callable[[], None]):
+def locked(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
     """Hold the lock that the file `path` stands for; `on_wait` is called once if another process has it.
 
     Raises

@@ -41,7 +41,7 @@ def beside(path: Path) -> Path | None:
     return None
 
 
-def _folders(folder) -> list[str]:
+def _folders(folder: Path) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             first = itertools.islice(entries, _MOST_BESIDE)
@@ -54,7 +54,7 @@ def published(text: str) -> str | None:
     """The name in a registry that looks most like `text`; not every such name is valid. None if none does."""
     if found := _ADDRESS.fullmatch(text):
         return f"hf:{found[1]}"
-    registry, mark, rest = re.match(r"([^:/]*)([:/]?)(.*)", text, re.DOTALL).groups()
+    registry, mark, rest = re.findall(r"\A([^:/]*)([:/]?)(.*)", text, re.DOTALL)[0]
     known = nearest(registry, _REGISTRIES, 0.75) or (registry.lower() if registry.lower() == "hf" else None)
     if mark and rest and known:
         return f"{known}:{rest}"
@@ -65,7 +65,7 @@ def published(text: str) -> str | None:
     return _of_pair(text.lower())
 
 
-def _of_pair(text) -> str | None:
+def _of_pair(text: str) -> str | None:
     """The name of a model of two languages: Firefox's are from or to English, and have two letters."""
     pair = _PAIR.fullmatch(text)
     if pair is None:

@@ -10,6 +10,7 @@ a hyphen, languages.
 """
 
 import re
+from collections.abc import Callable
 
 from cpunmt.errors import CpunmtError
 from cpunmt.registry.documents import join_url
@@ -19,7 +20,7 @@ REGISTRIES = ("https://object.pouta.csc.fi/OPUS-MT-models/index.txt",)
 VARIABLE = "CPUNMT_OPUS_REGISTRY"
 
 
-def list_models(url: str, fetch) -> list[ModelEntry]:
+def list_models(url: str, fetch: Callable[[str], bytes]) -> list[ModelEntry]:
     """The models that the list at `url` names; of each folder, the newest has the short name.
 
     Lines that are no archive of a model are passed over; `fetch` returns the content at a URL.
@@ -28,7 +29,7 @@ def list_models(url: str, fetch) -> list[ModelEntry]:
         lines = fetch(url).decode("utf-8").splitlines()
     except UnicodeDecodeError:
         raise CpunmtError(f"{url}: not UTF-8; expected a list of archives") from None
-    releases = {}
+    releases: dict[tuple[str, str], set[str]] = {}
     for line in lines:
         found = re.fullmatch(r"([\w+-]{1,2000}?)-([\w+]{1,2000})/([\w.+-]{1,100})\.zip", line.strip(), re.ASCII)
         if found:
@@ -37,18 +38,18 @@ def list_models(url: str, fetch) -> list[ModelEntry]:
     if not releases:
         raise CpunmtError(f"{url}: no line like en-de/opus-2020-02-26.zip; expected OPUS-MT's list of archives")
     entries = []
-    for (source, target), found in releases.items():
-        for rank, release in enumerate(sorted(found, key=_date, reverse=True)):
+    for (source, target), names in releases.items():
+        for rank, release in enumerate(sorted(names, key=_date, reverse=True)):
             entries.append(_entry(source, target, release, rank > 0, url))
     return sorted(entries, key=lambda entry: entry.name)
 
 
-def _date(release):
+def _date(release: str) -> tuple[str, str]:
     found = re.search(r"\d{4}-\d\d-\d\d$", release)
     return found[0] if found else "", release
 
 
-def _entry(source, target, release, older, url):
+def _entry(source: str, target: str, release: str, older: bool, url: str) -> ModelEntry:
     path = f"{source}-{target}/{release}.zip"
     return ModelEntry(
         name=f"opus:{source}-{target}" + (f"@{release}" if older else ""),

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.input_files import read_json
@@ -26,7 +26,15 @@ _REST = {
     "opus": r"[A-Za-z][A-Za-z0-9_+-]*(@[A-Za-z0-9][A-Za-z0-9._+-]*)?",
     "hf": r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*(@[A-Za-z0-9][A-Za-z0-9._/-]*)?",
 }
+_PAIR = r"(?:.*[-_./:])?([a-z]{2,3})[-_]([a-z]{2,3})/?|.*:([a-z]{2})([a-z]{2})(?:@.*)?"
 _LONGEST = 100  # characters of a folder's name; OPUS-MT has names of hundreds of languages
+
+
+class Languages(NamedTuple):
+    """Codes of source and target, as ISO 639 has them; None: not known."""
+
+    source: str | None = None
+    target: str | None = None
 
 
 class Installed(NamedTuple):
@@ -34,21 +42,21 @@ class Installed(NamedTuple):
 
     name: str
     path: Path
-    metadata: dict
+    metadata: dict[str, Any]
 
 
-def is_name(text) -> bool:
-    """Whether `text` names a model of a registry, rather than a directory."""
+def is_name(text: object) -> TypeGuard[str]:
+    """Returns whether `text` names a model of a registry, rather than a directory."""
     return isinstance(text, str) and _NAME.match(text) is not None
 
 
 def plain(name: str) -> str:
-    """`name` without what people write differently: firefox:en-de is firefox:ende."""
+    """Returns `name` without the marks that people write differently: firefox:en-de is firefox:ende."""
     return re.sub(r"[-_]", "", name).lower()
 
 
-def located(model: str | bytes | os.PathLike) -> Path:
-    """Where the model is that a user names: a path, which need not exist, or the name of a fetched model.
+def located(model: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> Path:
+    """Finds the model that a user names: a path, which need not exist, or the name of a fetched model.
 
     Raises
     ------
@@ -71,7 +79,7 @@ def located(model: str | bytes | os.PathLike) -> Path:
 
 
 def find(name: str) -> Path:
-    """The directory of a model that has been fetched.
+    """Returns the directory of a model that has been fetched.
 
     Raises
     ------
@@ -87,8 +95,8 @@ def find(name: str) -> Path:
     raise CpunmtError(f"the model {name} is not in {models_folder()}{_near(name)}; run: cpunmt fetch {name}")
 
 
-def _near(name) -> str:
-    """The end of a message about a name that is not there: a model that is, and that may be meant, or nothing."""
+def _near(name: str) -> str:
+    """Suggests a fetched model for a name that is not there: the end of a message, or nothing."""
     registry, _, rest = name.partition(":")
     there = [model.name.partition(":")[2] for model in installed() if model.name.startswith(f"{registry}:")]
     found = nearest(rest, there)
@@ -98,8 +106,8 @@ def _near(name) -> str:
     return hint(f"{registry}:{found}")
 
 
-def _meant(path) -> str:
-    """The end of a message about a path that is not there: what may be meant and how to get it, or nothing."""
+def _meant(path: str) -> str:
+    """Suggests what a path that is not there may mean, and how to get it: the end of a message, or nothing."""
     with LOCK:
         from cpunmt.registry.misspelt import beside, published
     folder = beside(Path(path))
@@ -118,7 +126,7 @@ def _meant(path) -> str:
 
 
 def models_folder() -> Path:
-    """The user's folder of models; it need not exist."""
+    """Returns the user's folder of models; it need not exist."""
     chosen = os.environ.get("CPUNMT_MODELS_DIR")
     if chosen:
         return Path(chosen)
@@ -129,7 +137,7 @@ def models_folder() -> Path:
 
 
 def folder_of(name: str) -> Path:
-    """Where the model of this name belongs, whether it is there or not."""
+    """Returns the directory of the model of this name, whether it is there or not."""
     registry, rest = split_name(name)
     if registry != "hf":
         return models_folder() / registry / _folder_name(rest)
@@ -138,7 +146,7 @@ def folder_of(name: str) -> Path:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """("firefox", "ende") for "firefox:ende"; CpunmtError for what no registry could hold."""
+    """Returns ("firefox", "ende") for "firefox:ende". Raises CpunmtError for a name that no registry could hold."""
     found = _NAME.fullmatch(name)
     if found is None or not re.fullmatch(_REST[found[1]], found[2]) or ".." in found[2] or len(name) > 2000:
         raise CpunmtError(
@@ -148,8 +156,8 @@ def split_name(name: str) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def _folder_name(text) -> str:
-    """`text` as a folder's name, the same one only for the same text."""
+def _folder_name(text: str) -> str:
+    """Returns `text` as a folder's name, the same one only for the same text."""
     name = text.replace("/", "=").rstrip(".")  # of a revision: refs/pr/3
     if len(name) > _LONGEST or name != text:
         name = f"{name[: _LONGEST - 20]}={hashlib.sha256(text.encode()).hexdigest()[:12]}"
@@ -157,7 +165,7 @@ def _folder_name(text) -> str:
 
 
 def installed() -> list[Installed]:
-    """All models in the user's folder, by name; what is unfinished or not ours is passed over."""
+    """Returns all models in the user's folder, by name; skips folders that are unfinished or not ours."""
     folder, models = models_folder(), []
     for pattern in ("firefox/*", "opus/*", "hf/*/*"):
         for path in folder.glob(pattern):
@@ -168,9 +176,9 @@ def installed() -> list[Installed]:
 
 
 def languages_of(metadata: Mapping[str, Any]) -> tuple[str, str] | None:
-    """(source, target) of a model, as its metadata names them; None if it does not.
+    """Returns (source, target) of a model, as its metadata names them; None if it does not.
 
-    Fetched ones name them as Firefox does; those that we pack, as our other fields.
+    Fetched models name them as Firefox does; packed ones, as our other fields.
     """
     for keys in (("sourceLanguage", "targetLanguage"), ("source_language", "target_language")):
         source, target = map(metadata.get, keys)
@@ -179,7 +187,16 @@ def languages_of(metadata: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def find_metadata(path) -> dict | None:
+def model_languages(metadata: Mapping[str, Any], name: str) -> Languages:
+    """Returns the languages that metadata name, or else the name or directory: "opus-mt-en-de", "firefox:ende"."""
+    if said := languages_of(metadata):
+        return Languages(*said)
+    match = re.fullmatch(_PAIR, name.lower())
+    return Languages(match[1] or match[3], match[2] or match[4]) if match else Languages()
+
+
+def find_metadata(path: Path) -> dict[str, Any] | None:
+    """Returns the metadata of a fetched model, or None if the directory is not one."""
     try:
         metadata = read_json(path / METADATA, "model metadata")
     except CpunmtError:

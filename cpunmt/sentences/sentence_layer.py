@@ -8,7 +8,7 @@ from itertools import islice
 
 from cpunmt.alignment.aligned import Aligned, Layer, Span
 from cpunmt.process.stopping import check
-from cpunmt.registry.languages import Languages
+from cpunmt.registry.store import Languages
 from cpunmt.results.results import Result
 from cpunmt.results.sentence import shifted
 from cpunmt.sentences.cut_text import Cut, joined, without_line_breaks

@@ -6,7 +6,8 @@ import dataclasses
 import ipaddress
 from typing import Any
 
-from cpunmt.values.fields import check_fields, ranged, switch
+from cpunmt.values.checks import check_fields
+from cpunmt.values.fields import ranged, switch
 
 
 def setting(default: Any, help: str, low: float, high: float) -> Any:

@@ -12,8 +12,7 @@ import re
 from pathlib import Path
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import expanded, plain_name
-from cpunmt.files.input_files import parse_json
+from cpunmt.files.input_files import expanded, parse_json, plain_name
 
 _MAX_FILE = 16 << 20  # bytes; of 60,000 pieces less than two
 _MAX_PIECE = 1024  # characters

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import expanded, open_expanded
+from cpunmt.files.input_files import expanded, open_expanded
 from cpunmt.kernels.records import CANDIDATES_MULTIPLE
 from cpunmt.text.shortlist_text import MAX_FILE as MAX_TEXT
 from cpunmt.text.shortlist_text import read_lexicon

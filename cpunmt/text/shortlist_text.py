@@ -9,7 +9,7 @@ from array import array
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import open_expanded
+from cpunmt.files.input_files import open_expanded
 
 MAX_FILE = 1 << 30  # bytes, of the file and of what it expands to
 _MAX_LINES = 1 << 24  # 32,000 pieces with 100 translations each have 3.2 million

@@ -13,7 +13,7 @@ import numpy as np
 import sentencepiece
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import expanded
+from cpunmt.files.input_files import expanded
 from cpunmt.process.native_calls import native
 from cpunmt.text.piece_spans import Span, source_spans
 

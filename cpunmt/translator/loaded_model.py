@@ -1,4 +1,4 @@
-"""What a `Translator` is apart from its calls: a model that is loaded, its worker threads, and how it is handed on."""
+"""The part of a `Translator` below its calls: the loaded model, its worker threads, copies and pickles."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from cpunmt.options.contradictions import refuse_missing
 from cpunmt.options.options import Options, make_options, model_options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.workers import Workers
-from cpunmt.registry.languages import Languages, model_languages
-from cpunmt.registry.store import is_name, languages_of, located
+from cpunmt.registry.store import Languages, is_name, languages_of, located, model_languages
 from cpunmt.sentence_layers.all_layers import SentenceLayers
 from cpunmt.sentences.sentence_cache import SentenceCache
 from cpunmt.text.piece_vocabulary import AnyVocabulary
@@ -39,18 +38,18 @@ class ModelOwner:
     Attributes
     ----------
     path : Path
-        The model's directory, as it was given: a relative one is of the folder that was the current one then. Of an
-        ensemble the first one's.
+        The model's directory, as the caller named it; a relative one counts from the current folder of that time. Of
+        an ensemble, the first one.
     paths : tuple of Path
         That of each model of an ensemble, or the one.
     weights : tuple of float
         That of each model, as given; only their ratio counts.
     options : Options
-        The defaults of this model: what a call does that is given no options.
+        The defaults of this model, for calls without options.
     config : ModelConfig
-        What the model, or an ensemble's first one, is: sizes, layers, how its weights are stored.
+        The model, or an ensemble's first one: sizes, layers, how its weights are stored.
     metadata : dict
-        What its directory says of it: languages, licence, origin.
+        The metadata of its directory: languages, licence, origin.
     source_vocabulary, target_vocabulary
         Its pieces.
     """
@@ -94,23 +93,23 @@ class ModelOwner:
         tensor_parallel: bool = False,
         files: object = None,
     ):
-        """Load a model's directory: packed by us, or as Bergamot, Firefox, Marian, OPUS-MT and Hugging Face have them.
+        """Loads a model's directory: packed by us, or as Bergamot, Firefox, Marian, OPUS-MT and Hugging Face have them.
 
         Parameters
         ----------
         model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende". A list of
             them is an ensemble: all models translate each sentence together, and the log-probability of a piece is the
-            weighted mean of theirs. They have the same vocabularies; their architectures may differ. What a call does
-            that is given no options is as the first model says
+            weighted mean of theirs. They have the same vocabularies; their architectures may differ. The first model's
+            defaults count for calls without options
         compute_type : "int8", "float32" or "default": what a packed model is, and int8 for others, which are converted
         activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have
         weights : of an ensemble, a number for each model, not less than 0: what counts is their ratio; None: equal ones
-        inter_threads : so many batches are translated side by side, each by one thread; results are the same. With 1
-            the calling thread does all work, and no thread is started but for texts so long that an interrupt would
-            have to wait for them.
+        inter_threads : number of batches translated in parallel, each by one thread; results are the same. With 1 the
+            calling thread does all work; only for very long texts another thread starts, so that an interrupt does not
+            have to wait.
         max_queued_batches : batches that may wait for a thread before a call with asynchronous=True does; 0, -1: any
-        sentence_cache : keep the translations of so many sentences, the last ones that were asked for, of at most 2,000
-            characters each; 0: of none. Results are the same.
+        sentence_cache : number of sentences, of at most 2,000 characters each, whose translations are kept: the last
+            ones that were translated. 0: none. Results are the same.
 
         The other arguments are CTranslate2's, at the values that mean what is done here.
 
@@ -144,7 +143,7 @@ class ModelOwner:
         self._absolute = tuple(path.absolute() for path in self.paths)  # whatever the current folder will be
 
     def load_model(self, keep_cache: bool = False) -> None:
-        """Load the model again after `unload_model`; the next translation would do so too."""
+        """Loads the model again after `unload_model`; the next translation would do so too."""
         self._use(self._load(self._absolute))
 
     def _load(self, paths: Sequence[Path]) -> LoadedModel:
@@ -297,7 +296,7 @@ class ModelOwner:
         return f"<{type(self).__name__} {models}: {', '.join(said)}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Arguments and what was added, but no weights. A path becomes absolute; a name is looked up again."""
+        """Returns arguments and added attributes without weights. Paths become absolute; names are looked up again."""
         threads, queued = self._threads
         compute_type, activation_scales = self._wanted
         models = [name or str(path) for name, path in zip(self._names, self._absolute, strict=True)]
@@ -314,14 +313,14 @@ class ModelOwner:
         return {"arguments": arguments, "loaded": self.model_is_loaded, "added": added}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Load the model from its path; `__init__` of a subclass is not called."""
+        """Loads the model from its path; `__init__` of a subclass is not called."""
         ModelOwner.__init__(self, **state["arguments"])
         self.__dict__.update(state["added"])
         if not state["loaded"]:
             self.unload_model()
 
     def __copy__(self: _Owner) -> _Owner:
-        """One that shares the weights, which nothing changes; threads are its own."""
+        """Returns a copy that shares the weights, which nothing changes; it has its own threads."""
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__)
         copied._workers, copied._checked, copied._cache = Workers(*self._threads), {}, self._new_cache()
@@ -332,7 +331,7 @@ class ModelOwner:
 
 
 def _listed(models: AnyPath | Iterable[AnyPath]) -> list[AnyPath]:
-    """The models of an ensemble, or the one. Raises TypeError for what is neither, ValueError for none."""
+    """Returns the models of an ensemble, or the only one. Raises TypeError for other values, ValueError for none."""
     if isinstance(models, str | bytes | os.PathLike):
         given: list[Any] = [models]
     else:

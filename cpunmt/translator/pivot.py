@@ -17,7 +17,7 @@ from cpunmt.options.options import TEXT_ONLY, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import under
 from cpunmt.process.workers import Workers
-from cpunmt.registry.languages import Languages
+from cpunmt.registry.store import Languages
 from cpunmt.results.results import Result
 from cpunmt.sentence_layers.all_layers import SentenceLayers
 from cpunmt.sentences.sentence_layer import Cutter

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.decoding.call_settings import Settings, aligning, settings_of
 from cpunmt.process.first_use import LOCK
-from cpunmt.registry.languages import Languages
+from cpunmt.registry.store import Languages
 from cpunmt.results.results import Result
 from cpunmt.sentences.sentence_layer import Cutter, found_of, handed_down, put_together, sentence_layer
 

@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 from cpunmt.files.console import say, tell
 from cpunmt.values.spelling import CLOSELY, did_you_mean, hint
@@ -10,7 +12,9 @@ from cpunmt.values.spelling import CLOSELY, did_you_mean, hint
 class _Once(argparse.Action):
     """Action that stores a value (`const` if `nargs` is 0) and refuses a second one, which would silently win."""
 
-    def __call__(self, parser, namespace, values, option_string=None):
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: Any, values: object, option_string: str | None = None
+    ) -> None:
         """Stores the value; called by argparse."""
         flag = self.nargs == 0
         value = self.const if flag else values
@@ -25,7 +29,12 @@ class Parser(argparse.ArgumentParser):
     """Parser without abbreviations, that allows each option once and texts between options; reports errors in one
     line."""
 
-    def __init__(self, fill=None, meant=None, **settings):
+    def __init__(
+        self,
+        fill: Callable[["Parser"], object] | None = None,
+        meant: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
         """`fill` adds the arguments just before the parser is first used, so that unused commands cost nothing.
 
         `meant`: maps flags of other programs to the flags of this one.
@@ -34,21 +43,21 @@ class Parser(argparse.ArgumentParser):
         self.register("action", None, _Once)
         self._fill, self._meant = fill, meant or {}
 
-    def _filled(self):
+    def _filled(self) -> None:
         fill, self._fill = self._fill, None
         if fill:
             fill(self)
 
-    def format_help(self):
+    def format_help(self) -> str:
         """Formats the help of all arguments."""
         self._filled()
         return super().format_help()
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         """Exits with 2 after one line; argparse would print the whole synopsis first."""
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
-    def parse_known_args(self, args=None, namespace=None):
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]
         """Also assigns the arguments after the second group of options, which argparse leaves over.
 
         An unknown argument is an error of the command that it follows.
@@ -68,11 +77,11 @@ class Parser(argparse.ArgumentParser):
         setattr(found, list_of_all.dest, getattr(found, list_of_all.dest) + unknown[:end] + unknown[end + 1 :])
         return found, []
 
-    def _list_of_all(self):
+    def _list_of_all(self) -> argparse.Action | None:
         """Returns the argument without a flag that takes any number of values, or None."""
         return next((one for one in self._get_positional_actions() if one.nargs in ("*", "+")), None)
 
-    def _get_value(self, action, arg_string):
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         try:
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError as error:
@@ -81,14 +90,15 @@ class Parser(argparse.ArgumentParser):
                 error.message += f"; put {texts.metavar} first, or -- before it"
             raise
 
-    def _check_value(self, action, value):
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            meant = did_you_mean(value, action.choices, CLOSELY)
-            error.message = f"invalid choice: {value!r}{meant}; choose from {', '.join(map(str, action.choices))}"
+            choices = [str(one) for one in action.choices or ()]
+            meant = did_you_mean(value, choices, CLOSELY)
+            error.message = f"invalid choice: {value!r}{meant}; choose from {', '.join(choices)}"
             raise
 
-    def _print_message(self, message, file=None):
+    def _print_message(self, message: str, file: Any = None) -> None:
         """Prints --help, --version and errors."""
         (tell if file is sys.stdout else say)(message.removesuffix("\n"))

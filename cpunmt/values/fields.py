@@ -1,4 +1,4 @@
-"""Fields of dataclasses, each declared with its allowed values, and checked only there.
+"""Fields of dataclasses, each declared with its allowed values; `checks.check_fields` checks them all.
 
 @dataclass(frozen=True)
 class Config:
@@ -15,7 +15,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from cpunmt.errors import ModelFileError
 from cpunmt.values import checks
 
 MISSING = dataclasses.MISSING
@@ -29,7 +28,7 @@ def checked(check: Callable[[str, Any], object], default: Any = MISSING, **about
 
 def ranged(low: float, high: float, default: Any = MISSING, **about: Any) -> Any:
     """Declares a finite number from `low` to `high`; an integer if `high` is an int."""
-    check = checks.whole if isinstance(high, int) else checks.number
+    check: Callable[..., object] = checks.whole if isinstance(high, int) else checks.number
     return checked(partial(check, low=low, high=high), default, low=low, high=high, **about)
 
 
@@ -49,29 +48,3 @@ def switch(default: bool | None, **about: Any) -> Any:
 def choice(default: str, *others: str) -> Any:
     """Declares a field that is one of some words."""
     return checked(partial(checks.choice, choices=(default, *others)), default)
-
-
-def check_field(field: dataclasses.Field[Any], value: object) -> Any:
-    """Returns `value` converted to the field's type. Raises TypeError or ValueError, naming the field, if it does not
-    fit."""
-    if value is None and field.default is None:
-        return None
-    return field.metadata["check"](field.name, value)
-
-
-def check_fields(of: Any) -> None:
-    """Checks every declared field of a frozen dataclass, and converts its value to Python's own type.
-
-    Raises TypeError or ValueError, which names the field.
-    """
-    for field in dataclasses.fields(of):
-        if "check" in field.metadata:
-            object.__setattr__(of, field.name, check_field(field, getattr(of, field.name)))
-
-
-def check_config(config: Any) -> None:
-    """Calls `check_fields` for values from a file: raises ModelFileError."""
-    try:
-        check_fields(config)
-    except (TypeError, ValueError) as error:
-        raise ModelFileError(f"config: {error}") from None

@@ -9,8 +9,8 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.any_directory import kind_of, read_checkpoint
+from cpunmt.formats.conversion import StoredIntegers
 from cpunmt.formats.marian.marian import read_marian
-from cpunmt.formats.marian.marian_file import StoredIntegers
 from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
 from cpunmt.layers.schemes import SCHEMES

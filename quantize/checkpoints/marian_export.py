@@ -10,9 +10,8 @@ import yaml
 from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.files.output_files import replacing_file
-from cpunmt.formats.marian.marian_arrays import Sources
-from cpunmt.formats.marian.marian_names import marian_names
-from cpunmt.formats.marian.recurrent_names import recurrent_sources
+from cpunmt.formats.marian.marian_recurrent import Sources, recurrent_sources
+from cpunmt.formats.marian.marian_transformer import marian_names
 from cpunmt.model.config import ModelConfig
 
 _AUTOREGRESSION = {"self_attention": "self-attention", "average_attention": "average-attention"}

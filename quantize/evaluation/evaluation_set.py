@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.compressed_file import expanded
-from cpunmt.files.input_files import map_bytes
+from cpunmt.files.input_files import expanded, map_bytes
 
 MOST_BYTES = 1 << 28  # of a set, expanded
 _NAME = re.compile(r"[\w.-]+")

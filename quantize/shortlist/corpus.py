@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import open_expanded, packing
+from cpunmt.files.input_files import open_expanded, packing
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 
 _COLUMNS = re.compile(r"\d{1,6}(,\d{1,6}(-(\d{1,6})?)?)+")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cpunmt.files.compressed_file import plain_name, zstd_module
+from cpunmt.files.input_files import plain_name, zstd_module
 from cpunmt.files.tables import aligned
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.shortlist import Shortlist, most_probable

@@ -9,8 +9,7 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import by_depth, panels
-from cpunmt.model.model import Model
-from cpunmt.model.tensors import linears, second_layout_bytes
+from cpunmt.model.tensors import Model, linears, second_layout_bytes
 from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.real_model import SHIPPED, sources
 from tests.sample_models.transformers import make_config

@@ -16,7 +16,7 @@ from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.engine.state_clusters import OTHERS, StateClusters
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 from cpunmt.search.records import CLUSTERS
 from cpunmt.text.clusters import Clusters
 from quantize.clusters.states import Step, decoder_states

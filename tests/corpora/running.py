@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from tests.sample_models.real_model import ROOT, SHIPPED
 from tests.support.command_line import CPUNMT, here, run, sentences
 

@@ -14,7 +14,7 @@ from cpunmt.corpora.inputs.rows import Made
 from cpunmt.corpora.inputs.text_rows import read_text, read_tsv, write_text, write_tsv
 from cpunmt.corpora.job import Job
 from cpunmt.errors import CpunmtError
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from tests.corpora.running import sizes
 
 # What Python calls ends of lines, and what ends one here.

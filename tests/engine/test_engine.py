@@ -10,7 +10,7 @@ from cpunmt.engine.engine import KEPT, Engine
 from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Workspace
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 from quantize.reference.network import Reference
 from tests.definitions.greedy import greedy, log_softmax
 from tests.definitions.packed_network import PackedReference

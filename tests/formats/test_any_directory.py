@@ -9,11 +9,10 @@ import yaml
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.any_directory import kind_of, model_folder, read_checkpoint, read_model
-from cpunmt.formats.foreign_model import VocabularyFiles, open_vocabularies
-from cpunmt.formats.marian.bergamot_directory import find_files
+from cpunmt.formats.conversion import VocabularyFiles, open_vocabularies
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from cpunmt.text.vocabulary import Vocabulary
-from tests.sample_models.foreign_directories import words
+from tests.sample_models.foreign_directories import files_of, words
 from tests.sample_models.huggingface_model import write_huggingface, write_vocabulary
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.real_model import DIRECTORIES
@@ -63,7 +62,7 @@ def test_an_opus_release_with_two_tables(with_decoder, tmp_path):
     folder = write_opus(tmp_path, ("opus.src.vocab.yml", "opus.trg.vocab.yml"))
     if not with_decoder:
         (folder / "decoder.yml").unlink()
-    files = find_files(folder)
+    files = files_of(folder)
     assert [files.source_vocabulary.table.name, files.target_vocabulary.table.name] == [
         "opus.src.vocab.yml",
         "opus.trg.vocab.yml",
@@ -73,7 +72,7 @@ def test_an_opus_release_with_two_tables(with_decoder, tmp_path):
 
 def test_tables_of_words_stand_alone(tmp_path):
     folder = words(tmp_path / "two").path
-    files = find_files(folder)
+    files = files_of(folder)
     assert (files.source_vocabulary, files.target_vocabulary) == (
         VocabularyFiles(None, folder / "train.src.vocab.yml"),
         VocabularyFiles(None, folder / "train.trg.vocab.yml"),
@@ -83,14 +82,14 @@ def test_tables_of_words_stand_alone(tmp_path):
     table = json.dumps(yaml.safe_load((folder / "train.trg.vocab.yml").read_text("utf-8")))
     (folder / "train.trg.vocab.yml").unlink()
     (folder / "de.json").write_text(table)
-    assert "vocabulary: none; expected " in refusal(find_files, folder)
+    assert "vocabulary: none; expected " in refusal(files_of, folder)
     decoder = {"relative-paths": True, "models": ["model.npz"], "vocabs": ["en.yml", "de.json"]}
     (folder / "decoder.yml").write_text(yaml.safe_dump(decoder))
-    assert [file.ids_from.name for file in find_files(folder)[1:3]] == ["en.yml", "de.json"]
+    assert [file.ids_from.name for file in files_of(folder)[1:3]] == ["en.yml", "de.json"]
     assert not read_model(folder).config.shared_vocabulary
     # text would have to be cut by what is there
     (folder / "codes.bpe").write_bytes(b"")
-    assert "to translate text that was cut by it before, move it away" in refusal(find_files, folder)
+    assert "to translate text that was cut by it before, move it away" in refusal(files_of, folder)
 
 
 def test_what_an_opus_release_may_lack(tmp_path):

@@ -17,6 +17,7 @@ from tests.definitions.beam_search import beam_search
 from tests.golden.bergamot_int8 import MarianInt8
 from tests.sample_models.foreign_directories import ALPHAS, DECODER, KINDS, SHORTLIST, VOCABULARY
 from tests.sample_models.small_vocabulary import TEXT
+from tests.support.speeds import slow_after
 
 NEAR = 2e-3  # between scores that are one in exact arithmetic; two hypotheses this near may change places
 SHORT = Options(max_length=10)
@@ -41,7 +42,7 @@ def reference_results(translator, written, search, texts=TEXTS):
         yield beam_search(network, ids, limit, search, candidates=chosen)
 
 
-@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("beam", slow_after(1, [1, 3]))
 @pytest.mark.parametrize("kind", KINDS)
 def test_float32_is_the_definition(directories, kind, beam):
     written = directories(kind)
@@ -69,7 +70,7 @@ def test_float32_is_the_definition(directories, kind, beam):
     assert len({result.text for result in made}) > 3
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", slow_after(1, KINDS))
 def test_int8_is_near_float32_and_keeps_its_sentences_apart(directories, kind):
     path = directories(kind).path
     quantized, exact = Translator(path), Translator(path, compute_type="float32")
@@ -94,7 +95,7 @@ def same(first, second):
     return True
 
 
-@pytest.mark.parametrize("scheme", ["int8", "float32"])
+@pytest.mark.parametrize("scheme", slow_after(1, ["int8", "float32"]))
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_converted_directory_translates_as_the_one_it_was_made_of(directories, kind, scheme, tmp_path):
     written = directories(kind)
@@ -117,7 +118,7 @@ def test_a_converted_directory_translates_as_the_one_it_was_made_of(directories,
 
 
 @pytest.mark.parametrize(
-    "kind", ["bergamot", "bergamot gzipped", "bergamot packed with zstd", "bergamot with two vocabularies"]
+    "kind", slow_after(1, [kind for kind in KINDS if "bergamot" in kind and "without" not in kind])
 )
 def test_static_scales_are_those_of_the_file_and_survive_conversion(directories, kind, tmp_path):
     written = directories(kind)
@@ -230,7 +231,7 @@ def test_a_shortlist_of_any_form_is_used_as_it_is(directories, tmp_path):
     )
 
 
-@pytest.mark.parametrize("kind", ["bergamot", "huggingface"])
+@pytest.mark.parametrize("kind", slow_after(1, ["bergamot", "huggingface"]))
 def test_unloading_and_loading_again(directories, kind):
     path = directories(kind).path
     translator = Translator(path, compute_type="float32")

@@ -23,14 +23,16 @@ from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
+from cpunmt.formats.conversion import StoredIntegers
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.marian.decoder_options import read_decoder_options
 from cpunmt.formats.marian.marian import read_marian, read_marian_file
-from cpunmt.formats.marian.marian_file import StoredIntegers
-from cpunmt.formats.marian.marian_options import parse_options
+from cpunmt.formats.marian.marian_transformer import parse_options
 from cpunmt.formats.marian.npz import read_npz
 from cpunmt.formats.packed.clusters_file import clusters_bytes, read_clusters
+from cpunmt.formats.packed.packed_directory import METADATA, read_directory, verify, write_directory
 from cpunmt.formats.packed.safetensors_file import read_float_tensors, read_safetensors, write_safetensors
+from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
@@ -42,9 +44,11 @@ from tests.sample_models.random_clusters import random_clusters, use_clusters
 from tests.sample_models.random_models import random_tensors as random_weights
 from tests.sample_models.recurrents import make_config
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.support.speeds import slow_after
 
 SIZES = {"d": 32, "f": 128, "heads": 1, "enc": 1, "dec": 1, "vocab": 100}
 SECONDS = 2.0
+QUICK = ["marian int8 .bin with alphas", "npz", "packed metadata", "safetensors", "clusters", "vocab.json"]
 
 
 class Reader(NamedTuple):
@@ -248,10 +252,32 @@ def read_yaml_table(path):
     assert all(type(piece) is str and 0 <= i < 2 * len(table) + 1000 for piece, i in table.items())
 
 
+def write_metadata(path):
+    """A packed directory, of which `path` is the metadata."""
+    config = ModelConfig.of(model_dim=32, ffn_dim=64, heads=2, encoder_layers=1, decoder_parameters=(0,), vocab_size=50)
+    vocabulary = path.with_name("some.spm")
+    vocabulary.write_text("vocabulary")
+    tensors = {"output.bias": np.zeros(50, np.float32)}
+    write_directory(path.with_name("packed"), config, tensors, vocabulary=vocabulary, metadata={"note": "größer"})
+    path.write_bytes((path.with_name("packed") / METADATA).read_bytes())
+
+
+def read_metadata(path):
+    folder = path.with_name("packed")
+    (folder / METADATA).write_bytes(path.read_bytes())
+    try:
+        for function in (read_directory, verify):
+            function(folder)
+    except ModelFileError as error:
+        assert str(folder) in str(error)
+        raise ModelFileError(f"{path}: {error}") from None
+
+
 READERS = {
     "marian float32 .bin": Reader(write_bin("float32"), read_model),
     "marian int8 .bin with alphas": Reader(write_bin("int8"), read_model),
     "marian .bin.gz": Reader(write_bin("int8", zipped=True), read_model),
+    "packed metadata": Reader(write_metadata, read_metadata, constant=2 << 20),
     "npz": Reader(write_npz, read_arrays, checksums=True),
     "nematus": Reader(write_nematus, read_nematus, checksums=True),
     "safetensors": Reader(write_tensors, read_tensors),
@@ -326,8 +352,8 @@ def cost(reader, path, sound) -> tuple[float, int]:
     return time.process_time() - began, peak
 
 
-@pytest.mark.parametrize("examples", [200, pytest.param(2000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("examples", slow_after(1, [100, 2000]))
+@pytest.mark.parametrize("name", slow_after(len(QUICK), dict.fromkeys([*QUICK, *READERS])))
 def test_damaged_files_are_refused_or_read(name, tmp_path, examples):
     reader, path = READERS[name], tmp_path / "file"
     reader.write(path)

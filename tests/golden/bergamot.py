@@ -17,7 +17,7 @@ from pathlib import Path
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.marian.marian import read_marian
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 from quantize.checkpoints.marian_export import write_marian_npz
 from quantize.reference.network import Reference
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm

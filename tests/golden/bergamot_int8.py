@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from cpunmt.formats.marian.marian_file import ALPHA
-from cpunmt.formats.marian.marian_names import marian_names
+from cpunmt.formats.marian.marian_bin import ALPHA
+from cpunmt.formats.marian.marian_transformer import marian_names
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import output_table
 from quantize.checkpoints.marian_export import marian_options

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.formats.marian.recurrent_names import recurrent_sources
+from cpunmt.formats.marian.marian_recurrent import recurrent_sources
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, table_sizes
 

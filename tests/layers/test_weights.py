@@ -9,11 +9,10 @@ from cpunmt.errors import ModelFileError
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import unpack
+from cpunmt.layers.filling import linear_weights, panel_sums, row_sums, table_weights
 from cpunmt.layers.schemes.int16 import activation_reach
-from cpunmt.layers.weights import linear_weights, panel_sums, row_sums, table_weights
 from cpunmt.model.config import SCHEMES
-from cpunmt.model.model import Model
-from cpunmt.model.tensors import linears, table_sizes
+from cpunmt.model.tensors import Model, linears, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
 from tests.sample_models.random_models import random_tensors
 from tests.sample_models.transformers import make_config

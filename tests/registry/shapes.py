@@ -7,7 +7,7 @@ import json
 import uuid
 import zipfile
 
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from tests.registry.http_server import Fault
 
 COLLECTION = "/v1/buckets/main/collections/translations-models/records"

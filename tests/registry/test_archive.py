@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import CpunmtError
-from cpunmt.registry import archive
+from cpunmt.registry import archive, connection, store
 from cpunmt.registry.archive import BrokenArchiveError, unpack
 from tests.registry.shapes import OPUS_FILES, noise, zipped
 
@@ -63,13 +63,6 @@ def test_a_name_twice(tmp_path):
 def test_too_many_files(tmp_path):
     with pytest.raises(CpunmtError, match="1001 files in the archive, expected at most 1000"):
         unpacked(tmp_path, zipped({f"f{number}": b"" for number in range(1001)}))
-
-
-def test_bombs(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "LARGEST_MODEL", 1 << 20)
-    with pytest.raises(CpunmtError, match="unpacks to 2097152 bytes, expected at most 1048576"):
-        unpacked(tmp_path, zipped({"a": bytes(1 << 20), "b": bytes(1 << 20)}))
-    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_more_than_the_disk_has(tmp_path, monkeypatch):
@@ -145,3 +138,41 @@ def test_damaged_archives(tmp_path_factory, flips, cut):
         originals = {value[:200] for value in OPUS_FILES.values()}
         assert set(files.values()) <= originals  # a name or a date may have changed
     assert {path.name for path in folder.iterdir()} == {"x.zip", "out"}
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_files_and_bytes_of_an_archive(tmp_path, monkeypatch, more):
+    path = tmp_path / "model.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        for number in range(4):
+            file.writestr(f"file{number}", b"x" * 10)
+    for name, value, told in (
+        ("_MOST_FILES", 4, "4 files in the archive"),
+        ("LARGEST_MODEL", 40, "unpacks to 40 bytes"),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        with monkeypatch.context() as patch:
+            patch.setattr(archive, name, value - more)
+            if more > 0:
+                with pytest.raises(archive.BrokenArchiveError, match=f"{told}.*, expected at most {value - more}"):
+                    archive.unpack(path, folder, "here")
+            else:
+                archive.unpack(path, folder, "here")
+                assert len(list(folder.iterdir())) == 4
+
+
+def test_the_longest_wait_that_a_server_may_ask_for(monkeypatch):
+    monkeypatch.setattr(connection, "LONGEST_WAIT", 0.01)
+    said = []
+    connection.Attempts("url", said.append).failed(connection.Interrupted("busy", 0.01))
+    assert len(said) == 1
+    with pytest.raises(CpunmtError, match="asks to wait"):
+        connection.Attempts("url", said.append).failed(connection.Interrupted("busy", 0.011))
+
+
+def test_the_longest_name_of_a_folder():
+    longest, longer = "a" * 100, "a" * 101
+    assert store.folder_of(f"opus:{longest}").name == longest
+    cut = store.folder_of(f"opus:{longer}").name
+    assert len(cut) < 100 and cut.startswith("a" * 80 + "=")

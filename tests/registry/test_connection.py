@@ -1,5 +1,6 @@
 """Opening URLs: which, how often, how long."""
 
+import contextlib
 import datetime
 import email.utils
 import gzip
@@ -11,9 +12,11 @@ import types
 import pytest
 
 from cpunmt.errors import CpunmtError
-from cpunmt.registry import connection
+from cpunmt.registry import connection, firefox
 from cpunmt.registry.connection import check_url, fetch_document
+from tests.registry.command import run
 from tests.registry.http_server import Fault
+from tests.registry.shapes import COLLECTION
 
 BODY = b'{"data": []}'
 
@@ -308,3 +311,84 @@ def test_what_a_server_says_cannot_move_the_cursor(server):
     with pytest.raises(CpunmtError) as caught:
         fetch(server)
     assert "answers 404 Not;" in str(caught.value) and "\x1b" not in str(caught.value)
+
+
+START = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = START + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.fixture
+def endless():
+    """Makes the URL of a server that sends `start`, and then `piece` for ever, with pauses in between."""
+    listeners = []
+
+    def serve(start, piece, pause=0.0):
+        listener = socket.create_server(("127.0.0.1", 0))
+        listeners.append(listener)
+
+        def send(client):
+            with contextlib.suppress(OSError), client:
+                client.recv(1 << 16)
+                client.sendall(start)
+                while True:
+                    client.sendall(piece)
+                    time.sleep(pause)
+
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=send, args=listener.accept()[:1], daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    yield serve
+    for listener in listeners:
+        listener.close()
+
+
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    [
+        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 50, id="continue"),
+        pytest.param(CHUNKED + b"2\r\n{}\r\n0\r\n", b"X: a\r\n" * 50, id="trailers"),
+        pytest.param(b"", b"H", id="status line"),
+        pytest.param(START, b"X", id="header"),
+        pytest.param(CHUNKED + b"1;", b"X", id="extension of a chunk"),
+        pytest.param(CHUNKED + b"0\r\n", b"X", id="trailer"),
+    ],
+)
+def test_an_answer_that_never_ends(endless, monkeypatch, said, start, piece):
+    """Bytes come all the time, so no single read waits for long."""
+    monkeypatch.setattr(connection, "TIMEOUT", 0.4)
+    url = endless(start, piece, pause=0.02)
+    # newer releases of Python count interim responses and trailers, of which there may be 100
+    with pytest.raises(CpunmtError, match="(no answer in 0 s|got more than 100 [a-z ]+), 2 times in a row"):
+        fetch_document(url, said.append, attempts=2)
+
+
+def test_a_proxy_that_never_makes_its_tunnel(endless, monkeypatch, said):
+    monkeypatch.setattr(connection, "TIMEOUT", 0.4)
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("https_proxy", endless(START, b"X", pause=0.02))
+    with pytest.raises(CpunmtError, match="no answer in 0 s, 2 times in a row"):
+        fetch_document("https://mirror.example/x", said.append, attempts=2)
+
+
+def test_without_a_network_the_reason_is_told_once(server, monkeypatch, capsys):
+    """It stood behind four addresses; only where another address is reached are those told that are not."""
+    nowhere = [f"https://{name}.invalid/records" for name in ("a", "b", "c")]
+    monkeypatch.delenv("CPUNMT_FIREFOX_REGISTRY", raising=False)
+    monkeypatch.setattr(firefox, "REGISTRIES", tuple(nowhere))
+    for command in (["ls", "firefox:"], ["fetch", "firefox:ende"]):
+        assert run(command) == 1
+        shown = capsys.readouterr().err
+        assert shown.count("\n") == 1 and shown.startswith("cpunmt: error: host not found (")
+        assert shown.endswith(f"), needed for {nowhere[-1]}; is there a network?\n")
+    alive = server.url + COLLECTION
+    server.content[COLLECTION] = b'{"data": []}'
+    monkeypatch.setattr(firefox, "REGISTRIES", (*nowhere[:2], alive, nowhere[2]))
+    run(["ls", "firefox:"])
+    told = capsys.readouterr().err.splitlines()
+    assert told[:2] == [f"cpunmt: {url} cannot be read (host not found); trying {alive}" for url in nowhere[:2]]

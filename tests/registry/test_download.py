@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import CpunmtError
+from cpunmt.files.input_files import zstd_module
 from cpunmt.registry import connection, download, entries
 from cpunmt.registry.entries import RemoteFile
 from tests.registry.downloading import CONTENT, PATH, names, ranges, remote, run
@@ -45,6 +46,38 @@ def test_a_broken_connection_is_continued(server, tmp_path, said):
     assert len(said) == 2
     tags = [request.headers.get("If-Range") for request in server.requests]
     assert tags[0] is None and tags[1] == tags[2] != ""
+
+
+@pytest.mark.parametrize(
+    ("faults", "asked"),
+    [
+        ([Fault(break_after=1000), Fault(ignore_range=True)], ["bytes=1000-"]),  # it knows no ranges
+        ([Fault(break_after=1000), Fault(wrong_range=True), None], ["bytes=1000-", None]),
+        ([Fault(break_after=1000, stall=0.3), None], ["bytes=1000-"]),  # a pause is a broken connection
+    ],
+)
+def test_what_a_server_may_do_to_a_rest(server, tmp_path, monkeypatch, faults, asked):
+    monkeypatch.setattr(connection, "TIMEOUT", 0.1)
+    server.faults[PATH] = faults
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert ranges(server) == [None, *asked]
+
+
+@pytest.mark.parametrize(
+    ("known", "there", "fault"),
+    [
+        (None, CONTENT[:-1] + b"?", None),  # a damaged file
+        ({"size": len(CONTENT)}, CONTENT[:-1], None),  # one of another size, also where no digest is known
+        ({"size": len(CONTENT), "sha256": sha256(CONTENT).upper()}, b"", None),
+        ({"size": None}, b"", Fault(announce=0)),  # nobody says how large it is
+        # one that changes meanwhile is not mixed: its size alone is known, only the tag tells
+        ({"size": len(CONTENT)}, b"", Fault(content=noise("other", len(CONTENT)), break_after=1000)),
+    ],
+)
+def test_a_file_comes_anew(server, tmp_path, known, there, fault):
+    (tmp_path / "model.bin").write_bytes(there)
+    server.faults[PATH] = [fault, None]
+    assert run(remote(server, **(known or {})), tmp_path).read_bytes() == CONTENT
 
 
 def test_another_run_continues(server, tmp_path):
@@ -116,26 +149,6 @@ def test_a_page_in_place_of_a_file_without_a_digest(server, tmp_path, content, p
     assert names(tmp_path) == [] and run(file, tmp_path).name in names(tmp_path)
 
 
-def test_a_server_without_ranges(server, tmp_path):
-    server.faults[PATH] = [Fault(break_after=1000), Fault(ignore_range=True)]
-    assert run(remote(server), tmp_path).read_bytes() == CONTENT
-    assert ranges(server) == [None, "bytes=1000-"]
-
-
-def test_a_server_that_sends_another_range(server, tmp_path):
-    server.faults[PATH] = [Fault(break_after=1000), Fault(wrong_range=True), None]
-    assert run(remote(server), tmp_path).read_bytes() == CONTENT
-    assert ranges(server) == [None, "bytes=1000-", None]
-
-
-def test_a_file_that_changes_meanwhile_is_not_mixed(server, tmp_path):
-    """Its size alone is known: only the tag tells."""
-    other = noise("other", len(CONTENT))
-    server.content[PATH] = other
-    server.faults[PATH] = [Fault(content=CONTENT, break_after=1000), None]
-    assert run(remote(server, size=len(other)), tmp_path).read_bytes() == other
-
-
 def test_a_rest_of_something_else_is_dropped(server, tmp_path, said):
     (tmp_path / "model.bin.part").write_bytes(bytes(5000))
     assert run(remote(server), tmp_path, said).read_bytes() == CONTENT
@@ -156,28 +169,12 @@ def test_a_whole_rest_needs_no_request(server, tmp_path):
     assert server.requests == []
 
 
-def test_a_damaged_file_is_fetched_anew(server, tmp_path):
-    (tmp_path / "model.bin").write_bytes(CONTENT[:-1] + b"?")
-    assert run(remote(server), tmp_path).read_bytes() == CONTENT
-
-
-def test_a_file_of_another_size_is_fetched_anew(server, tmp_path):
-    """Also where no digest is known."""
-    (tmp_path / "model.bin").write_bytes(CONTENT[:-1])
-    assert run(remote(server, size=len(CONTENT)), tmp_path).read_bytes() == CONTENT
-
-
 def test_a_wrong_digest(server, tmp_path):
     wrong = CONTENT[:-1] + bytes([CONTENT[-1] ^ 1])
     server.faults[PATH] = [Fault(content=wrong)]
     with pytest.raises(CpunmtError, match=f"SHA-256 is {sha256(wrong)}, expected {sha256(CONTENT)}; removed"):
         run(remote(server), tmp_path)
     assert names(tmp_path) == [] and len(server.requests) == 1
-
-
-def test_digests_in_capitals(server, tmp_path):
-    file = remote(server, size=len(CONTENT), sha256=sha256(CONTENT).upper())
-    assert run(file, tmp_path).read_bytes() == CONTENT
 
 
 def test_git_digests(server, tmp_path):
@@ -207,18 +204,6 @@ def test_an_announced_size_above_the_limit(server, tmp_path):
     with pytest.raises(CpunmtError, match=f"expected at most {entries.LARGEST_MODEL}; not fetched"):
         run(remote(server, size=None), tmp_path)
     assert names(tmp_path) == []
-
-
-def test_without_any_size(server, tmp_path):
-    server.faults[PATH] = [Fault(announce=0)]
-    assert run(remote(server, size=None), tmp_path).read_bytes() == CONTENT
-
-
-def test_a_pause_is_a_broken_connection(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(connection, "TIMEOUT", 0.1)
-    server.faults[PATH] = [Fault(break_after=1000, stall=0.3), None]
-    assert run(remote(server), tmp_path).read_bytes() == CONTENT
-    assert ranges(server) == [None, "bytes=1000-"]
 
 
 def test_not_there(server, tmp_path):
@@ -313,3 +298,123 @@ def test_a_range_whose_header_tells_another_total(server, tmp_path, said, known,
         entries.LARGEST_MODEL + 1: f"expected at most {entries.LARGEST_MODEL}; not fetched",
     }
     assert expected[total] in str(raised.value)
+
+
+PACKED = [(gzip.compress, ".gz"), (lambda content: zstd_module().compress(content), ".zst")]
+
+
+def test_a_rest_longer_than_a_file_of_unknown_size(server, tmp_path):
+    packed = gzip.compress(CONTENT)
+    (tmp_path / "model.bin.gz.part").write_bytes(packed + b"and more")
+    file = remote(server, packed, PATH + ".gz", unpacked_sha256=sha256(CONTENT))
+    assert run(file, tmp_path).read_bytes() == CONTENT
+    assert len(server.requests) == 2 and names(tmp_path) == ["model.bin"]  # 416, then all of it
+
+
+def test_a_login_page_instead(server, tmp_path):
+    page = b"<html>Welcome to our network</html>"
+    server.faults[PATH + ".gz"] = [Fault(content=page)]
+    with pytest.raises(CpunmtError, match="the unpacked size is|the unpacked SHA-256 is"):
+        run(remote(server, b"", PATH + ".gz", unpacked_sha256=sha256(CONTENT)), tmp_path)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(("pack", "ending"), PACKED)
+def test_what_is_packed_is_unpacked_and_checked_inside(server, tmp_path, pack, ending):
+    packed = pack(CONTENT)
+    file = remote(server, packed, PATH + ending, unpacked_sha256=sha256(CONTENT))
+    path = run(file, tmp_path)
+    assert path == tmp_path / "model.bin" and path.read_bytes() == CONTENT and names(tmp_path) == ["model.bin"]
+    assert run(file, tmp_path) == path and len(server.requests) == 1  # it is there
+    path.write_bytes(CONTENT[:-1] + b"?")
+    assert run(file, tmp_path).read_bytes() == CONTENT and len(server.requests) == 2
+    for damaged, message in [
+        (pack(CONTENT + b"x"), "the unpacked SHA-256 is"),
+        (packed[:-5], "damaged one"),
+        (packed[:1000] + b"!!!!" + packed[1004:], "damaged one|the unpacked SHA-256 is"),
+        (packed + b"more", "damaged one"),
+    ]:
+        (tmp_path / "model.bin").unlink(missing_ok=True)
+        server.content[PATH + ending] = damaged
+        with pytest.raises(CpunmtError, match=message):
+            run(file, tmp_path)
+        assert names(tmp_path) == []
+
+
+def test_gzip_without_a_digest_has_its_own(server, tmp_path):
+    packed = gzip.compress(CONTENT)
+    server.faults[PATH + ".gz"] = [Fault(content=packed[:-8] + bytes(8))]
+    with pytest.raises(CpunmtError, match="damaged one"):
+        run(remote(server, packed, PATH + ".gz", size=None), tmp_path)
+
+
+@pytest.mark.parametrize(("pack", "ending"), PACKED)
+def test_bombs(server, tmp_path, monkeypatch, pack, ending):
+    monkeypatch.setattr(download, "LARGEST_MODEL", 1 << 20)
+    bomb = pack(bytes(2 << 20))
+    for known in ({"size": None}, {"size": len(bomb), "sha256": sha256(bomb)}):
+        with pytest.raises(CpunmtError, match="expands to more than 1048576 bytes"):
+            run(remote(server, bomb, PATH + ending, **known), tmp_path)
+        assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(("pack", "ending"), PACKED)
+def test_both_digests_and_both_sizes_count(server, tmp_path, pack, ending):
+    packed = pack(CONTENT)
+    right = {
+        "size": len(packed),
+        "sha256": sha256(packed),
+        "unpacked_size": len(CONTENT),
+        "unpacked_sha256": sha256(CONTENT),
+    }
+    assert run(remote(server, packed, PATH + ending, **right), tmp_path).read_bytes() == CONTENT
+    for key, value, message in [
+        ("size", len(packed) + 1, f"the server has {len(packed)} bytes, the registry says {len(packed) + 1}"),
+        ("sha256", "0" * 64, f"SHA-256 is {sha256(packed)}, expected {'0' * 64}; removed"),
+        (
+            "unpacked_size",
+            len(CONTENT) + 1,
+            f"the unpacked size is {len(CONTENT)}, expected {len(CONTENT) + 1}; removed",
+        ),
+        ("unpacked_sha256", "0" * 64, f"the unpacked SHA-256 is {sha256(CONTENT)}, expected {'0' * 64}; removed"),
+    ]:
+        (tmp_path / "model.bin").unlink(missing_ok=True)
+        with pytest.raises(CpunmtError, match=message):
+            run(remote(server, packed, PATH + ending, **{**right, key: value}), tmp_path)
+        assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(("pack", "ending"), PACKED)
+def test_a_packed_file_is_continued(server, tmp_path, said, pack, ending):
+    packed = pack(CONTENT)
+    server.faults[PATH + ending] = [Fault(break_after=100_000), None]
+    file = remote(server, packed, PATH + ending, size=len(packed), sha256=sha256(packed), unpacked_size=len(CONTENT))
+    assert run(file, tmp_path, said).read_bytes() == CONTENT
+    assert ranges(server) == [None, "bytes=100000-"] and names(tmp_path) == ["model.bin"]
+
+
+@pytest.mark.parametrize(("pack", "ending"), PACKED)
+def test_what_came_as_the_registry_says_is_not_fetched_twice(server, tmp_path, pack, ending):
+    """The rest of an earlier run was right, so it cannot be the reason for what is wrong inside."""
+    packed = pack(CONTENT)
+    (tmp_path / f"model.bin{ending}.part").write_bytes(packed[:1000])
+    file = remote(server, packed, PATH + ending, size=len(packed), sha256=sha256(packed), unpacked_sha256="0" * 64)
+    with pytest.raises(CpunmtError, match="the unpacked SHA-256 is .*; removed"):
+        run(file, tmp_path)
+    assert ranges(server) == ["bytes=1000-"] and names(tmp_path) == []
+
+
+def test_a_run_that_ended_while_it_unpacked_is_gone_on_with(server, tmp_path):
+    packed = zstd_module().compress(CONTENT)
+    (tmp_path / "model.bin.zst.part").write_bytes(packed)
+    (tmp_path / "model.bin.part").write_bytes(CONTENT[:1000])
+    known = {"size": len(packed), "sha256": sha256(packed), "unpacked_sha256": sha256(CONTENT)}
+    assert run(remote(server, packed, PATH + ".zst", **known), tmp_path).read_bytes() == CONTENT
+    assert server.requests == [] and names(tmp_path) == ["model.bin"]
+
+
+def test_gzip_that_the_server_unpacks_on_the_way(server, tmp_path):
+    file = remote(server, CONTENT, PATH + ".gz", unpacked_sha256=sha256(CONTENT))
+    assert run(file, tmp_path).read_bytes() == CONTENT
+    assert names(tmp_path) == ["model.bin"]
+    assert run(file, tmp_path).name == "model.bin" and len(server.requests) == 1

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from cpunmt.registry import catalogue, connection, firefox, store
 from tests.registry.command import run
 from tests.registry.http_server import Fault
@@ -21,6 +21,7 @@ from tests.registry.shapes import (
     serve_firefox,
     sha256,
 )
+from tests.support.speeds import slow_after
 
 PATHS = {"v2": COLLECTION_V2, "v1": COLLECTION, "bucket": "/db/models.json"}
 VERSIONS = {"v2": "3.0", "v1": "2.0", "bucket": ""}
@@ -86,6 +87,10 @@ FAILURES = {
 }
 
 
+PAIRS = list(itertools.permutations(FAILURES.values(), 2))
+ALIVE = [{"bucket"}, {"v1"}, {"v2"}, {"v2", "v1"}, {"v2", "bucket"}]
+
+
 @pytest.fixture
 def registries(server, monkeypatch):
     """All three, each with a model of its own version; {name: URL}."""
@@ -135,11 +140,11 @@ def test_the_newest_is_enough(server, registries, capsys):
     assert list(store.models_folder().glob("firefox/.*")) == []
 
 
-@pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize(
-    "alive",
-    [set(names) for n in (1, 2) for names in itertools.combinations(PATHS, n)],
-    ids=lambda alive: "+".join(sorted(alive)),
+    ("failure", "alive"),
+    # the newest is gone; then any are, in any way
+    slow_after(len(FAILURES), [*itertools.product(FAILURES, [{"v1", "bucket"}]), *itertools.product(FAILURES, ALIVE)]),
+    ids=lambda value: value if isinstance(value, str) else "+".join(sorted(value)),
 )
 def test_any_of_them_may_disappear(server, registries, capsys, alive, failure):
     breaks, reason = FAILURES[failure]
@@ -163,7 +168,7 @@ def test_any_of_them_may_disappear(server, registries, capsys, alive, failure):
     assert sorted(file.name for file in path.iterdir()) == FILES  # unpacked, whichever it was
 
 
-@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("failure", slow_after(3, ["empty list", "404", "reset", *FAILURES]))
 def test_all_of_them_have_disappeared(server, registries, capsys, failure):
     breaks, reason = FAILURES[failure]
     for path in PATHS.values():
@@ -178,8 +183,9 @@ def test_all_of_them_have_disappeared(server, registries, capsys, failure):
     assert store.installed() == [] and not any(store.models_folder().rglob("*"))
 
 
-def test_failures_of_different_kinds(server, registries, capsys):
-    for (v2, _), (v1, _) in itertools.permutations(FAILURES.values(), 2):
+@pytest.mark.parametrize("pairs", slow_after(1, [PAIRS[::20], PAIRS]), ids=len)
+def test_failures_of_different_kinds(server, registries, capsys, pairs):
+    for (v2, _), (v1, _) in pairs:
         with pytest.MonkeyPatch.context() as changed:
             changed.setattr(server, "content", dict(server.content))
             changed.setattr(server, "faults", {})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from cpunmt.registry import firefox
 from tests.registry.broken_json import ANYTHING, paths_of, replaced
 from tests.registry.shapes import (

@@ -9,6 +9,7 @@ from cpunmt.registry import store
 from tests.registry.command import run, start
 from tests.registry.http_server import Fault
 from tests.registry.shapes import COMMIT, HUB_FILES, serve_hub, sha256
+from tests.support.speeds import slow_after
 
 NAME = "Helsinki-NLP/opus-mt-en-de"
 FETCHED = ("config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json")
@@ -73,7 +74,9 @@ def test_its_token_opens_a_gated_model_and_goes_nowhere_else(hub, monkeypatch):
     assert (store.find(f"hf:{NAME}") / "config.json").is_file()
 
 
-@pytest.mark.parametrize(("status", "code"), [(401, "RepoNotFound"), (403, "GatedRepo"), (404, "RepoNotFound")])
+@pytest.mark.parametrize(
+    ("status", "code"), slow_after(1, [(401, "RepoNotFound"), (403, "GatedRepo"), (404, "RepoNotFound")])
+)
 def test_what_may_not_be_read(hub, status, code):
     path = f"/api/models/{NAME}/revision/main?blobs=true"
     hub.faults[path] = [Fault(status=status, headers={"X-Error-Code": code})]
@@ -95,7 +98,7 @@ def test_content_that_is_not_what_the_description_says(hub):
     assert fetch(f"hf:{NAME}")[0] == 0  # what is wrong in the cache is fetched again
 
 
-@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+@pytest.mark.parametrize("name", slow_after(1, ["config.json", "model.safetensors"]))
 def test_more_than_the_description_says_does_not_come(hub, cache, name):
     path = (
         "/cdn-lfs/model.safetensors?signature=1" if name == "model.safetensors" else f"/{NAME}/resolve/{COMMIT}/{name}"
@@ -145,7 +148,10 @@ def test_a_description_of_any_size_is_not_read(hub):
 
 
 @pytest.mark.parametrize(
-    "answer", [b"[" * 100_000, b"[]", b'{"sha": 5, "siblings": [{"rfilename": 3}]}', b"<html>", b'{"siblings": null}']
+    "answer",
+    slow_after(
+        2, [b'{"siblings": null}', b"[]", b"[" * 100_000, b'{"sha": 5, "siblings": [{"rfilename": 3}]}', b"<html>"]
+    ),
 )
 def test_a_description_that_is_none(hub, answer):
     hub.content[f"/api/models/{NAME}/revision/main?blobs=true"] = answer
@@ -163,7 +169,7 @@ def test_an_answer_that_the_library_does_not_understand(hub):
     assert line.startswith("cpunmt: error: ") and "huggingface_hub does not understand the answer (" in line
 
 
-@pytest.mark.parametrize("content", ["import no_such_module", "raise ValueError('odd')", ""])
+@pytest.mark.parametrize("content", slow_after(1, ["import no_such_module", "raise ValueError('odd')", ""]))
 def test_a_library_that_is_there_and_broken(hub, tmp_path, monkeypatch, content):
     (tmp_path / "broken" / "huggingface_hub").mkdir(parents=True)
     (tmp_path / "broken" / "huggingface_hub" / "__init__.py").write_text(content)

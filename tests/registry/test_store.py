@@ -10,6 +10,9 @@ import pytest
 from cpunmt import Translator
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import store
+from cpunmt.registry.misspelt import published
+from cpunmt.registry.store import Languages, model_languages
+from cpunmt.text.language_codes import is_unspaced
 
 
 def put(name, **metadata) -> Path:
@@ -160,3 +163,51 @@ def test_no_home(monkeypatch):
     monkeypatch.setattr(Path, "home", unknown)
     with pytest.raises(CpunmtError, match="name a folder for models in CPUNMT_MODELS_DIR"):
         store.models_folder()
+
+
+def test_metadata_comes_first():
+    assert model_languages({"source_language": "en", "target_language": "de"}, "x-ja") == Languages("en", "de")
+    assert model_languages({"sourceLanguage": "en", "targetLanguage": "zh-Hant"}, "") == Languages("en", "zh-Hant")
+    assert model_languages({"source_language": 7, "target_language": "de"}, "none") == Languages()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("opus-mt-en-de", ("en", "de")),
+        ("/models/opus-mt-tc-big-en-zle/", ("en", "zle")),
+        ("firefox:enja", ("en", "ja")),
+        ("firefox:enja@1.0", ("en", "ja")),
+        ("opus:en-zh", ("en", "zh")),
+        ("/home/user/model", (None, None)),
+        ("", (None, None)),
+    ],
+)
+def test_else_the_name_is_read(name, expected):
+    assert model_languages({}, name) == Languages(*expected)
+
+
+def test_languages_without_a_space_between_sentences():
+    assert is_unspaced("ja") and is_unspaced("zh-Hant") and is_unspaced("ZH_cn")
+    assert is_unspaced("ko") is False and is_unspaced("de") is False and is_unspaced(None) is None
+
+
+@pytest.mark.parametrize(
+    "text, name",
+    [
+        ("ende", "firefox:ende"),
+        ("en-de", "firefox:ende"),
+        ("fr_en", "firefox:fren"),
+        ("fr-de", "opus:fr-de"),  # Firefox's models are from or to English
+        ("frde", None),
+        ("en-qq", "opus:en-qq"),
+        ("enqq", None),
+        ("qq-xx", None),
+        ("open", None),
+        ("firefx:ende", "firefox:ende"),
+        ("opus/en-de", "opus:en-de"),
+        ("HF:a/b", "hf:a/b"),
+    ],
+)
+def test_the_registry_of_a_pair_of_languages(text, name):
+    assert published(text) == name

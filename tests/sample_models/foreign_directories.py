@@ -10,9 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import yaml
 
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
+from cpunmt.formats.any_directory import listing
+from cpunmt.formats.conversion import FoundModel
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
-from cpunmt.formats.marian.marian_names import marian_names
+from cpunmt.formats.marian.marian_directory import BergamotFiles, find_files
+from cpunmt.formats.marian.marian_transformer import marian_names
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
@@ -170,6 +173,11 @@ def huggingface(folder, shape="shared") -> Written:
     write_vocabulary(folder, train_vocabulary, separate=shape == "apart")
     config = read_huggingface_config(fields, {}, 1, shape == "shared", "config")
     return Written(folder, config, huggingface_tensors(config, tensors, "model"))
+
+
+def files_of(folder: Path) -> BergamotFiles:
+    """The files of a directory as Marian has it, also where it may be of another kind."""
+    return find_files(FoundModel("marian", folder, listing(folder)))
 
 
 KINDS: dict[str, Callable[[Path], Written]] = {

@@ -9,8 +9,7 @@ from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import ModelConfig
-from cpunmt.model.model import Model
-from cpunmt.model.tensors import checkpoint_tensors, table_sizes
+from cpunmt.model.tensors import Model, checkpoint_tensors, table_sizes
 from cpunmt.text.shortlist import Shortlist
 from tests.sample_models.marian_model import read_marian_npz, write_marian_npz
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.packed.packed_directory import read_directory
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
 

@@ -10,7 +10,7 @@ from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Member
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import SCHEMES
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.sample_models import real_model, recurrents, transformers

@@ -10,8 +10,7 @@ from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import SCHEMES
-from cpunmt.model.model import Model
-from cpunmt.model.tensors import linears, matrices, table_sizes
+from cpunmt.model.tensors import Model, linears, matrices, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
 from tests.definitions.beam_search import beam_search
 from tests.definitions.packed_network import PackedReference

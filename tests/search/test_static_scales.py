@@ -10,8 +10,7 @@ from cpunmt.engine.search import Search
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.layers.schemes.int8 import STATIC_OFFSET, static_scales
-from cpunmt.model.model import Model
-from cpunmt.model.tensors import linears, matrices, output_table
+from cpunmt.model.tensors import Model, linears, matrices, output_table
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.definitions.packed_network import PackedReference

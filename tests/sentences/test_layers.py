@@ -10,7 +10,7 @@ from cpunmt.alignment.hypotheses import changed_result
 from cpunmt.alignment.projection import target_range
 from cpunmt.decoding.call_settings import settings_of
 from cpunmt.options.options import Options
-from cpunmt.registry.languages import Languages
+from cpunmt.registry.store import Languages
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.sentences.engine_layer import engine_layer
 from cpunmt.sentences.sentence_layer import Cutter, sentence_layer

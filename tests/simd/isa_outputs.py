@@ -20,7 +20,7 @@ from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 from cpunmt.simd import isa
 from tests.architectures import recurrent_rows
 from tests.kernels import test_activations as activations

@@ -5,7 +5,16 @@ from _pytest.mark import ParameterSet
 
 
 def slow_after(count: int, cases) -> list:
-    """Returns the cases of a `parametrize`; all but the first `count` are marked slow."""
-    sets = [ParameterSet.extract_from(case, force_tuple=not isinstance(case, tuple)) for case in cases]
-    later = [pytest.param(*values, marks=[*marks, pytest.mark.slow], id=name) for values, marks, name in sets[count:]]
-    return [*sets[:count], *later]
+    """Returns the cases of a `parametrize`; all but the first `count` are marked slow.
+
+    A case is one value, a tuple of the values of several arguments, or a `pytest.param`.
+    """
+    cases = list(cases)
+    return [*cases[:count], *map(slow, cases[count:])]
+
+
+def slow(case):
+    """Returns a case of a `parametrize`, marked slow."""
+    if isinstance(case, ParameterSet):
+        return pytest.param(*case.values, marks=[*case.marks, pytest.mark.slow], id=case.id)
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)

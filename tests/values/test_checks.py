@@ -1,5 +1,6 @@
 """What a caller gives as a number becomes Python's own, or is refused by name: no other type reaches the engine."""
 
+import dataclasses
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -10,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt import CpunmtError, Glossary
+from cpunmt.architectures.families import FAMILIES
 from cpunmt.engine.engine import Engine
+from cpunmt.model.config import ModelConfig
 from cpunmt.options.end_tokens import EndTokens
 from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
 from cpunmt.options.option_field import kind
@@ -234,3 +237,12 @@ def test_any_options_give_translations_or_one_error_that_names_one(student, coun
             assert len(results) == 3 and all(result.hypotheses for result in results)
 
     translate()
+
+
+def test_every_default_passes_its_own_check():
+    """So a field that has its default need not be checked."""
+    for declared in (Options, ModelConfig, *(family.config for family in FAMILIES.values())):
+        for field in dataclasses.fields(declared):
+            if "check" in field.metadata and field.default not in (None, dataclasses.MISSING):
+                value = field.metadata["check"](field.name, field.default)
+                assert (type(value), value) == (type(field.default), field.default), field.name

@@ -22,8 +22,7 @@ from bench.top_up.workload import LENGTHS, drawn
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import ModelConfig
-from cpunmt.model.model import Model
-from cpunmt.model.tensors import output_table
+from cpunmt.model.tensors import Model, output_table
 from quantize.reference.inputs import hear_inputs
 
 TOPICS = 512

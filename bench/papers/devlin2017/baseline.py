@@ -18,7 +18,7 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import PANEL
 from cpunmt.kernels.records import FLOAT32, LINEAR, TABLE
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 from cpunmt.simd.intrinsics import at, lesser, load_f32, load_i32, store_f32
 from cpunmt.simd.jit import Kernel, address, count, inlined, kernel
 from cpunmt.simd.vector import broadcast, load, maximum, store

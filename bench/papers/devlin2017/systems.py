@@ -12,8 +12,7 @@ import numpy as np
 from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import ModelConfig
-from cpunmt.model.model import Model
-from cpunmt.model.tensors import checkpoint_tensors, table_sizes
+from cpunmt.model.tensors import Model, checkpoint_tensors, table_sizes
 from cpunmt.text.shortlist import Shortlist
 
 VOCABULARY = 80_000  # words

@@ -10,7 +10,7 @@ from bench.papers.devlin2017 import systems
 from cpunmt import Translator
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 
 
 class Work(NamedTuple):

@@ -11,7 +11,7 @@ from bench.top_up.workload import LENGTHS, drawn
 from cpunmt import Translator
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 
 SIZES = ("tiny11", "base")
 

@@ -10,7 +10,7 @@ from bench.papers.wnmt2018.students import SCHEMES
 from bench.students import length_limits, random_checkpoint
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.model import Model
+from cpunmt.model.tensors import Model
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
 

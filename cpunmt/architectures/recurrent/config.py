@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from cpunmt.errors import ModelFileError
 from cpunmt.values import checks
-from cpunmt.values.fields import check_config, checked, choice, count, ranged, switch
+from cpunmt.values.checks import check_config
+from cpunmt.values.fields import checked, choice, count, ranged, switch
 
 MOST_LAYERS = 64
 _WIDEST = 8192

@@ -6,7 +6,8 @@ from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.errors import ModelFileError
 from cpunmt.kernels.records import ACTIVATIONS
 from cpunmt.values import checks
-from cpunmt.values.fields import check_config, checked, choice, count, ranged, switch
+from cpunmt.values.checks import check_config
+from cpunmt.values.fields import checked, choice, count, ranged, switch
 
 MOST_LAYERS = 128
 

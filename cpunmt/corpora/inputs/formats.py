@@ -15,7 +15,7 @@ from cpunmt.corpora.inputs.text_rows import read_text, read_tsv, write_text, wri
 from cpunmt.corpora.job import Job
 from cpunmt.corpora.sidecar import sidecar_of
 from cpunmt.errors import CpunmtError
-from cpunmt.files.compressed_file import ENDINGS, zstd_module
+from cpunmt.files.input_files import ENDINGS, zstd_module
 
 _LEVEL = 6  # of gzip
 _MOST_PARTS = 100_000

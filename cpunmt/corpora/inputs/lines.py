@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from cpunmt.corpora.inputs.rows import Shard
 from cpunmt.errors import CpunmtError
-from cpunmt.files.compressed_file import open_expanded
+from cpunmt.files.input_files import open_expanded
 
 MOST_LINE = 1 << 20  # bytes of a line
 MOST_SHARD = 64 << 20  # bytes after which a shard takes no further row, for memory's sake

@@ -9,18 +9,21 @@ Source: `models/marian/` in https://github.com/huggingface/transformers.
 
 import reprlib
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from cpunmt.errors import ModelFileError
+from cpunmt.formats.conversion import Array
 from cpunmt.formats.packed.safetensors_file import Bfloat16
 from cpunmt.kernels.tables import position_signal
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors
 
+_Arrays = Mapping[str, Array | Bfloat16]
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 # option -> the only values that are supported, the first being the default
-_ARCHITECTURE = {
+_ARCHITECTURE: dict[str, tuple[Any, ...]] = {
     "model_type": ("marian",),
     "is_encoder_decoder": (True,),
     "activation_function": ("gelu", *_ACTIVATIONS),
@@ -32,7 +35,7 @@ _ARCHITECTURE = {
     "quantization_config": (None,),
     "static_position_embeddings": (True,),
 }
-_SEARCH = {
+_SEARCH: dict[str, tuple[Any, ...]] = {
     "begin_suppress_tokens": (None, []),
     "constraints": (None,),
     "diversity_penalty": (0.0, None),
@@ -52,10 +55,11 @@ _SEARCH = {
     "sequence_bias": (None, {}, []),
     "suppress_tokens": (None, []),
 }
-_SIZES = ("d_model", "encoder_layers", "decoder_layers", "encoder_attention_heads", "encoder_ffn_dim")
+_SIZES: tuple[str, ...] = ("d_model", "encoder_layers", "decoder_layers", "encoder_attention_heads", "encoder_ffn_dim")
 _SIZES += ("decoder_attention_heads", "decoder_ffn_dim", "vocab_size")
 _SHARED = "model.shared.weight"
 _TABLES = {"source": "model.encoder.embed_tokens.weight", "target": "model.decoder.embed_tokens.weight"}
+_SIGNAL = "tensor2tensor"  # the sinusoids
 _OUTPUT = "lm_head.weight"
 _BIAS = "final_logits_bias"
 _POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
@@ -69,9 +73,9 @@ _MAPS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_p
 
 
 def read_huggingface_config(
-    fields: Mapping, generation: Mapping, unk_id: int, shared_vocabulary: bool, where: str
+    fields: Mapping[str, Any], generation: Mapping[str, Any], unk_id: int, shared_vocabulary: bool, where: str
 ) -> ModelConfig:
-    """The architecture, and how `generation_config.json` (or `config.json` in its place) says to search.
+    """Returns the architecture, and how `generation_config.json` (or `config.json` in its place) says to search.
 
     Parameters
     ----------
@@ -85,7 +89,7 @@ def read_huggingface_config(
         Lists every option that is not supported or not possible.
     """
     problems = _unsupported(fields, _ARCHITECTURE, "config.json")
-    sizes = {name: fields.get(name) for name in _SIZES}
+    sizes: dict[str, Any] = {name: fields.get(name) for name in _SIZES}
     problems += [
         f"config.json: {name} is {reprlib.repr(value)}, expected a number from 1 to {1 << 22}"
         for name, value in sizes.items()
@@ -104,8 +108,8 @@ def read_huggingface_config(
     problems += [f"config.json: {name} is {reprlib.repr(flags[name])}, expected true or false" for name in flags
                  if not isinstance(flags[name], bool)]  # fmt: skip
     shared = flags["share_encoder_decoder_embeddings"]
-    size = sizes["vocab_size"]
-    target_size = fields.get("decoder_vocab_size") or size
+    size: Any = sizes["vocab_size"]
+    target_size: Any = fields.get("decoder_vocab_size") or size
     pad = fields.get("pad_token_id", 58100)
     ends = (size,) if shared else (size, target_size)
     if type(target_size) is not int or not 2 <= target_size <= 1 << 22 or (shared and target_size != size):
@@ -121,9 +125,9 @@ def read_huggingface_config(
     if fields.get("decoder_start_token_id", pad) != pad:
         problems.append(f"config.json: decoder_start_token_id is {reprlib.repr(fields['decoder_start_token_id'])}, "
                         f"expected <pad>, {reprlib.repr(pad)}")  # fmt: skip
-    told, given = ("generation_config.json", generation) if generation else ("config.json", fields)
-    search = _search(fields, generation, pad, unk_id, told, problems)
-    problems += _unsupported(given, _SEARCH, told, "; remove it: nothing but beam search is done")
+    file, given = ("generation_config.json", generation) if generation else ("config.json", fields)
+    search = _search(fields, generation, pad, unk_id, file, problems)
+    problems += _unsupported(given, _SEARCH, file, "; remove it: nothing but beam search is done")
     if problems:
         raise ModelFileError(f"{where}: not supported: {'; '.join(problems)}")
     try:
@@ -140,7 +144,7 @@ def read_huggingface_config(
             shared_embedding=shared,
             tied_output=flags["tie_word_embeddings"],
             scale_embedding=flags["scale_embedding"],
-            positions="tensor2tensor",
+            positions=_SIGNAL,
             activation=_ACTIVATIONS[fields.get("activation_function", "gelu")],
             cell="self_attention",
             layer_norm_epsilon=1e-5,
@@ -151,8 +155,10 @@ def read_huggingface_config(
         raise ModelFileError(f"{where}: config.json: {error}") from None
 
 
-def _search(fields, generation, pad, unk_id, told, problems) -> dict:
-    """Fields of the config that say how to search."""
+def _search(
+    fields: Mapping[str, Any], generation: Mapping[str, Any], pad: Any, unk_id: int, file: str, problems: list[str]
+) -> dict[str, Any]:
+    """Returns the fields of the config that say how to search."""
     given = {**{name: fields[name] for name in ("max_length", "num_beams", "length_penalty") if name in fields}}
     if generation:
         given = dict(generation)
@@ -168,10 +174,10 @@ def _search(fields, generation, pad, unk_id, told, problems) -> dict:
     eos = fields.get("eos_token_id", 0)
     ended = generation.get("forced_eos_token_id", fields.get("forced_eos_token_id", eos))
     if generation.get("eos_token_id", eos) != eos or ended not in (None, eos):
-        problems.append(f"{told}: eos_token_id and forced_eos_token_id differ, expected {reprlib.repr(eos)}")
+        problems.append(f"{file}: eos_token_id and forced_eos_token_id differ, expected {reprlib.repr(eos)}")
     barred = (generation or fields).get("bad_words_ids")
     if barred and (not isinstance(barred, list) or any(ids not in ([pad], [unk_id]) for ids in barred)):
-        problems.append(f"{told}: bad_words_ids is {reprlib.repr(barred)}, supported is only <pad>; remove the others")
+        problems.append(f"{file}: bad_words_ids is {reprlib.repr(barred)}, supported is only <pad>; remove the others")
     return {
         "eos_id": eos,
         "max_source_length": min(longest, positions, 4096),
@@ -180,18 +186,20 @@ def _search(fields, generation, pad, unk_id, told, problems) -> dict:
     }
 
 
-def _unsupported(fields, supported, told, advice="") -> list[str]:
+def _unsupported(
+    fields: Mapping[str, Any], supported: Mapping[str, tuple[Any, ...]], file: str, advice: str = ""
+) -> list[str]:
     found = []
     for name, values in supported.items():
         value = fields.get(name, values[0])
         if not any(value == one and (isinstance(value, bool) == isinstance(one, bool)) for one in values):
             expected = " or ".join(dict.fromkeys(map(repr, values)))
-            found.append(f"{told}: {name} is {reprlib.repr(value)}, supported is {expected}{advice}")
+            found.append(f"{file}: {name} is {reprlib.repr(value)}, supported is {expected}{advice}")
     return found
 
 
-def huggingface_tensors(config: ModelConfig, arrays: Mapping, where: str) -> dict[str, np.ndarray]:
-    """The arrays of `model.safetensors` under canonical names: float32, weights [in, out], without <pad>.
+def huggingface_tensors(config: ModelConfig, arrays: _Arrays, where: str) -> dict[str, Array]:
+    """Returns the arrays of `model.safetensors` under canonical names: float32, weights [in, out], without <pad>.
 
     Raises ModelFileError that lists every missing, unexpected, wrong-shaped and non-finite array, or says that the
     decoder does not start from zero.
@@ -200,7 +208,7 @@ def huggingface_tensors(config: ModelConfig, arrays: Mapping, where: str) -> dic
     aliases = {_SHARED, *_TABLES.values(), _OUTPUT, *_POSITIONS}
     problems = [f"{name} is missing" for name in sorted(set(names.values()) - set(arrays))]
     problems += [f"{name} is unexpected" for name in sorted(set(arrays) - set(names.values()) - aliases)]
-    tensors = {}
+    tensors: dict[str, Array] = {}
     for ours, theirs in names.items():
         if theirs not in arrays:
             continue
@@ -229,22 +237,22 @@ def huggingface_tensors(config: ModelConfig, arrays: Mapping, where: str) -> dic
     return tensors
 
 
-def _is_table(name) -> bool:
+def _is_table(name: str) -> bool:
     return "." not in name
 
 
-def _stored_shape(name, shape) -> tuple[int, ...]:
+def _stored_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     if _is_table(name):
         return shape[0] + 1, shape[1]
     return (1, shape[0] + 1) if name == "output.bias" else shape[::-1]
 
 
-def _floats(array) -> np.ndarray:
+def _floats(array: Array | Bfloat16) -> Array:
     return array.floats() if isinstance(array, Bfloat16) else array.astype(np.float32)
 
 
-def _names(config, arrays) -> dict[str, str]:
-    """Canonical name of every tensor -> its name in the file. One of several names of a shared table is enough."""
+def _names(config: ModelConfig, arrays: _Arrays) -> dict[str, str]:
+    """Maps the canonical name of every tensor to its name in the file: of a shared table, to one of its names."""
     found = {}
     for name in checkpoint_tensors(config):
         if _is_table(name):
@@ -261,8 +269,8 @@ def _names(config, arrays) -> dict[str, str]:
     return found
 
 
-def _candidates(config, table) -> list[str]:
-    """Names that a table may have in the file."""
+def _candidates(config: ModelConfig, table: str) -> list[str]:
+    """Returns the names that a table may have in the file."""
     tied = [_OUTPUT] if config.tied_output else []
     return {
         "embedding": [_SHARED, *_TABLES.values(), *tied],
@@ -272,8 +280,8 @@ def _candidates(config, table) -> list[str]:
     }[table]
 
 
-def _differing(config, arrays, names) -> list[str]:
-    """Other names of a table that hold something else, and positions that are not the sinusoids."""
+def _differing(config: ModelConfig, arrays: _Arrays, names: Mapping[str, str]) -> list[str]:
+    """Reports other names of a table that hold something else, and positions that are not the sinusoids."""
     problems = []
     for table, theirs in names.items():
         for alias in _candidates(config, table) if _is_table(table) and theirs in arrays else ():
@@ -281,13 +289,13 @@ def _differing(config, arrays, names) -> list[str]:
                 problems.append(f"{alias} differs from {theirs}, expected the same table as config.json says")
     for name in _POSITIONS:
         if name in arrays:
-            shape = arrays[name].shape
-            if len(shape) != 2 or shape[1] != config.architecture.model_dim or shape[0] > 1 << 16:
-                problems.append(f"{name} has shape {shape}, expected (positions, {config.architecture.model_dim})")
-            elif not np.abs(_floats(arrays[name]) - position_signal(*shape, "tensor2tensor")).max(initial=0) < 0.01:
+            shape, width = arrays[name].shape, config.architecture.model_dim
+            if len(shape) != 2 or shape[1] != width or shape[0] > 1 << 16:
+                problems.append(f"{name} has shape {shape}, expected (positions, {width})")
+            elif not np.abs(_floats(arrays[name]) - position_signal(shape[0], width, _SIGNAL)).max(initial=0) < 0.01:
                 problems.append(f"{name} holds trained positions, supported are the sinusoids only")
     return problems
 
 
-def _bits(array) -> np.ndarray:
+def _bits(array: Array | Bfloat16) -> Array:
     return array.halves if isinstance(array, Bfloat16) else array

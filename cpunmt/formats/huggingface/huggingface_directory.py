@@ -8,11 +8,13 @@ tokenizer_config.json           languages; may be absent
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
-from cpunmt.formats.foreign_model import ForeignModel, VocabularyFiles
+from cpunmt.formats.conversion import Array, ForeignModel, FoundModel, VocabularyFiles
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.packed.safetensors_file import Bfloat16, read_float_tensors
 from cpunmt.text.piece_table import read_table
@@ -29,9 +31,9 @@ _CONVERT = (
 )
 
 
-def read_huggingface_directory(directory: str | os.PathLike) -> ForeignModel:
-    """Read a directory. Raises ModelFileError: a file is missing, damaged or not supported."""
-    folder = Path(directory)
+def read_directory(found: FoundModel) -> ForeignModel:
+    """Reads a directory. Raises ModelFileError: a file is missing, damaged or not supported."""
+    folder = found.folder
     _check_files(folder)
     fields = read_json(folder / "config.json", "config", _MAX_JSON)
     generation, tokenizer = (_optional(folder / f"{name}_config.json") for name in ("generation", "tokenizer"))
@@ -56,10 +58,10 @@ def read_huggingface_directory(directory: str | os.PathLike) -> ForeignModel:
     source, target = (
         VocabularyFiles(folder / f"{side}.spm", table) for side, table in zip(("source", "target"), tables, strict=True)
     )
-    return ForeignModel(config, tensors, None, weights, source, target, None, metadata, _stored(arrays))
+    return ForeignModel(config, dict(tensors), None, weights, source, target, None, metadata, _stored(arrays))
 
 
-def _check_files(folder):
+def _check_files(folder: Path) -> None:
     if not folder.is_dir():
         raise ModelFileError(f"{folder}: no such directory; expected one with config.json and {WEIGHTS}")
     problems = [f"{name} is missing" for name in _NEEDED if not (folder / name).exists()]
@@ -77,12 +79,11 @@ def _check_files(folder):
         raise ModelFileError(f"{folder}: {'; '.join(problems)}")
 
 
-def _optional(path) -> dict:
+def _optional(path: Path) -> dict[str, Any]:
     return read_json(path, "config", _MAX_JSON) if path.exists() else {}
 
 
-def _stored(arrays) -> str:
-    """The narrowest type of the tensors."""
-    if any(isinstance(array, Bfloat16) for array in arrays.values()):
-        return "bfloat16"
-    return min((array.dtype for array in arrays.values()), key=lambda dtype: dtype.itemsize).name
+def _stored(arrays: Mapping[str, Array | Bfloat16]) -> str:
+    """Returns the narrowest type of the tensors."""
+    types = {"bfloat16" if isinstance(array, Bfloat16) else str(array.dtype) for array in arrays.values()}
+    return next(name for name in ("bfloat16", "float16", "float32") if name in types)

@@ -12,15 +12,17 @@ https://github.com/browsermt/bergamot-translator.
 
 import math
 import os
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import expanded
-from cpunmt.formats.yaml_text import parse_yaml
+from cpunmt.files.input_files import expanded, parse_yaml
 from cpunmt.model.config import MOST_BEAM
 from cpunmt.text.shortlist import ShortlistOptions
 
+_T = TypeVar("_T")
 PRECISIONS = (
     "float32",
     "int16",
@@ -100,8 +102,8 @@ class DecoderOptions:
     given: frozenset[str] = frozenset()
 
 
-def read_decoder_options(path: str | os.PathLike) -> DecoderOptions:
-    """The options in a YAML file, plain or packed.
+def read_decoder_options(path: str | os.PathLike[str]) -> DecoderOptions:
+    """Reads the options in a YAML file, plain or packed.
 
     Paths are relative to the file with `relative-paths: true`, else to the current directory, as in Marian; that
     they exist is not checked.
@@ -114,10 +116,10 @@ def read_decoder_options(path: str | os.PathLike) -> DecoderOptions:
     where = os.fspath(path)
     text = expanded(where, "decoder options", 1 << 20).tobytes()
     options = {name: value for name, value in parse_yaml(text, where).items() if value is not None}
-    problems = []
+    problems: list[str] = []
 
-    def take(name, read, *arguments):
-        """The value of an option read by a function, or None if it is absent, or wrong: that is noted."""
+    def take(name: str, read: Callable[..., _T], *arguments: Any) -> _T | None:
+        """Reads the value of an option by a function; returns None, and notes a problem, if it is wrong."""
         if name not in options:
             return None
         try:
@@ -127,7 +129,10 @@ def read_decoder_options(path: str | os.PathLike) -> DecoderOptions:
             return None
 
     folder = Path(where).parent if take("relative-paths", _flag) else Path()
-    fields = {"model": take("models", _model, folder), "shortlist": take("shortlist", _shortlist, folder)}
+    fields: dict[str, Any] = {
+        "model": take("models", _model, folder),
+        "shortlist": take("shortlist", _shortlist, folder),
+    }
     vocabularies = take("vocabs", _vocabularies, folder)
     if vocabularies:
         fields["source_vocabulary"], fields["target_vocabulary"] = vocabularies
@@ -154,12 +159,12 @@ def read_decoder_options(path: str | os.PathLike) -> DecoderOptions:
     return DecoderOptions(**{field: value for field, value in fields.items() if value is not None}, given=given)
 
 
-def _shortened(value):
+def _shortened(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _flag(value):
+def _flag(value: Any) -> bool:
     known = {"true": True, "false": False}
     found = known.get(value.lower()) if isinstance(value, str) else value
     if found not in (True, False):  # 1 and 0 too
@@ -167,8 +172,8 @@ def _flag(value):
     return bool(found)
 
 
-def _number(value, low, high):
-    """A number of the type of `low` and `high`."""
+def _number(value: Any, low: float, high: float) -> Any:
+    """Returns a number of the type of `low` and `high`."""
     whole = isinstance(low, int)
     expected = f"expected {'an integer' if whole else 'a number'} from {low} to {high}"
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -182,27 +187,27 @@ def _number(value, low, high):
     return int(number) if whole else number
 
 
-def _path(value, folder):
+def _path(value: Any, folder: Path) -> Path:
     if not isinstance(value, str) or not value or "\0" in value:
         raise ValueError("expected a path")
     return folder / value  # an absolute one stays as it is
 
 
-def _model(value, folder):
+def _model(value: Any, folder: Path) -> Path:
     paths = [value] if isinstance(value, str) else value
     if not isinstance(paths, list) or len(paths) != 1:
         raise ValueError("expected one path; an ensemble is a list of directories, each with one model")
     return _path(paths[0], folder)
 
 
-def _vocabularies(value, folder):
+def _vocabularies(value: Any, folder: Path) -> list[Path]:
     if not isinstance(value, list) or len(value) != 2:
         raise ValueError("expected two paths, of the source's and of the target's vocabulary")
     return [_path(part, folder) for part in value]
 
 
-def _shortlist(value, folder):
-    """[path, check] of a binary file, [path, first, best, threshold, dump] of a text file."""
+def _shortlist(value: Any, folder: Path) -> ShortlistOptions:
+    """Reads [path, check] of a binary file, [path, first, best, threshold, dump] of a text file."""
     parts = [value] if isinstance(value, str) else value
     expected = "expected [path, check] or [path, first, best, 0]"
     if not isinstance(parts, list) or not 1 <= len(parts) <= 5:
@@ -219,13 +224,13 @@ def _shortlist(value, folder):
     return ShortlistOptions(path) if numbers in ([0], [1]) else ShortlistOptions(path, *(max(1, n) for n in numbers))
 
 
-def _precision(value):
+def _precision(value: Any) -> str:
     if value not in PRECISIONS:
         raise ValueError(f"expected one of {', '.join(PRECISIONS)}")
-    return value
+    return str(value)
 
 
-def _off(value, values, instead):
+def _off(value: Any, values: Collection[Any], instead: str | None) -> None:
     parsed = {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
     if parsed not in values:
         why = f": {instead}" if instead else ""

@@ -15,18 +15,23 @@ https://github.com/browsermt/marian-dev, which number the intgemm types differen
 
 import math
 import os
-from typing import NamedTuple
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import expanded
-from cpunmt.formats.marian.marian_file import ALPHA, OPTIONS, MarianFile, StoredIntegers, check_alpha, check_names
-from cpunmt.formats.marian.marian_options import parse_options
+from cpunmt.files.input_files import Bytes, expanded
+from cpunmt.formats.conversion import Array, StoredIntegers, Weight
 from cpunmt.formats.marian.nematus_names import IGNORED
 
-_FLOATS = {0x402: np.dtype("<f2"), 0x404: np.dtype("<f4"), 0x408: np.dtype("<f8")}
-_INTEGERS = {0x4101: np.dtype("i1"), 0x10001: np.dtype("i1"), 0x4102: np.dtype("<i2"), 0x10002: np.dtype("<i2")}
+OPTIONS = "special:model.yml"
+ALPHA = "_QuantMultA"  # suffix of a calibrated activation multiplier, after the name of its weight
+
+_FLOATS: dict[int, np.dtype[Any]] = {0x402: np.dtype("<f2"), 0x404: np.dtype("<f4"), 0x408: np.dtype("<f8")}
+_INT8, _INT16 = np.dtype("i1"), np.dtype("<i2")
+_INTEGERS: dict[int, np.dtype[Any]] = {0x4101: _INT8, 0x10001: _INT8, 0x4102: _INT16, 0x10002: _INT16}
 _TEXT = (0x101, 0x201)
 _OTHER = {
     0x802: "FBGEMM packed16",
@@ -44,7 +49,8 @@ _OTHER = {
 }
 MAX_FILE = 1 << 36  # bytes
 _MAX_ITEMS = 1 << 13  # a model of 128 + 128 layers with all its alphas has 8,000
-_MAX_TEXT = 1 << 16  # bytes of options; beyond the limit of `yaml_text`, so longer ones are refused there
+_MAX_TEXT = 1 << 16  # bytes of options; beyond the limit of `parse_yaml`, so longer ones are refused there
+_NAME = re.compile(r"[!-.0-\[\]-~]{1,255}")  # ASCII that prints, without / and \
 _PADDING = 256  # bytes; less than this follows an item's data
 
 
@@ -56,8 +62,16 @@ class _Item(NamedTuple):
     length: int
 
 
-def read_marian_bin(path: str | os.PathLike) -> MarianFile:
-    """Options, parameters and alphas of a `.bin` file, packed or not.
+class BinFile(NamedTuple):
+    """The content of a `.bin` file."""
+
+    options: bytes  # special:model.yml
+    tensors: dict[str, Weight]
+    alphas: dict[str, float]  # name of a weight -> multiplier of the activations it is multiplied with; may be empty
+
+
+def read_marian_bin(path: str | os.PathLike[str]) -> BinFile:
+    """Reads a `.bin` file, packed or not.
 
     Float32 tensors and integers are read-only views of the memory map (copies if they are not aligned there);
     float16 and float64 become float32.
@@ -70,10 +84,10 @@ def read_marian_bin(path: str | os.PathLike) -> MarianFile:
     """
     where = os.fspath(path)
     content = expanded(where, "model", MAX_FILE)
-    options, tensors, alphas = None, {}, {}
+    options, tensors, alphas = None, dict[str, Weight](), {}
     for item in _items(content, where):
         if item.name == OPTIONS:
-            options = parse_options(_text(content, item, where), where)
+            options = _text(content, item, where)
         elif item.name.startswith("special:"):
             continue
         elif item.name in IGNORED:
@@ -86,11 +100,33 @@ def read_marian_bin(path: str | os.PathLike) -> MarianFile:
             tensors[item.name] = _floats(content, item, where)
     if options is None:
         raise ModelFileError(f"{where}: holds no {OPTIONS}; expected a model.bin written by Marian's marian-conv")
-    return MarianFile(options, tensors, alphas)
+    return BinFile(options, tensors, alphas)
 
 
-def _items(content, where) -> list[_Item]:
-    """The table of items, every number in it checked against the size of the file."""
+def check_names(names: Iterable[str], where: str) -> None:
+    """Raises ModelFileError for a name that Marian never writes, or one of a kind of model that is not read."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise ModelFileError(
+                f"{where}: tensor name {name[:80]!r}, expected 1 to 255 printing ASCII characters without slashes; "
+                f"fetch the file again"
+            )
+        if "->" in name:
+            raise ModelFileError(
+                f"{where}: tensor {name!r} is of Marian's layer framework (type transformer-new), which is not "
+                f"supported; expected a model of type transformer"
+            )
+
+
+def check_alpha(value: float, name: str, where: str) -> float:
+    """Returns `value` as a float. Raises ModelFileError unless it is positive and finite."""
+    if not 0 < value < np.inf:
+        raise ModelFileError(f"{where}: {name} is {value}, expected a positive number; calibrate the model again")
+    return float(value)
+
+
+def _items(content: Bytes, where: str) -> list[_Item]:
+    """Returns the table of items, every number in it checked against the size of the file."""
     size = content.size
     version, count = (_number(content, offset, where) for offset in (0, 8))
     if version == 2:
@@ -132,13 +168,13 @@ def _items(content, where) -> list[_Item]:
     return items
 
 
-def _number(content, offset, where):
+def _number(content: Bytes, offset: int, where: str) -> int:
     if content.size < offset + 8:
         raise _truncated(where, f"a file of {content.size} bytes", f"at least {offset + 8}")
     return int.from_bytes(content[offset : offset + 8].tobytes(), "little")
 
 
-def _name(text, length, where):
+def _name(text: bytes, length: int, where: str) -> str:
     if len(text) != length or text.find(b"\0") != length - 1:
         raise ModelFileError(
             f"{where}: tensor name {text[:80]!r} of {length} bytes, expected 2 to 256 of which only the last is NUL; "
@@ -147,29 +183,29 @@ def _name(text, length, where):
     return text[:-1].decode("latin-1")
 
 
-def _text(content, item, where):
+def _text(content: Bytes, item: _Item, where: str) -> bytes:
     if item.type not in _TEXT or item.length < math.prod(item.shape):
         raise _wrong(where, OPTIONS, f"has type {item.type:#x} and {item.length} bytes, expected int8 {item.shape}")
     return content[item.begin : item.begin + min(math.prod(item.shape), _MAX_TEXT)].tobytes()
 
 
-def _check_length(item, itemsize, extra, where):
+def _check_length(item: _Item, itemsize: int, extra: int, where: str) -> None:
     needed = math.prod(item.shape) * itemsize + extra
     if not needed <= item.length < needed + _PADDING:
         found = f"{item.length} bytes for shape {item.shape}"
         raise _wrong(where, item.name, f"has {found}, expected {needed}, or up to {needed + _PADDING - 1} with padding")
 
 
-def _view(content, item, dtype, shape):
-    """The elements of an item: a view of the file, or a copy if they are not aligned there."""
-    view = np.ndarray(shape, dtype, buffer=content, offset=item.begin)
+def _view(content: Bytes, item: _Item, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Returns the elements of an item: a view of the file, or a copy if they are not aligned there."""
+    view: Array = np.ndarray(shape, dtype, buffer=content, offset=item.begin)
     if not view.flags.aligned:
         view = view.copy()
         view.flags.writeable = False
     return view
 
 
-def _floats(content, item, where):
+def _floats(content: Bytes, item: _Item, where: str) -> Array:
     dtype = _FLOATS.get(item.type)
     if dtype is None:
         known = _OTHER.get(item.type, "unknown")
@@ -189,16 +225,17 @@ def _floats(content, item, where):
     return array
 
 
-def _integers(content, item, where):
+def _integers(content: Bytes, item: _Item, where: str) -> StoredIntegers:
     if len(item.shape) != 2:
         raise _wrong(where, item.name, f"has shape {item.shape}, expected two dimensions for a quantized weight")
-    transposed = "Wemb" not in item.name
-    values, multiplier = _quantized(content, item, item.shape[::-1] if transposed else item.shape, where)
-    return StoredIntegers(values, multiplier, transposed)
+    if "Wemb" in item.name:
+        return StoredIntegers(*_quantized(content, item, item.shape, where))
+    values, multiplier = _quantized(content, item, item.shape[::-1], where)
+    return StoredIntegers(values.T, multiplier)
 
 
-def _quantized(content, item, shape, where):
-    """(integers, multiplier) of an item of an intgemm type."""
+def _quantized(content: Bytes, item: _Item, shape: tuple[int, ...], where: str) -> tuple[Array, float]:
+    """Returns (integers, multiplier) of an item of an intgemm type."""
     dtype = _INTEGERS[item.type]
     _check_length(item, dtype.itemsize, 4, where)
     values = _view(content, item, dtype, shape)
@@ -213,7 +250,7 @@ def _quantized(content, item, shape, where):
     return values, multiplier
 
 
-def _alpha(content, item, where):
+def _alpha(content: Bytes, item: _Item, where: str) -> float:
     if math.prod(item.shape) != 1:
         raise _wrong(where, item.name, f"has shape {item.shape}, expected one number")
     if item.type in _INTEGERS:
@@ -224,9 +261,9 @@ def _alpha(content, item, where):
     return check_alpha(value, item.name, where)
 
 
-def _wrong(where, name, problem):
+def _wrong(where: str, name: str, problem: str) -> ModelFileError:
     return ModelFileError(f"{where}: {name} {problem}")
 
 
-def _truncated(where, found, expected):
+def _truncated(where: str, found: str, expected: str) -> ModelFileError:
     return ModelFileError(f"{where}: {found}, expected {expected}; the file is damaged, fetch it again")

@@ -8,17 +8,17 @@ Sources: Marian's `src/models/amun.h` and `nematus.h` (https://github.com/marian
 """
 
 import re
-from collections.abc import Mapping
-
-import numpy as np
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from cpunmt.errors import ModelFileError
+from cpunmt.formats.conversion import Array, Weight
 
 MARK = "decoder_c_tt"
 IGNORED = frozenset([MARK, "uidx", "history_errs"])  # of the training, in whatever form
 _INPUTS = {"prev": 0, "lstm": 1, "ctx": 2}
 _NORM = r"(_ln[sb])?"
-_RULES = (  # (pattern, name of what it matches)
+_RULES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (  # (pattern, name of what it matches)
     (
         rf"encoder(_r)?_(Ux?|Wx?|bx?|gamma[12])(?:_drt_([0-9]{{1,2}}))?{_NORM}",
         lambda m: f"encoder_bi{m[1] or ''}{_place(m[3], 1)}_{m[2]}{m[4] or ''}",
@@ -37,19 +37,18 @@ _RULES = (  # (pattern, name of what it matches)
 )
 
 
-def _place(number, first):
-    """Of a cell behind others in one step, where it is not the first."""
+def _place(number: str | None, first: int) -> str:
+    """Returns the place of a cell behind others in one step, if it is not the first."""
     return "" if number is None else f"_cell{int(number) + first}"
 
 
-def renamed(arrays: Mapping, options: Mapping, where: str) -> dict:
-    """Arrays under Marian's names; those of other files as they are.
+def renamed(arrays: Mapping[str, Weight], options: Mapping[str, Any], where: str) -> dict[str, Weight]:
+    """Returns the arrays of such a file under Marian's names.
 
     Raises ModelFileError for two arrays of one parameter.
     """
-    if MARK not in arrays:
-        return dict(arrays)
-    found, meant = {}, {}
+    found: dict[str, Weight] = {}
+    meant: dict[str, str] = {}
     for name, array in arrays.items():
         if name in IGNORED:
             continue
@@ -62,7 +61,7 @@ def renamed(arrays: Mapping, options: Mapping, where: str) -> dict:
     return found
 
 
-def _renamed(name):
+def _renamed(name: str) -> str:
     for pattern, made in _RULES:
         match = re.fullmatch(pattern, name)
         if match:
@@ -70,13 +69,13 @@ def _renamed(name):
     return name
 
 
-def options_of(arrays: Mapping[str, np.ndarray], where: str) -> dict:
-    """What Marian's options would say of a file of Nematus that has none.
+def options_of(arrays: Mapping[str, Array], where: str) -> dict[str, Any]:
+    """Returns the options that Marian would write for a file of Nematus, which has none.
 
-    Raises ModelFileError if it lacks what tells that.
+    Raises ModelFileError if it lacks the arrays that tell them.
     """
     found = {_renamed(name): array for name, array in arrays.items()}
-    shapes = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for name in ("Wemb", "decoder_ff_state_W"):
         shapes[name] = getattr(found.get(name), "shape", ())
         if len(shapes[name]) != 2:
@@ -102,6 +101,6 @@ def options_of(arrays: Mapping[str, np.ndarray], where: str) -> dict:
     }
 
 
-def _cells(names, prefix):
-    """How many cells a layer has."""
+def _cells(names: Iterable[str], prefix: str) -> int:
+    """Counts the cells of a layer."""
     return max([1, *(int(m[1]) for name in names if (m := re.fullmatch(rf"{prefix}_cell([0-9]{{1,3}})_U", name)))])

@@ -19,7 +19,8 @@ from collections.abc import Collection
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import expanded
+from cpunmt.files.input_files import Bytes, expanded
+from cpunmt.formats.conversion import Array
 from cpunmt.formats.marian.marian_bin import MAX_FILE
 
 _MAGIC = b"\x93NUMPY\x01\x00"
@@ -31,10 +32,10 @@ _HEADER = re.compile(
 )
 
 
-def read_npz(path: str | os.PathLike, ignored: Collection[str] = ()) -> dict[str, np.ndarray]:
-    """Every member of the file: name without `.npy` -> read-only array of its own dtype and shape.
+def read_npz(path: str | os.PathLike[str], ignored: Collection[str] = ()) -> dict[str, Array]:
+    """Returns every member of the file: name without `.npy` -> read-only array of its own dtype and shape.
 
-    Of those that are `ignored`, whatever they hold, an empty one.
+    Those that are `ignored`, whatever they hold, are empty.
 
     The file may be packed (`.npz.gz`, `.npz.zst`); it is then expanded in memory first. Accepted: stored members in C
     order, dtypes float16/32/64 and (u)int8, little-endian.
@@ -48,7 +49,7 @@ def read_npz(path: str | os.PathLike, ignored: Collection[str] = ()) -> dict[str
     where = os.fspath(path)
     try:
         content = expanded(where, "model", MAX_FILE)
-        with zipfile.ZipFile(where if isinstance(content, np.memmap) else io.BytesIO(content)) as archive:
+        with zipfile.ZipFile(where if isinstance(content, np.memmap) else io.BytesIO(content.tobytes())) as archive:
             members = _checked_members(archive, content, where)
             return {
                 name: _EMPTY if name in ignored else _parse_npy(archive.read(info), f"{where}: {name}")
@@ -62,8 +63,8 @@ def read_npz(path: str | os.PathLike, ignored: Collection[str] = ()) -> dict[str
         raise ModelFileError(f"{where}: cannot be read as an .npz file ({text}); copy or export it again") from error
 
 
-def _checked_members(archive, content: np.ndarray, where: str) -> dict[str, zipfile.ZipInfo]:
-    members = {}
+def _checked_members(archive: zipfile.ZipFile, content: Bytes, where: str) -> dict[str, zipfile.ZipInfo]:
+    members: dict[str, zipfile.ZipInfo] = {}
     # zipfile lists what the directory's size covers, and does not look at how many members the end of the file tells
     end = content[content.size - 22 - len(archive.comment) :].tobytes()
     told = int.from_bytes(end[10:12], "little")
@@ -87,7 +88,7 @@ def _checked_members(archive, content: np.ndarray, where: str) -> dict[str, zipf
     return members
 
 
-def _parse_npy(data: bytes, where: str) -> np.ndarray:
+def _parse_npy(data: bytes, where: str) -> Array:
     if data[:8] != _MAGIC or len(data) < 10:
         raise ModelFileError(f"{where}: does not start like a .npy array of version 1.0; export the model again")
     start = 10 + int.from_bytes(data[8:10], "little")

@@ -6,6 +6,7 @@ Those of a target language, which a piece of the source names (`>>de<<`), are ca
 text `de.piece` in the file's header is that piece. The other texts tell how they were made (quantize.clusters).
 """
 
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -14,9 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt.errors import CpunmtError, ModelFileError
+from cpunmt.files.input_files import AnyPath
 from cpunmt.files.output_files import replacing_directory, replacing_file, sync, told
 from cpunmt.formats.packed.packed_directory import CLUSTERS, METADATA, NAMES, metadata_with
-from cpunmt.formats.packed.safetensors_file import check_tensors, read_described_safetensors, safetensors_bytes
+from cpunmt.formats.packed.safetensors_file import Array, check_tensors, read_described_safetensors, safetensors_bytes
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.clusters import Clusters
 
@@ -24,8 +26,8 @@ MOST_SETS = 256
 _PIECE = "piece"  # the text that names the target language
 
 
-def read_clusters(path, config: ModelConfig) -> dict[str, Clusters]:
-    """The sets in the file `path`, by the piece that names their target language; "" is the one for all others.
+def read_clusters(path: AnyPath, config: ModelConfig) -> dict[str, Clusters]:
+    """Returns the sets in the file `path`, by the piece that names their target language; "" is the one for all others.
 
     Their arrays are views of one memory map. Raises ModelFileError, starting with `path`, for a file that is missing,
     broken or made for another model.
@@ -34,31 +36,32 @@ def read_clusters(path, config: ModelConfig) -> dict[str, Clusters]:
     names = list(dict.fromkeys(name.rpartition(".")[0] for name in tensors))
     if not 1 <= len(names) <= MOST_SETS:
         raise _broken(path, f"{len(names)} sets of clusters, expected 1 to {MOST_SETS}")
-    expected = {}
+    expected: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {}
     for name in names:
         count, total = (_length(tensors.get(_called(name, part))) for part in ("centroids", "ids"))
         expected[_called(name, "centroids")] = np.float32, (count, config.architecture.model_dim)
         expected[_called(name, "offsets")] = np.int64, (count + 1,)
         expected[_called(name, "ids")] = np.int32, (total,)
     check_tensors(tensors, expected, path)
-    found = {}
+    found: dict[str, Clusters] = {}
     for name in names:
-        arrays = [tensors[_called(name, part)] for part in ("centroids", "offsets", "ids")]
+        centroids, offsets, ids = (tensors[_called(name, part)] for part in ("centroids", "offsets", "ids"))
         own = {key.rpartition(".")[2]: text for key, text in texts.items() if key.rpartition(".")[0] == name}
         piece = own.pop(_PIECE, "") if name else ""
         if name and (not piece or piece in found):
             called = _called(name, _PIECE)
             raise _broken(path, f"the text {called!r} is {piece!r}, expected the target language of these clusters")
-        where = f"{path}: clusters {name!r}" if name else path
-        found[piece] = Clusters(*arrays, config.vocab_size, config.eos_id, own, where)
+        where = f"{path}: clusters {name!r}" if name else os.fspath(path)
+        found[piece] = Clusters(centroids, offsets, ids, config.vocab_size, config.eos_id, own, where)
     return found
 
 
 def clusters_bytes(sets: Mapping[str, Clusters]) -> bytes:
-    """The content of such a file; the same sets give the same bytes. Raises ValueError for more than MOST_SETS."""
+    """Returns the content of such a file; the same sets give the same bytes. Raises ValueError above MOST_SETS."""
     if len(sets) > MOST_SETS:
         raise ValueError(f"{len(sets)} sets of clusters, expected at most {MOST_SETS}")
-    tensors, texts = {}, {}
+    tensors: dict[str, Array] = {}
+    texts: dict[str, str] = {}
     for piece in sorted(sets):
         clusters, name = sets[piece], _set_name(piece, tensors)
         for part in ("centroids", "offsets", "ids"):
@@ -68,8 +71,10 @@ def clusters_bytes(sets: Mapping[str, Clusters]) -> bytes:
     return safetensors_bytes(tensors, texts)
 
 
-def store_clusters(path, sets: Mapping[str, Clusters], out=None, force=False):
-    """Write the sets into the packed directory `path`, whose old ones they replace, or into a copy of it, `out`.
+def store_clusters(
+    path: AnyPath, sets: Mapping[str, Clusters], out: AnyPath | None = None, force: bool = False
+) -> None:
+    """Writes the sets into the packed directory `path`, whose old ones they replace, or into a copy of it, `out`.
 
     The copy appears complete or not at all; of a directory whose name is taken see `replacing_directory`. A directory
     that stays gets a new file and a new metadata.json, each of which is the old one or the new one whole.
@@ -92,22 +97,22 @@ def store_clusters(path, sets: Mapping[str, Clusters], out=None, force=False):
                     shutil.copyfile(path / name, partial / name)
             (partial / CLUSTERS).write_bytes(content)
             (partial / METADATA).write_bytes(metadata)
-            for file in [*partial.iterdir(), partial]:
-                sync(file)
+            for written in [*partial.iterdir(), partial]:
+                sync(written)
     except CpunmtError as error:
         raise ModelFileError(str(error)) from None
 
 
-def _length(tensor) -> int:
+def _length(tensor: Array | None) -> int:
     return len(tensor) if tensor is not None and tensor.ndim else 0
 
 
-def _called(name, part) -> str:
+def _called(name: str, part: str) -> str:
     return f"{name}.{part}" if name else part
 
 
-def _set_name(piece, taken) -> str:
-    """What the tensors of a target language are called: `>>de<<` is de, or de_2 if another one is that already."""
+def _set_name(piece: str, taken: Mapping[str, Array]) -> str:
+    """Returns the name of the tensors of a target language: `>>de<<` is de, or de_2 if another one is that already."""
     if not piece:
         return ""
     name = plain = re.sub(r"[^A-Za-z0-9]+", "_", piece, flags=re.ASCII).strip("_") or "language"
@@ -118,5 +123,5 @@ def _set_name(piece, taken) -> str:
     return name
 
 
-def _broken(path, problem):
+def _broken(path: AnyPath, problem: str) -> ModelFileError:
     return ModelFileError(f"{path}: {problem}; fetch the model again, or make its clusters again")

@@ -15,17 +15,17 @@ The writer makes the whole directory under another name and renames it: a direct
 import hashlib
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.compressed_file import expanded
-from cpunmt.files.input_files import describe, read_json
+from cpunmt.files.input_files import AnyPath, describe, expanded, read_json
 from cpunmt.files.output_files import replacing_directory, sync
-from cpunmt.formats.foreign_model import VocabularyFiles
-from cpunmt.formats.packed.safetensors_file import read_safetensors, write_safetensors
+from cpunmt.formats.conversion import VocabularyFiles
+from cpunmt.formats.packed.safetensors_file import Array, read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
+from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.table_vocabulary import TableVocabulary
 from cpunmt.text.vocabulary import MAX_VOCABULARY
 
@@ -52,36 +52,38 @@ class PackedDirectory(NamedTuple):
     """
 
     config: ModelConfig
-    tensors: dict  # name -> array
+    tensors: dict[str, Array]
     source_vocabulary: VocabularyFiles
     target_vocabulary: VocabularyFiles  # the same if the vocabulary is shared
     shortlist: Path | None
     shortlist_sha256: str | None
     clusters: Path | None
-    metadata: dict  # as given to `write_directory`
+    metadata: dict[str, Any]  # as given to `write_directory`
 
 
-def write_directory(path, config, tensors, *, vocabulary, tables=(), shortlist=None, metadata=None, force=False):
-    """Write a packed model directory; it appears complete or not at all.
+def write_directory(
+    path: AnyPath,
+    config: ModelConfig,
+    tensors: Mapping[str, Array],
+    *,
+    vocabulary: AnyPath | Sequence[AnyPath] | None,
+    tables: Sequence[bytes] = (),
+    shortlist: bytes | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    force: bool = False,
+) -> None:
+    """Writes a packed model directory; it appears complete or not at all.
 
     Parameters
     ----------
-    path : str or path-like
-        New directory; its parent exists.
-    config : ModelConfig
-    tensors : dict
-        name -> array, see `write_safetensors`.
-    vocabulary : path or (path, path), or None
-        SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false, or with `tables`.
-        None: `tables` are of words.
-    tables : one or two bytes objects, optional
-        As `TableVocabulary.to_json` makes them: one for both languages, or one of each.
-    shortlist : bytes, optional
-        As `Shortlist.to_bytes` makes them.
-    metadata : dict, optional
-        Anything JSON can hold; the keys "format_version" and "files" are ours.
-    force : bool
-        Replace an existing directory, if it holds nothing but files of this format.
+    path : new directory; its parent exists
+    tensors : see `write_safetensors`
+    vocabulary : SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false, or with
+        `tables`. None: `tables` are of words.
+    tables : as `TableVocabulary.to_json` makes them: one for both languages, or one of each
+    shortlist : as `Shortlist.to_bytes` makes it
+    metadata : anything JSON can hold; the keys "format_version" and "files" are ours
+    force : replace an existing directory, if it holds nothing but files of this format
 
     Raises
     ------
@@ -106,7 +108,9 @@ def write_directory(path, config, tensors, *, vocabulary, tables=(), shortlist=N
         raise ModelFileError(str(error)) from None
 
 
-def _vocabulary_bytes(config, vocabulary, tables):
+def _vocabulary_bytes(
+    config: ModelConfig, vocabulary: AnyPath | Sequence[AnyPath] | None, tables: Sequence[bytes]
+) -> dict[str, bytes]:
     paths = [vocabulary] if isinstance(vocabulary, (str, os.PathLike)) else list(vocabulary or ())
     names = _pieces_names(config, tables, vocabulary is not None)
     if len(paths) != len(names):
@@ -120,12 +124,12 @@ def _vocabulary_bytes(config, vocabulary, tables):
     return found | dict(zip({0: (), 1: SHARED_TABLE, 2: SPLIT_TABLES}[len(tables)], tables, strict=True))
 
 
-def kept_metadata(metadata: dict, taken: Collection[str] = ()) -> dict:
-    """What a packed model can tell too of another one's metadata: all that JSON holds, but for the names `taken`."""
+def kept_metadata(metadata: Mapping[str, Any], taken: Collection[str] = ()) -> dict[str, Any]:
+    """Returns the metadata of another model that a packed one can keep: all that JSON holds, except for `taken`."""
     return {key: value for key, value in metadata.items() if _is_json({key: value}) and key not in (*_RESERVED, *taken)}
 
 
-def _is_json(fields) -> bool:
+def _is_json(fields: Mapping[str, Any]) -> bool:
     try:
         _json_bytes(fields)
     except ValueError:  # not a number, infinity, half a letter
@@ -133,8 +137,13 @@ def _is_json(fields) -> bool:
     return True
 
 
-def vocabulary_arguments(config, files, opened, where) -> dict:
-    """The arguments `vocabulary` and `tables` of `write_directory`.
+def vocabulary_arguments(
+    config: ModelConfig,
+    files: Sequence[VocabularyFiles],
+    opened: Sequence[AnyVocabulary],
+    where: object,
+) -> dict[str, Any]:
+    """Returns the arguments `vocabulary` and `tables` of `write_directory`.
 
     `files`: the VocabularyFiles of source and target; `opened`: what they hold. Raises ModelFileError, which
     starts with `where`, for a pair that a packed model cannot have.
@@ -154,19 +163,19 @@ def vocabulary_arguments(config, files, opened, where) -> dict:
     return {"vocabulary": source.pieces if one else [source.pieces, target.pieces], "tables": tables}
 
 
-def _pieces_names(config, tables, has_pieces) -> tuple[str, ...]:
-    """The files of SentencePiece models that there are."""
+def _pieces_names(config: ModelConfig, tables: Sequence[object], has_pieces: bool) -> tuple[str, ...]:
+    """Returns the files of SentencePiece models that there are."""
     if not has_pieces:
         return ()
     return SPLIT_VOCABULARY if tables or not config.shared_vocabulary else SHARED_VOCABULARY
 
 
-def _json_bytes(fields):
+def _json_bytes(fields: Mapping[str, Any]) -> bytes:
     return (json.dumps(fields, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _write_files(directory, contents, metadata):
-    """Write `contents` (name -> bytes), then metadata.json, which describes all files that are there."""
+def _write_files(directory: Path, contents: Mapping[str, bytes], metadata: Mapping[str, Any]) -> None:
+    """Writes `contents` (name -> bytes), then metadata.json, which describes all files that are there."""
     for name, content in contents.items():
         (directory / name).write_bytes(content)
     described = {file.name: describe(file) for file in sorted(directory.iterdir())}
@@ -176,8 +185,8 @@ def _write_files(directory, contents, metadata):
         sync(path)  # or a power cut leaves a complete-looking directory of holes
 
 
-def read_directory(path):
-    """Read a packed model directory into a `PackedDirectory`.
+def read_directory(path: AnyPath) -> PackedDirectory:
+    """Reads a packed model directory into a `PackedDirectory`.
 
     The tensors are mapped, not read, and SHA-256 is not compared (see `verify`); the files' structure is
     checked completely. Other files in the directory are ignored.
@@ -213,7 +222,7 @@ def read_directory(path):
     )
 
 
-def _read_config(path):
+def _read_config(path: Path) -> ModelConfig:
     fields = read_json(path, "model config")
     try:
         return ModelConfig.from_json(fields, "model config")
@@ -221,26 +230,26 @@ def _read_config(path):
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def _read_metadata(path):
-    """metadata.json of the directory `path`, its own fields checked."""
+def _read_metadata(path: Path) -> dict[str, Any]:
+    """Reads metadata.json of the directory `path`, and checks its own fields."""
     where = path / METADATA
     metadata = read_json(where, "model metadata")
-    version, files = (metadata.get(key) for key in _RESERVED)
+    version, files = metadata.get("format_version"), metadata.get("files")
     if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise ModelFileError(
             f"{where}: format_version is {version!r}, expected 1 to {FORMAT_VERSION}; upgrade cpunmt, "
             f"or pack the model again"
         )
-    known = isinstance(files, dict) and files.keys() <= _LISTED
-    if not known or not all(_is_description(entry) for entry in files.values()):
+    known = isinstance(files, dict) and files.keys() <= _LISTED and all(map(_is_description, files.values()))
+    if not known:
         raise ModelFileError(
             f"{where}: 'files' does not give size and sha256 of known files; fetch or pack the model again"
         )
     return metadata
 
 
-def metadata_with(path, contents):
-    """(content of metadata.json, names of the files that it describes) once `contents` (name -> bytes) are among them.
+def metadata_with(path: Path, contents: Mapping[str, bytes]) -> tuple[bytes, list[str]]:
+    """Returns the content of metadata.json, and the names of the files that it describes, with `contents` among them.
 
     Raises ModelFileError for a directory `path` whose metadata.json is missing, broken, or cannot be written again.
     """
@@ -253,7 +262,7 @@ def metadata_with(path, contents):
     return _json_bytes(metadata), sorted(metadata["files"])
 
 
-def _is_description(entry):
+def _is_description(entry: Any) -> bool:
     return (
         isinstance(entry, dict)
         and entry.keys() == {"size", "sha256"}
@@ -262,8 +271,8 @@ def _is_description(entry):
     )
 
 
-def verify(path):
-    """Compare size and SHA-256 of every file with metadata.json; returns {file name: SHA-256}.
+def verify(path: AnyPath) -> dict[str, str]:
+    """Compares size and SHA-256 of every file with metadata.json; returns {file name: SHA-256}.
 
     Raises
     ------
@@ -276,7 +285,7 @@ def verify(path):
     problems = []
     for name in sorted(listed.keys() | present | {CONFIG, WEIGHTS}):
         try:
-            found = describe(path / name) if name in present else "no such file"
+            found: object = describe(path / name) if name in present else "no such file"
         except OSError as error:
             found = error.strerror
         expected = listed.get(name, "not in metadata.json")

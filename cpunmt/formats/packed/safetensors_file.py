@@ -15,15 +15,18 @@ import json
 import math
 import re
 import reprlib
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import map_bytes, parse_json
+from cpunmt.files.input_files import AnyPath, Bytes, map_bytes, parse_json
 
+Array = npt.NDArray[Any]
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
-DTYPES = {
+DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
     "I64": np.dtype("<i8"),
@@ -32,7 +35,9 @@ DTYPES = {
     "I8": np.dtype("i1"),
     "U8": np.dtype("u1"),
 }
-_FLOATS = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
+_FLOATS: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
+_Types = Mapping[str, np.dtype[Any]]
+_Entry = tuple[np.dtype[Any], tuple[int, ...], int, int]  # dtype, shape, begin, end
 _DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*")
 _PADDING = "padding."
@@ -42,8 +47,8 @@ _MAX_FILE = 1 << 40
 _REPACK = "fetch or pack the model again"
 
 
-def write_safetensors(path, tensors):
-    """Write `tensors` (name -> array) to the new file `path`, in the order of the dict.
+def write_safetensors(path: AnyPath, tensors: Mapping[str, Array]) -> None:
+    """Writes `tensors` (name -> array) to the new file `path`, in the order of the dict.
 
     The same tensors give the same bytes. Any stride is accepted; dtypes are those of `DTYPES`.
 
@@ -61,14 +66,15 @@ def write_safetensors(path, tensors):
         file.writelines(_data(tensors))
 
 
-def safetensors_bytes(tensors, texts):
-    """The content of such a file, with free text (name -> str) in its header. Raises ValueError as above."""
+def safetensors_bytes(tensors: Mapping[str, Array], texts: Mapping[str, str]) -> bytes:
+    """Returns the content of such a file, with free text (name -> str) in its header. Raises ValueError as above."""
     return b"".join([_header(tensors, texts), *_data(tensors)])
 
 
-def _header(tensors, texts):
-    """All before the tensor data."""
-    header, offset = {_TEXTS: texts} if texts else {}, 0
+def _header(tensors: Mapping[str, Array], texts: Mapping[str, str]) -> bytes:
+    """Returns all before the tensor data."""
+    header: dict[str, Any] = {_TEXTS: texts} if texts else {}
+    offset = 0
     for name, array in tensors.items():
         _check_writable(name, array)
         header[name] = _entry(array.dtype, array.shape, offset, offset + array.nbytes)
@@ -84,32 +90,28 @@ def _header(tensors, texts):
     return len(text).to_bytes(8, "little") + text
 
 
-def _data(tensors):
+def _data(tensors: Mapping[str, Array]) -> Iterator[Any]:
     for array in tensors.values():
         yield np.ascontiguousarray(array).data if array.size else b""
         yield bytes(-array.nbytes % ALIGNMENT)
 
 
-def _check_writable(name, array):
+def _check_writable(name: object, array: object) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name.startswith(_PADDING):
         raise ValueError(f"tensor name {name!r}: expected letters, digits and '_' joined by dots, not 'padding.'")
     if not isinstance(array, np.ndarray) or array.dtype not in _DTYPE_NAMES:
         found = getattr(array, "dtype", type(array).__name__)
-        raise ValueError(f"tensor {name!r} has dtype {found}, expected one of {_allowed()}")
+        raise ValueError(f"tensor {name!r} has dtype {found}, expected one of {', '.join(map(str, _DTYPE_NAMES))}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"tensor {name!r} holds NaN or infinity; the checkpoint is broken")
 
 
-def _entry(dtype, shape, begin, end):
+def _entry(dtype: np.dtype[Any], shape: tuple[int, ...], begin: int, end: int) -> dict[str, Any]:
     return {"dtype": _DTYPE_NAMES[dtype], "shape": list(shape), "data_offsets": [begin, end]}
 
 
-def _allowed():
-    return ", ".join(str(dtype) for dtype in _DTYPE_NAMES)
-
-
-def read_safetensors(path):
-    """The tensors of `path`: name -> read-only array, all views of one memory map, nothing copied.
+def read_safetensors(path: AnyPath) -> dict[str, Array]:
+    """Returns the tensors of `path`: name -> read-only array, all views of one memory map, nothing copied.
 
     Raises
     ------
@@ -120,15 +122,15 @@ def read_safetensors(path):
     return _tensors(path)[0]
 
 
-def read_described_safetensors(path):
-    """(the same, the free text of its header: name -> str). Errors: the same, and free text that is something else."""
+def read_described_safetensors(path: AnyPath) -> tuple[dict[str, Array], dict[str, str]]:
+    """Also returns the free text of the header, name -> str. Raises ModelFileError also if it is not text."""
     tensors, texts = _tensors(path)
     if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
         raise _broken(path, f"{_TEXTS} is {reprlib.repr(texts)}, expected names and texts")
     return tensors, texts
 
 
-def _tensors(path):
+def _tensors(path: AnyPath) -> tuple[dict[str, Array], Any]:
     content, start, entries, texts = _entries(path, DTYPES, ALIGNMENT)
     tensors = {}
     for name, (dtype, shape, begin, _) in entries.items():
@@ -142,8 +144,8 @@ def _tensors(path):
     return tensors, texts
 
 
-def read_float_tensors(path):
-    """The tensors of a file that any library wrote, at whatever bytes: name -> read-only array, nothing copied.
+def read_float_tensors(path: AnyPath) -> "dict[str, Array | Bfloat16]":
+    """Returns the tensors of a file that any library wrote, at whatever bytes: name -> read-only array, nothing copied.
 
     float16 and float32 come as they are. NumPy has no bfloat16: such a tensor is `Bfloat16`.
 
@@ -153,9 +155,9 @@ def read_float_tensors(path):
         The file is damaged, or has a tensor of another type. Values are not looked at.
     """
     content, start, entries, _ = _entries(path, _FLOATS, 1)
-    tensors = {}
+    tensors: dict[str, Array | Bfloat16] = {}
     for name, (dtype, shape, begin, _) in entries.items():
-        array = np.ndarray(shape, dtype, buffer=content, offset=start + begin)
+        array: Array = np.ndarray(shape, dtype, buffer=content, offset=start + begin)
         tensors[name] = Bfloat16(array) if dtype.kind == "u" else array
     return tensors
 
@@ -163,19 +165,19 @@ def read_float_tensors(path):
 class Bfloat16(NamedTuple):
     """A tensor of bfloat16: the upper halves of float32s."""
 
-    halves: np.ndarray  # uint16
+    halves: npt.NDArray[np.uint16]
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         return self.halves.shape
 
-    def floats(self):
-        """float32 array."""
+    def floats(self) -> npt.NDArray[np.float32]:
+        """Returns them as float32."""
         return (self.halves.astype(np.uint32) << 16).view(np.float32)
 
 
-def _entries(path, dtypes, alignment):
-    """(content, where tensor data starts, name -> (dtype, shape, begin, end), free text): each byte is one tensor's."""
+def _entries(path: AnyPath, dtypes: _Types, alignment: int) -> tuple[Bytes, int, dict[str, _Entry], Any]:
+    """Returns the content, where tensor data starts, the entries by name, and free text. Each byte is of one tensor."""
     content = map_bytes(path, "tensor file", _MAX_FILE)
     size = content.size
     length = int.from_bytes(content[:8].tobytes(), "little")
@@ -187,7 +189,7 @@ def _entries(path, dtypes, alignment):
         raise _broken(path, f"tensor data starts at byte {start}, expected a multiple of {alignment}")
     header = parse_json(content[8:start].tobytes(), f"{path}: tensor header")
     texts = header.pop(_TEXTS, {})
-    found = {}
+    found: dict[str, _Entry] = {}
     for name, entry in header.items():
         found[name] = _, _, _, end = _parse_entry(path, name, entry, dtypes)
         if end > size - start:
@@ -196,12 +198,12 @@ def _entries(path, dtypes, alignment):
     return content, start, found, texts
 
 
-def _broken(path, problem):
+def _broken(path: AnyPath, problem: str) -> ModelFileError:
     return ModelFileError(f"{path}: {problem}; {_REPACK}")
 
 
-def _parse_entry(path, name, entry, dtypes):
-    """(dtype, shape, begin, end) of a header entry, consistent with each other."""
+def _parse_entry(path: AnyPath, name: str, entry: Any, dtypes: _Types) -> _Entry:
+    """Returns (dtype, shape, begin, end) of a header entry, consistent with each other."""
     if not _NAME.fullmatch(name) or len(name) > 256:
         raise _broken(path, f"tensor name {name[:80]!r}, expected at most 256 letters, digits, '_' and dots")
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
@@ -218,15 +220,15 @@ def _parse_entry(path, name, entry, dtypes):
     needed = math.prod(shape) * dtype.itemsize
     if end - begin != needed:
         raise _broken(path, f"tensor {name!r}, {_described(dtype, shape)}, has {end - begin} bytes, expected {needed}")
-    return dtype, shape, begin, end
+    return dtype, tuple(shape), begin, end
 
 
-def _are_sizes(values):
+def _are_sizes(values: object) -> bool:
     return type(values) is list and all(type(value) is int and 0 <= value <= _MAX_FILE for value in values)
 
 
-def _check_covered(path, spans, size):
-    """Every byte of the data belongs to exactly one tensor."""
+def _check_covered(path: AnyPath, spans: list[tuple[int, int, str]], size: int) -> None:
+    """Raises ModelFileError unless every byte of the data belongs to exactly one tensor."""
     covered, before = 0, "the header"
     for begin, end, name in sorted(spans):
         if begin != covered:
@@ -237,22 +239,10 @@ def _check_covered(path, spans, size):
         raise _broken(path, f"{size} bytes of tensor data, the tensors take {covered}")
 
 
-def check_tensors(tensors, expected, where):
-    """Check names, dtypes and shapes of all tensors at once.
+def check_tensors(tensors: Mapping[str, Array], expected: Mapping[str, tuple[Any, Any]], where: AnyPath) -> None:
+    """Checks names, dtypes and shapes of all tensors at once; `expected` has (dtype, shape) of each.
 
-    Parameters
-    ----------
-    tensors : dict
-        name -> array.
-    expected : dict
-        name -> (dtype, shape).
-    where : str
-        File or directory, for the message.
-
-    Raises
-    ------
-    ModelFileError
-        One message with a line for each missing, unexpected and wrong tensor.
+    Raises one ModelFileError, which begins with `where`, with a line for each missing, unexpected and wrong tensor.
     """
     problems = [f"missing {name!r} {_described(*expected[name])}" for name in expected.keys() - tensors.keys()]
     problems += [f"unexpected {name!r}" for name in tensors.keys() - expected.keys()]
@@ -266,8 +256,8 @@ def check_tensors(tensors, expected, where):
         raise ModelFileError(f"{where}: {len(problems)} wrong tensor(s); {_REPACK}\n  {lines}")
 
 
-def check_finite(tensors, where):
-    """Raise ModelFileError, naming each, if float tensors hold NaN or infinity."""
+def check_finite(tensors: Mapping[str, Array], where: AnyPath) -> None:
+    """Raises ModelFileError, naming each, if float tensors hold NaN or infinity."""
     with np.errstate(invalid="ignore"):
         broken = [
             repr(name)
@@ -278,5 +268,5 @@ def check_finite(tensors, where):
         raise ModelFileError(f"{where}: NaN or infinity in {', '.join(sorted(broken))}; {_REPACK}")
 
 
-def _described(dtype, shape):
+def _described(dtype: Any, shape: Iterable[int]) -> str:
     return f"{np.dtype(dtype)} {tuple(shape)}"

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import yaml
 
-from cpunmt.files.compressed_file import open_expanded
+from cpunmt.files.input_files import open_expanded
 
 SECTIONS = ("train", "development", "test")
 _OPTIONS = {"file", "repeat", "where", "every", "before"}

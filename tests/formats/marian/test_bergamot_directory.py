@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from cpunmt.formats.marian.bergamot_directory import find_files
+from tests.sample_models.foreign_directories import files_of
 from tests.support.refusal import refusal
 
 ALPHAS, SHORTLIST, VOCABULARY = "model.ende.intgemm.alphas.bin", "lex.50.50.ende.s2t.bin", "vocab.deen.spm"
@@ -28,7 +28,7 @@ def make(tmp_path):
 
 def found(folder) -> tuple:
     """Names of model, vocabularies, shortlist and metadata."""
-    files = find_files(folder)
+    files = files_of(folder)
     source, target = files.source_vocabulary, files.target_vocabulary
     assert source.table is target.table is None
     paths = (files.model, source.pieces, target.pieces, files.shortlist, files.metadata)
@@ -45,7 +45,7 @@ def config(model, vocabularies=("vocab.deen.spm", "vocab.deen.spm"), shortlist="
 def test_firefox(make):
     folder = make([*FIREFOX, "metadata.json", "qualityModel.ende.bin"])
     assert found(folder) == (ALPHAS, VOCABULARY, VOCABULARY, SHORTLIST, "metadata.json")
-    assert find_files(str(folder)).decoder_options is None
+    assert files_of(folder).decoder_options is None
 
 
 @pytest.mark.parametrize("ending", [".gz", ".zst"])
@@ -90,7 +90,7 @@ def test_the_configuration_decides(make):
         {"decoder.yml": config("model.npz", ("other.spm", "vocab.deen.spm"), **{"beam-size": 3})},
     )
     assert found(folder) == ("model.npz", "other.spm", "vocab.deen.spm", "lex.s2t.bin", None)
-    assert find_files(folder).decoder_options.beam_size == 3
+    assert files_of(folder).decoder_options.beam_size == 3
     make([], {"decoder.yml": config("model.npz", shortlist=None)})
     assert found(folder) == ("model.npz", VOCABULARY, VOCABULARY, None, None)
 
@@ -119,20 +119,20 @@ def test_of_several_configurations_that_of_the_preferred_model_is_taken(make):
     folder = make(["model.npz", VOCABULARY, "lex.s2t.bin", "en.vocab.yml", "decoder.vocab.yml"], texts)
     for name, beam in (("model.npz", 1), ("model.intgemm8.bin", 2), ("model.intgemm.alphas.bin", 3)):
         make([name])
-        files = find_files(folder)
+        files = files_of(folder)
         assert (files.model.name, files.decoder_options.beam_size) == (name, beam)
     make([], {"config.again.yml": texts["config.intgemm8bitalpha.yml"]})
-    message = refusal(find_files, folder)
+    message = refusal(files_of, folder)
     assert "config.again.yml, config.intgemm8bitalpha.yml" in message and "expected one" in message
 
 
 def test_what_is_missing_or_too_much_is_listed_at_once(make, tmp_path):
-    assert "no such directory" in refusal(find_files, tmp_path / "none")
-    message = refusal(find_files, tmp_path)
+    assert "no such directory" in refusal(files_of, tmp_path / "none")
+    message = refusal(files_of, tmp_path)
     assert "no model: expected a file model*.bin" in message and "vocabulary: none" in message
     assert message.endswith("Found: no file")
     folder = make(["model.a.npz", "model.b.npz", "vocab.en.spm", "vocab.ja.spm", "lex.a.bin", "lex.b.bin"])
-    message = refusal(find_files, folder)
+    message = refusal(files_of, folder)
     assert "model: 2 files (model.a.npz, model.b.npz), expected one *.npz" in message
     assert "vocabulary: vocab.en.spm, vocab.ja.spm; expected srcvocab*.spm and trgvocab*.spm" in message
     assert "shortlist: 2 files (lex.a.bin, lex.b.bin)" in message
@@ -140,18 +140,18 @@ def test_what_is_missing_or_too_much_is_listed_at_once(make, tmp_path):
 
 @pytest.mark.parametrize("names", [["srcvocab.spm"], ["srcvocab.spm", "trgvocab.spm", "vocab.spm"], ["trgvocab.spm"]])
 def test_half_of_two_vocabularies_and_three_are_refused(make, names):
-    assert "expected srcvocab*.spm and trgvocab*.spm" in refusal(find_files, make([ALPHAS, *names]))
+    assert "expected srcvocab*.spm and trgvocab*.spm" in refusal(files_of, make([ALPHAS, *names]))
 
 
 def test_a_configuration_that_names_missing_files_is_refused(make):
     folder = make([*FIREFOX], {"decoder.yml": config("model.npz", shortlist="lex.bin")})
-    message = refusal(find_files, folder)
+    message = refusal(files_of, folder)
     assert "models of the decoder options names" in message and "model.npz, which is not there" in message
     assert "shortlist of the decoder options names" in message and ALPHAS in message
 
 
 def test_a_broken_configuration_is_refused(make):
-    assert "beam-size" in refusal(find_files, make(FIREFOX, {"config.yml": "beam-size: 0"}))
+    assert "beam-size" in refusal(files_of, make(FIREFOX, {"config.yml": "beam-size: 0"}))
 
 
 @pytest.mark.parametrize("ending", [".gz", ".zst"])
@@ -163,5 +163,5 @@ def test_a_configuration_names_files_that_are_packed_now(make, ending):
 def test_directories_are_no_files_and_many_names_are_not_all_shown(make):
     folder = make([f"text{i:03}" for i in range(100)])
     (folder / "model.npz").mkdir()
-    message = refusal(find_files, folder)
+    message = refusal(files_of, folder)
     assert "no model" in message and "and 80 more" in message and len(message) < 1000

@@ -8,12 +8,10 @@ import pytest
 
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.any_directory import read_model
-from cpunmt.formats.conversion import packed_tensors
-from cpunmt.formats.marian.marian_file import StoredIntegers
+from cpunmt.formats.conversion import StoredIntegers, packed_tensors
 from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.kernels.matmul.packing import unpack
-from cpunmt.model.model import Model
-from cpunmt.model.tensors import checkpoint_tensors, linears, table_sizes
+from cpunmt.model.tensors import Model, checkpoint_tensors, linears, table_sizes
 from quantize.reference.network import Reference
 from tests.definitions.greedy import greedy
 from tests.golden.bergamot import float_engine, int8_engine, read_golden, sentences_of, settings_of
@@ -35,9 +33,10 @@ from tests.golden.marian_comparison import (
 )
 from tests.sample_models.packed_checkpoint import checkpoint_of
 from tests.sample_models.real_model import DIRECTORIES
+from tests.support.speeds import slow_after
 
 NEAR_TIE = 1e-4
-IN_EVERY_RUN = (STUDENT, "nano", "self-attention", "average-attention", "two-tables", "highway")
+IN_EVERY_RUN = (STUDENT, "nano", "two-tables")
 
 
 @functools.cache
@@ -90,11 +89,12 @@ def test_int8_with_calibrated_scales_is_mostly_what_marian_makes(tmp_path):
     assert np.median(words) < 1e-4
 
 
-def test_marians_integers_are_written_down_as_they_are():
+@pytest.mark.parametrize("count", slow_after(1, [3, 20]))
+def test_marians_integers_are_written_down_as_they_are(count):
     """The emulation in NumPy: its sums and their corrections are Marian's, to the last bit."""
     translations, alphas = golden()
     network = MarianInt8(*checkpoint(STUDENT), alphas)
-    theirs = translations[STUDENT][STATIC][:20]
+    theirs = translations[STUDENT][STATIC][:count]
     wrong = 0
     for text, translated in zip(sentences(), theirs, strict=False):
         source = vocabulary().encode(text)
@@ -133,7 +133,7 @@ def test_a_directory_with_stored_integers_uses_them_as_they_are(tmp_path, activa
     for name, weights in tensors.items():
         if weights.ndim == 2:
             q, multiplier = integers(weights)
-            kept[name] = StoredIntegers(q.astype(np.int8), float(multiplier), False)
+            kept[name] = StoredIntegers(q.astype(np.int8), float(multiplier))
     static = alphas if activation_scales == "static" else None
     again = packed_tensors(found.config, kept, "int8", alphas=static)
     assert again[0] == found.config and list(again[1]) == list(found.tensors)

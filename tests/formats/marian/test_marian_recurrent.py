@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.marian.marian import read_marian
-from cpunmt.formats.marian.recurrent_options import read_recurrent_config
+from cpunmt.formats.marian.marian_recurrent import read_recurrent_config
 from cpunmt.model.tensors import checkpoint_tensors
 from quantize.checkpoints.marian_export import marian_options, write_marian_npz
 from quantize.reference.network import Reference
@@ -23,6 +23,7 @@ from tests.sample_models.marian_model import options_item
 from tests.sample_models.random_models import random_tensors
 from tests.sample_models.recurrents import NAMED, configs, make_config
 from tests.support.refusal import refusal
+from tests.support.speeds import slow_after
 
 NEAR_TIE = 1e-4
 ONE_WIDTH = {"encoder_dim": 48, "decoder_dim": 48, "attention_dim": None}
@@ -42,7 +43,7 @@ def test_the_golden_file_is_whole():
         assert len(texts) > 10 and sum(text.count(" ") > 2 for text in texts) > 5
 
 
-@pytest.mark.parametrize("model", RECURRENT)
+@pytest.mark.parametrize("model", slow_after(2, RECURRENT))
 def test_float32_is_what_marian_makes(model):
     """Texts, near-ties apart, and the scores of all words."""
     engine = float_engine(model)

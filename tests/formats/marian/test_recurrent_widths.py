@@ -1,12 +1,14 @@
 """Widths that are no multiples of 16: padded with zeros, which change nothing."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from cpunmt.engine.engine import Search
+from cpunmt.formats.conversion import StoredIntegers
 from cpunmt.formats.marian.marian import read_marian
-from cpunmt.formats.marian.marian_file import StoredIntegers
-from cpunmt.formats.marian.recurrent_widths import Padding
+from cpunmt.formats.marian.marian_recurrent import Padding
 from cpunmt.model.tensors import checkpoint_tensors
 from quantize.checkpoints.marian_export import write_marian_npz
 from quantize.reference.network import Reference
@@ -14,9 +16,11 @@ from tests.definitions.beam_search import beam_search
 from tests.sample_models.random_models import engine_of, random_sources, random_tensors
 from tests.sample_models.recurrents import NAMED, VOCAB, make_config
 from tests.support.refusal import refusal
+from tests.support.speeds import slow_after
 
 WIDTHS = [(20, 50), (48, 40), (500, 31), (20, 20)]  # of pieces, of states
 KINDS = ["plain", "LSTM", "deep", "alternating", "unidirectional", "transitions", "LSTM transitions", "untied"]
+CASES = sorted(itertools.product(KINDS, WIDTHS), key=lambda case: KINDS.index(case[0]) != WIDTHS.index(case[1]))
 
 
 def narrow(kind, pieces, states):
@@ -28,8 +32,7 @@ def narrow(kind, pieces, states):
     return config, random_tensors(config, 3)
 
 
-@pytest.mark.parametrize("widths", WIDTHS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "widths"), slow_after(3, CASES))
 def test_a_padded_network_is_the_one_of_the_file(kind, widths, tmp_path):
     config, tensors = narrow(kind, *widths)
     write_marian_npz(tmp_path / "model.npz", config, tensors)
@@ -62,7 +65,7 @@ def test_nothing_is_done_where_nothing_is_to_do():
 
 def test_integers_of_such_widths_are_refused():
     config = make_config(encoder_dim=48)
-    tensors = {"embedding": StoredIntegers(np.zeros((VOCAB, 20), np.int8), 1.0, False)}
+    tensors = {"embedding": StoredIntegers(np.zeros((VOCAB, 20), np.int8), 1.0)}
     message = refusal(lambda path: Padding(config, (20, 48)).padded(tensors, path), "model.bin")
     assert "dim-emb and dim-rnn are (20, 48), expected multiples of 16; load the float32 model.npz" in message
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.foreign_model import VocabularyFiles
+from cpunmt.formats.conversion import VocabularyFiles
 from cpunmt.formats.packed.packed_directory import (
     NAMES,
     read_directory,
@@ -291,55 +291,6 @@ def test_verify_names_all_changed_files(written):
     text = refusal(verify, written)
     assert "weights.safetensors: found {" in text and "vocabulary.spm: found {" in text
     assert "config.json" not in text
-
-
-@pytest.fixture(scope="module")
-def damaged(tmp_path_factory):
-    """A directory to damage, and the content of its files."""
-    parent = tmp_path_factory.mktemp("damaged")
-    (parent / "some.spm").write_text("vocabulary")
-    write_directory(parent / "model", CONFIG, TENSORS, vocabulary=parent / "some.spm", metadata=METADATA)
-    return parent / "model", {file.name: file.read_bytes() for file in (parent / "model").iterdir()}
-
-
-@settings(max_examples=300)
-@given(data=st.data())
-def test_damage_is_refused_or_harmless_and_verify_sees_it(damaged, data):
-    path, contents = damaged
-    name = data.draw(st.sampled_from(sorted(contents.keys() - {"metadata.json"})))
-    content = bytearray(contents[name])
-    if data.draw(st.booleans()):
-        content = content[: data.draw(st.integers(0, len(content) - 1))]
-    else:
-        bit = data.draw(st.integers(0, 8 * len(content) - 1))
-        content[bit // 8] ^= 1 << bit % 8
-    try:
-        (path / name).write_bytes(content)
-        assert name in refusal(verify, path)
-        try:
-            read_directory(path)
-        except ModelFileError as error:
-            assert str(path / name) in str(error)
-    finally:
-        (path / name).write_bytes(contents[name])
-
-
-@settings(max_examples=200)
-@given(data=st.data())
-def test_damaged_metadata_is_refused_or_read(damaged, data):
-    path, contents = damaged
-    content = bytearray(contents["metadata.json"])
-    for _ in range(data.draw(st.integers(1, 3))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    try:
-        (path / "metadata.json").write_bytes(content)
-        for function in (read_directory, verify):
-            try:
-                function(path)
-            except ModelFileError as error:
-                assert str(path) in str(error)
-    finally:
-        (path / "metadata.json").write_bytes(contents["metadata.json"])
 
 
 def test_a_copy_is_the_same_model(written, tmp_path):

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from quantize.evaluation import evaluation_set
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 

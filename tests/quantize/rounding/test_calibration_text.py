@@ -6,7 +6,7 @@ import re
 import pytest
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.rounding.calibration import calibration_sources
 from tests.sample_models.small_vocabulary import train_vocabulary

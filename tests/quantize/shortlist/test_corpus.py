@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.shortlist.corpus import Table, TwoFiles, parse_table, read_corpus, read_rows
 from tests.sample_models.small_vocabulary import train_vocabulary

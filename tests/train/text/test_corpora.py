@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from cpunmt.files.compressed_file import zstd_module
+from cpunmt.files.input_files import zstd_module
 from models.train.text.corpora import Corpus, Example, read_corpora, read_lines
 
 DESCRIPTION = """

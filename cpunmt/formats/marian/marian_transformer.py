@@ -1,20 +1,24 @@
-"""What Marian's training options (`special:model.yml`) say of a Transformer; of other networks: `recurrent_options`.
+"""Transformers of Marian: what the training options (`special:model.yml`) say, and the names of the parameters.
 
 Supported are all the variants that `TransformerConfig` knows. All else is refused by option name: nothing is guessed.
+Of other networks: `marian_recurrent`. Marian names parameters by their layers, from 1: `encoder_l1_self_Wq`. Weights
+are [in, out]; tables are [pieces, model_dim].
 
 Sources: Marian's `src/models/transformer.h`, `src/rnn/cells.h` and `src/common/config_parser.cpp`
 (https://github.com/marian-nmt/marian-dev).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.yaml_text import parse_yaml
+from cpunmt.files.input_files import parse_yaml
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import checkpoint_tensors
 
 # option -> (Marian's default, for files older than the option; the values we support; what to do instead)
-_SUPPORTED = {
+_SUPPORTED: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "type": ("amun", ("transformer",)),
     "transformer-rnn-projection": (False, (False, True)),
     "transformer-pool": (False, (False,)),
@@ -30,14 +34,38 @@ _SUPPORTED = {
     "ulr": (False, (False,)),
     "factors-combine": ("sum", ("sum",)),
 }
-_CELLS = {"self-attention": "self_attention", "average-attention": "average_attention"}
+_AUTOREGRESSION = {"self-attention": "self_attention", "average-attention": "average_attention"}
 _RECURRENT = [name for name, cell in CELLS.items() if cell.recurrent]
 # Marian's forks that run models in production compute gelu as x sigmoid(1.702 x); its newest master uses erf.
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "gelu": "gelu_sigmoid"}
+OUTPUT_BIAS = "decoder_ff_logit_out_b"
+OUTPUT = "decoder_ff_logit_out_Wt"
+TABLES = {"embedding": "Wemb", "source_embedding": "encoder_Wemb", "target_embedding": "decoder_Wemb"}
+# part of a block -> how its weight ends, after W, and its bias, after b
+_ENDINGS: dict[str, str] = {name: name[0] for name in ("query", "key", "value", "output", "forget", "reset")}
+_ENDINGS |= {"candidate": "", "input_gate": "i", "forget_gate": "f"}
+# block -> what its parameters are called, and its layer norms and highways, after the layer's name
+_BLOCKS = {
+    "self_attention": ("self", "self_Wo"),
+    "cross_attention": ("context", "context_Wo"),
+    "feed_forward": ("ffn", "ffn_ffn"),
+    "average_attention": ("aan", "aan_ffn"),
+    **{name: ("rnn", "rnn_ffn") for name, cell in CELLS.items() if cell.recurrent},
+}
+# cell -> part -> how Marian calls its weight, and its bias if it has one, where that is not by these endings
+_CELLS: dict[str, dict[str, tuple[str, ...]]] = {
+    "gru": {
+        "gates": ("W", "b"),
+        "candidate": ("Wx", "bx"),
+        "state_gates": ("U",),
+        "state_candidate": ("Ux",),
+    },
+    "lstm": {"gates": ("W", "b"), "state_gates": ("U",)},
+}
 
 
-def parse_options(text: bytes, where: str) -> dict:
-    """The options in the bytes of `special:model.yml`, up to the first NUL: newer Marian pads with NULs.
+def parse_options(text: bytes, where: str) -> dict[str, Any]:
+    """Returns the options in the bytes of `special:model.yml`, up to the first NUL: newer Marian pads with NULs.
 
     Raises ModelFileError if they are not a flat YAML mapping of names to values and lists.
     """
@@ -45,8 +73,8 @@ def parse_options(text: bytes, where: str) -> dict:
     return {name: _plain(value) for name, value in options.items()}
 
 
-def _plain(value):
-    """Some tools save every value as text: "true" and "8" count as True and 8."""
+def _plain(value: Any) -> Any:
+    """Converts texts: some tools save every value as text: "true" and "8" count as True and 8."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, str):
@@ -54,10 +82,10 @@ def _plain(value):
     return value
 
 
-def unsupported(options: Mapping, expected: Mapping) -> list[str]:
-    """What is said of options that have none of the values that are supported.
+def unsupported(options: Mapping[str, Any], expected: Mapping[str, tuple[Any, tuple[Any, ...]]]) -> list[str]:
+    """Returns a problem for each option whose value is not supported.
 
-    `expected`: option -> (its value where it is absent, the values)
+    `expected`: option -> (its value if it is absent, the supported values)
     """
     problems = []
     for name, (default, supported) in expected.items():
@@ -67,10 +95,10 @@ def unsupported(options: Mapping, expected: Mapping) -> list[str]:
     return problems
 
 
-def vocabularies(options: Mapping, problems: list[str]) -> dict:
-    """The fields of a config that say how many pieces there are, which tables are one, and which end is read first.
+def vocabularies(options: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """Returns the fields of a config for the number of pieces, shared tables, and the end that is read first.
 
-    What is not supported is added to `problems`.
+    Adds values that are not supported to `problems`.
     """
     sizes = options.get("dim-vocabs")
     if not isinstance(sizes, list) or len(sizes) != 2 or not all(type(size) is int for size in sizes):
@@ -89,17 +117,17 @@ def vocabularies(options: Mapping, problems: list[str]) -> dict:
     }
 
 
-def read_config(options: Mapping, names: Collection[str], where: str) -> tuple[ModelConfig, list[int]]:
-    """The architecture, and the layer numbers in Marian's names of each decoder parameter set.
+def read_config(options: Mapping[str, Any], names: Collection[str], where: str) -> tuple[ModelConfig, list[int]]:
+    """Returns the architecture, and the layer numbers in Marian's names of each decoder parameter set.
 
     `names` are those of the file's tensors: some options say less than they.
 
     Raises ModelFileError that lists every option that is not supported.
     """
 
-    def value(name, default):
-        found = options.get(name)
-        return default if found is None else found  # an empty YAML value is None
+    def value(name: str, default: Any) -> Any:
+        given = options.get(name)
+        return default if given is None else given  # an empty YAML value is None
 
     problems = unsupported(options, _SUPPORTED)
     cell = value("transformer-decoder-autoreg", "self-attention")
@@ -150,7 +178,7 @@ def read_config(options: Mapping, names: Collection[str], where: str) -> tuple[M
             embedding_norm=embedding == "n",
             top_norm=top == "n",
             attention_projection=not value("transformer-no-projection", False),
-            cell=_CELLS.get(cell, cell),
+            cell=_AUTOREGRESSION.get(cell, cell),
             cell_projection=cell in _RECURRENT and value("transformer-rnn-projection", False),
             average_dim=value("transformer-dim-aan", 2048) if cell == "average-attention" else 1,
             average_depth=value("transformer-aan-depth", 2) if cell == "average-attention" else 2,
@@ -164,8 +192,8 @@ def read_config(options: Mapping, names: Collection[str], where: str) -> tuple[M
     return config, numbers
 
 
-def _letters(text, allowed, name, problems) -> str:
-    """A string of operations without its d (dropout: nothing to do when translating)."""
+def _letters(text: Any, allowed: tuple[str, ...] | None, name: str, problems: list[str]) -> str:
+    """Returns a string of operations without its d (dropout, which translating does not do)."""
     letters = text.replace("d", "") if isinstance(text, str) else text
     if not isinstance(letters, str) or (set(letters) - set("anh") if allowed is None else letters not in allowed):
         supported = "letters d, a, n, h" if allowed is None else "d and n, at most once"
@@ -174,9 +202,51 @@ def _letters(text, allowed, name, problems) -> str:
     return letters
 
 
-def _is_layer_list(value, depth) -> bool:
+def _is_layer_list(value: Any, depth: int) -> bool:
     return (
         isinstance(value, list)
         and len(value) == depth
         and all(type(number) is int and 1 <= number <= depth for number in value)
     )
+
+
+def marian_names(config: ModelConfig, decoder_numbers: list[int]) -> dict[str, str]:
+    """Maps the canonical name of every parameter of a checkpoint to Marian's name."""
+    return dict(_names(config, decoder_numbers))
+
+
+def _names(config: ModelConfig, decoder_numbers: list[int]) -> Iterator[tuple[str, str]]:
+    for name in checkpoint_tensors(config):
+        if "." not in name or name == "output.bias":
+            yield name, {**TABLES, "output": OUTPUT, "output.bias": OUTPUT_BIAS, "positions": "Wpos"}[name]
+            continue
+        side, layer, *rest = name.split(".")
+        if not layer.isdecimal():  # encoder.top_norm.scale
+            kind, vector = layer.removesuffix("_norm"), rest[0]
+            suffix = "_pre" if kind == "embedding" else ""
+            yield name, f"{side}_{'emb' if kind == 'embedding' else kind}_ln_{vector}{suffix}"
+            continue
+        number = int(layer) + 1 if side == "encoder" else decoder_numbers[int(layer)]
+        yield name, f"{side}_l{number}_{_inside(config, side, *rest)}"
+
+
+def _inside(config: ModelConfig, side: str, block: str, *parts: str) -> str:
+    """Returns the name after the layer's of, say, ("cross_attention", "query", "weight")."""
+    *path, vector = parts
+    kind = config.architecture.cell if block == "cell" else block
+    prefix, around = _BLOCKS[kind]
+    if path[0] == "norm":
+        return f"{around}_ln_{vector}"
+    if path[0] == "pre_norm":
+        return f"{'rnn' if prefix == 'rnn' else around}_ln_{vector}_pre"
+    letter = {"weight": "W", "bias": "b"}[vector]
+    if path[0] == "highway":
+        return f"{around}_{letter}h"
+    if path[0] in ("inner", "middle", "outer"):
+        architecture = config.architecture
+        depth = architecture.ffn_depth if side == "encoder" else architecture.decoder_ffn_depth
+        depth = architecture.average_depth if block == "cell" else depth
+        number = {"inner": 1, "outer": depth}.get(path[0]) or int(path[1]) + 2
+        return f"{prefix}_{letter}{number}"
+    names = _CELLS.get(kind, {}).get(path[0])
+    return f"{prefix}_{names[vector == 'bias'] if names else letter + _ENDINGS[path[0]]}"

@@ -1,4 +1,4 @@
-"""YAML of strangers: one flat mapping, or a ModelFileError; never a bomb. More cases: test_marian_options."""
+"""YAML of strangers: one flat mapping, or a ModelFileError; never a bomb."""
 
 import time
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.yaml_text import parse_yaml
+from cpunmt.files.input_files import parse_yaml
 
 
 def refusal(text: bytes) -> str:
@@ -40,6 +40,15 @@ def test_values_are_those_of_yaml():
         (b"a: " + b"1" * 10_000, "not valid YAML"),
         (b"a: \xff", "not valid YAML"),
         (b"a: 2020-99-99", "not valid YAML"),
+        (b"just text", "not a mapping"),
+        (b"a: [1, 2", "not valid YAML"),
+        (b"\xff\xfe\x00", "not valid YAML"),
+        (b"a: !!int ''", "not valid YAML"),
+        (b"a: !!bool maybe", "not valid YAML"),
+        (b"a: !!timestamp x", "not valid YAML"),
+        (b"? [1]\n: 2", "not valid YAML"),
+        (b"a: &a {k: 1}\nb: &b {<<: [*a, *a]}", "neither aliases nor deep nesting"),
+        (b"- " * 8000, "deep nesting"),
         (b"a" * 16_385, "has 16385 bytes, expected at most 16384"),
     ],
 )
