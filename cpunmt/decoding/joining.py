@@ -59,7 +59,7 @@ def translate_sentences(
     prefixes : for each sentence the target ids that its translation begins with
     given : each sentence as the caller passed it: a text, or its pieces without </s>
     """
-    options, search = settings
+    options, search, _ = settings
     vocabulary = model.target_vocabulary
     sources = [_source(model, source, settings) for source in given]
     parts = cut_sentences(sentences, prefixes, options, model.config, model.source_vocabulary)

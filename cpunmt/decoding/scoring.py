@@ -26,7 +26,7 @@ def score_pairs(
 
     `shared` : knows which pairs are no longer wanted; they may have any result.
     """
-    options, search = settings
+    options, search, _ = settings
     search = search._replace(
         beam_size=1, num_beam_groups=1, num_hypotheses=1, min_length=0, token_log_probs=True, attention=False
     )

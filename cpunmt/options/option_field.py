@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -19,15 +20,16 @@ def option(
     high: float | None = None,
     choices: Collection[str] | None = None,
     alone: object = None,
-    read: Callable[[Any], object] | None = None,
+    read: Callable[[Any], object] | str | None = None,
     takes: str | None = None,
     is_served: bool = False,
 ) -> Any:
     """Declares an option, a field of Options. Without a range it is yes or no.
 
-    `alone`: value of its flag when no value follows. `read`: converts a value outside `choices`, or
-    raises. `takes`: describes the flag's value in a word. `is_served`: a client of a server may set it,
-    because it costs no more than a beam, and names neither files nor functions.
+    `alone`: value of its flag when no value follows. `read`: converts a value outside `choices`, or raises; a function,
+    or the name of one in this folder, which is imported when the option is given. `takes`: describes the flag's value
+    in a word. `is_served`: a client of a server may set it, because it costs no more than a beam, and names neither
+    files nor functions.
     """
     about: dict[str, Any] = {
         "help": text,
@@ -39,6 +41,8 @@ def option(
         "takes": takes,
         "is_served": is_served,
     }
+    if isinstance(read, str):
+        return fields.checked(_imported(*read.rsplit(".", 1)), default, **about)
     if read:
         return fields.checked(lambda name, value: read(value), default, **about)
     if choices:
@@ -46,6 +50,15 @@ def option(
     if low is None or high is None:
         return fields.switch(default, **about)
     return fields.ranged(default=default, **about)
+
+
+def _imported(module: str, function: str) -> Callable[[str, Any], object]:
+    def check(_: str, value: Any) -> object:
+        with LOCK:  # most calls do not need this import
+            found = importlib.import_module(f"cpunmt.options.{module}")
+        return getattr(found, function)(value)
+
+    return check
 
 
 def split_function(value: object) -> object:
@@ -60,34 +73,6 @@ def protected_kinds(value: object) -> object:
     with LOCK:  # most calls do not need this import
         from cpunmt.options.protect_option import protected
     return protected(value)
-
-
-def element_roles(value: object) -> object:
-    """Validates and normalizes `tags`."""
-    with LOCK:
-        from cpunmt.options.element_roles import element_roles
-    return element_roles(value)
-
-
-def suppressed_sequences(value: object) -> object:
-    """Validates and normalizes `suppress_sequences`."""
-    with LOCK:
-        from cpunmt.options.suppressed_sequences import suppressed
-    return suppressed(value)
-
-
-def ending_tokens(value: object) -> object:
-    """Validates and normalizes `end_token`."""
-    with LOCK:
-        from cpunmt.options.end_tokens import end_tokens
-    return end_tokens(value)
-
-
-def glossary_terms(value: object) -> object:
-    """Validates and normalizes `glossary`."""
-    with LOCK:
-        from cpunmt.options.glossary.glossary import glossary_of
-    return glossary_of(value)
 
 
 def kind(option: dataclasses.Field[Any]) -> type:

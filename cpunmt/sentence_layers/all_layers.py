@@ -14,8 +14,7 @@ from cpunmt.options.options import Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.sentences.sentence_layer import found_of
 from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.text.signs import has_digits
-from cpunmt.text.units import is_plain
+from cpunmt.text.signs import has_digits, has_no_codes
 
 if TYPE_CHECKING:
     from cpunmt.results.results import Result
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from cpunmt.sentences.target_prefix import Forced
 
 MOST_FINDERS = 20
-SIMPLE = re.compile("[A-Za-z][A-Za-z ,']*[.!?]?")
-_CODES = re.compile("[0-9][0-9a-f -]{5}|[0-9a-f]{7}")  # dates, telephone numbers; hashes
 
 
 class SentenceLayers:
@@ -62,7 +59,7 @@ class SentenceLayers:
         """
         align = options.return_alignments
         layer = engine(None)
-        if self._finders or _asks_for_more(options) or not all(map(self._is_simple, texts)):
+        if self._finders or _asks_for_more(options) or not all(map(self._is_untouched, texts)):
             layer = self._around(layer, options, forced)
         theirs = [number for number, ids in enumerate(begun) if ids]
         if not theirs:
@@ -99,12 +96,9 @@ class SentenceLayers:
             layer = tag_layer(layer, language_end)
         return layer
 
-    def _is_simple(self, text: str) -> bool:
-        """Whether no layer has anything to do with a sentence, told without any, as a process begins.
-
-        That is so unless options ask for more than what is found by itself.
-        """
-        return bool(SIMPLE.fullmatch(text)) and not text.isupper() and self._knows(text)
+    def _is_untouched(self, text: str) -> bool:
+        """Returns whether no layer that is on by itself changes a sentence; needs none of them, as a process begins."""
+        return has_no_codes(text) and not has_digits(text) and not text.isupper() and self._knows(text)
 
     def leave(self, text: str, options: Options) -> bool:
         """Whether no layer has anything to do before a sentence is translated."""
@@ -163,13 +157,6 @@ def _numbers() -> ModuleType:
 def _keeps_tags(options: Options) -> bool:
     settled: Any = options.protect or ()  # text, or a tuple
     return settled == "all" or "tag" in settled
-
-
-def has_no_codes(text: str) -> bool:
-    """Returns whether a text `is_plain` and has nothing that looks like a date, a telephone number or a hash."""
-    if not is_plain(text) or "--" in text:
-        return False
-    return not has_digits(text) or _CODES.search(text) is None
 
 
 def _asks_for_more(options: Options) -> bool:

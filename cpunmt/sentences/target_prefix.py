@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.decoding.call_settings import Settings, settings_of
@@ -22,7 +21,7 @@ def forced_layer(model: LoadedModel, settings: Settings, unspaced: bool | None =
     """
     if model.config.right_to_left:
         return None
-    full = settings_of(replace(settings.options, vocabulary="full", prefix_bias_beta=0.0))
+    full = settings_of(settings.options, vocabulary="full", prefix_bias_beta=0.0)
     room = settings.options.max_input_length or model.config.max_source_length - 1
     room = min(room, model.config.max_source_length - 1)
     vocabulary = model.target_vocabulary

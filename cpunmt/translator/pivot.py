@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal, overload
 
 from cpunmt.alignment.aligned import Aligned, Layer
 from cpunmt.alignment.composing import composed, pivot_layer
-from cpunmt.decoding.call_settings import LETTERS, Settings, aligning, settings_of, watch_of
+from cpunmt.decoding.call_settings import CHARS_PER_PIECE, Settings, aligning, settings_of, watch_of
 from cpunmt.files.windows import windows
 from cpunmt.options.arguments import Prefixes, in_order, plain_text, text_ids, text_list
 from cpunmt.options.options import TEXT_ONLY, Options
@@ -198,7 +197,7 @@ class Pivot(DocumentMethod):
             return (result for window in read for result in make(window))
         with LOCK:
             from cpunmt.translator.streams.unordered import unordered
-        return unordered(read, lambda text: len(text) // LETTERS + 1, make, Workers(1))
+        return unordered(read, lambda text: len(text) // CHARS_PER_PIECE + 1, make, Workers(1))
 
     def _texts(
         self,
@@ -287,7 +286,7 @@ class Pivot(DocumentMethod):
 def _without_pieces(options: Any) -> Any:
     """Options, or keywords, of a model that is not the last one: without those that name pieces of its language."""
     if isinstance(options, Options):
-        return replace(options, suppress_sequences=None, end_token=None)
+        return options.changed(suppress_sequences=None, end_token=None)
     return options and {name: value for name, value in options.items() if name not in _OF_THE_LAST}
 
 

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.alignment.aligned import Aligned, Layer
 from cpunmt.decoding.batching import target_limit
-from cpunmt.decoding.call_settings import LETTERS, Call, Settings, is_simple, watch_of
+from cpunmt.decoding.call_settings import CHARS_PER_PIECE, Call, Settings, watch_of
 from cpunmt.decoding.joining import Source, make_result
 from cpunmt.options.arguments import text_ids, text_list
 from cpunmt.options.options import TEXT_ONLY, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, is_watched, under, watched
 from cpunmt.results.results import Result, TranslationResult
-from cpunmt.sentence_layers.all_layers import has_no_codes
 from cpunmt.sentences.engine_layer import engine_layer
 from cpunmt.sentences.sentence_layer import Cutter, found_of
 from cpunmt.sentences.target_prefix import forced_layer
 from cpunmt.text.language_codes import is_unspaced
-from cpunmt.text.signs import has_digits
-from cpunmt.text.units import is_plain
+from cpunmt.text.signs import has_digits, has_no_codes, is_plain
 from cpunmt.translator.piece_translator import PieceTranslator
 from cpunmt.translator.scorer import WINDOW as WINDOW
 from cpunmt.translator.scorer import batch_sizes
@@ -232,7 +230,7 @@ class Translator(PieceTranslator):
     def _increments(self, text: str, prefix: list[int], settings: Settings) -> Iterator[str]:
         with LOCK:  # a process that translates whole texts starts without it
             from cpunmt.translator.streams.text_stream import joined_increments, sentence_increments, tells_pieces
-        model, tells = self._model, is_simple(settings, self.config) and tells_pieces(settings)
+        model, tells = self._model, settings.is_alone and tells_pieces(settings)
 
         def translated(sentence: str, is_first: bool = True) -> Iterator[str]:
             forced = prefix if is_first else []
@@ -267,8 +265,8 @@ class Translator(PieceTranslator):
 
     def _one(self, text: str, settings: Settings) -> Result | None:
         """A sentence; None if more is to be told of it, or a layer has something to do before it is translated."""
-        options, model = settings.options, self._model
-        if not is_simple(settings, self.config) or (ids := self._ids_alone(text, settings)) is None:
+        options, model = settings.options, self._loaded or self._model
+        if not settings.is_alone or (ids := self._ids_alone(text, settings)) is None:
             return None
         found = model.engine.translate([ids], [target_limit(len(ids), 0, options, model.config)], settings.search)
         return self._mended(
@@ -281,7 +279,7 @@ class Translator(PieceTranslator):
         `begun`: its translation begins with something, so that no layer changes it after that.
         """
         options, vocabulary = settings.options, self.source_vocabulary
-        if options.glossary is not None and not begun:
+        if self.config.right_to_left or (options.glossary is not None and not begun):
             return None
         plain = has_no_codes(text) and options.protect in ("all", "none") and not text.isupper()
         if not (plain or begun or self._layers.leave(text, options)):
@@ -336,7 +334,7 @@ class Translator(PieceTranslator):
                 lambda: forced_layer(self._model, settings, is_unspaced(self._languages.target)),
             )
 
-        return Call(self._workers, [len(text) // LETTERS + 1 for text in texts], translate).results()
+        return Call(self._workers, [len(text) // CHARS_PER_PIECE + 1 for text in texts], translate).results()
 
     def _engine_layer(self, settings: Settings) -> Callable[[Sequence[list[int]] | None], Layer]:
         """What makes the lowest layer, from the ids that each translation begins with."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from operator import length_hint
 from typing import NamedTuple
 
-from cpunmt.decoding.call_settings import LETTERS
+from cpunmt.decoding.call_settings import CHARS_PER_PIECE
 from cpunmt.decoding.scoring import refuse_long
 from cpunmt.model.config import ModelConfig
 from cpunmt.options.arguments import (
@@ -38,7 +38,7 @@ class Item(NamedTuple):
     @property
     def size(self) -> int:
         """About how many pieces it has."""
-        return len(self.source) // LETTERS + 1 if self.ids is None else len(self.ids)
+        return len(self.source) // CHARS_PER_PIECE + 1 if self.ids is None else len(self.ids)
 
 
 class Pair(NamedTuple):

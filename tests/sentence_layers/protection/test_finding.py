@@ -9,11 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cpunmt.sentence_layers.all_layers import has_no_codes
 from cpunmt.sentence_layers.protection.finding import KINDS, Finder, Unit
 from cpunmt.sentence_layers.protection.patterns import PATTERNS
 from cpunmt.sentence_layers.protection.unknown import _is_word
-from cpunmt.text.units import is_plain
+from cpunmt.text.signs import has_no_codes, is_plain
 from tests.support.speeds import slow_after
 
 
