@@ -94,7 +94,7 @@ def add_clusters(translator, lines):
 
     Another twenty are for the sentences that begin like most do, as if those named their target language.
     """
-    engine, config, random_numbers = translator._model.engine, translator.config, np.random.default_rng(7)
+    engine, config, random_numbers = translator.loaded.engine, translator.config, np.random.default_rng(7)
     usual = [translator.source_vocabulary.encode(line)[0] for line in lines]
     engine.clusters = {}
     for piece in (OTHERS, max(usual, key=usual.count)):

@@ -61,11 +61,11 @@ def layer_of(translator, terms: dict[str, str], method: str, beam_size: int):
     from cpunmt.sentences.engine_layer import engine_layer
     from cpunmt.sentences.target_prefix import forced_layer
 
-    settings = translator._settings({"beam_size": beam_size}, None)
-    below = engine_layer(translator._model, settings)
+    settings = translator.call_settings({"beam_size": beam_size}, None)
+    below = engine_layer(translator.loaded, settings)
     if method == "none":
         return below
-    return glossary_layer(Glossary(terms), below, method, forced_layer(translator._model, settings))
+    return glossary_layer(Glossary(terms), below, method, forced_layer(translator.loaded, settings))
 
 
 def translated(translator, found: list[Example], method: str, beam_size: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from cpunmt.alignment.aligned import Aligned, Span
@@ -10,35 +10,36 @@ from cpunmt.results.results import Hypothesis, Result
 
 
 def aligned_hypotheses(below: Aligned) -> list[Aligned]:
-    """Each translation in `below.found`, best first; without it the one that `below` is."""
-    if below.found is None:
-        return [below]
-    others = below.found.hypotheses[1:]
-    return [below, *(_aligned(below, hypothesis) for hypothesis in others)]
+    """Returns each translation in `below.found`, best first; without it the one that `below` is."""
+    found = below.found
+    return [below] if found is None else [below, *(_aligned(below.source, found, one) for one in found.hypotheses[1:])]
 
 
-def _aligned(below: Aligned, hypothesis: Hypothesis) -> Aligned:
+def _aligned(source: str, found: Result, hypothesis: Hypothesis) -> Aligned:
     if hypothesis.spans is None:
-        return Aligned(below.source, hypothesis.text)
-    links = sorted(hypothesis.alignments or (), key=lambda link: link[::-1])
-    return Aligned(below.source, hypothesis.text, below.source_spans, hypothesis.spans, links)
+        return Aligned(source, hypothesis.text)
+    links = sorted(hypothesis.alignments or (), key=lambda link: link[::-1])  # of the engine's own source pieces
+    return Aligned(source, hypothesis.text, found.source_spans or (), hypothesis.spans, links)
 
 
 def changed_result(
-    found: Result,
+    found: Result | None,
     source: str,
-    source_spans: Sequence[Span],
     targets: Sequence[tuple[str, Sequence[Span]] | None],
     align: bool,
-) -> Result:
-    """`found` with the texts that a layer made of its translations.
+    moved: Callable[[Sequence[Span]], Sequence[Span]] = tuple,
+) -> Result | None:
+    """Returns `found` with the texts that a layer made of its translations; None stays None.
 
     Parameters
     ----------
-    source, source_spans : what was given, and where each piece of `found` stands in it
+    source : the text that the layer was given
     targets : for each translation its text, and where each piece of it stands there; None: it is left out
     align : whether the alignment is kept
+    moved : finds where source pieces stand in `source`, which the layer below may have been given in other words
     """
+    if found is None:
+        return None
     hypotheses = []
     for hypothesis, target in zip(found.hypotheses, targets, strict=True):
         if target is None:
@@ -48,12 +49,11 @@ def changed_result(
             hypotheses.append(replace(hypothesis, text=text, spans=None if hypothesis.spans is None else tuple(spans)))
         else:
             hypotheses.append(replace(hypothesis, text=text, spans=None, attention_parts=None))
-    kept = align and found.source_spans is not None
     return replace(
         found,
         hypotheses=tuple(hypotheses),
         source_pieces=found.source_pieces if align else None,
-        source_spans=tuple(source_spans) if kept else None,
+        source_spans=tuple(moved(found.source_spans)) if align and found.source_spans is not None else None,
         num_source_characters=len(source),
     )
 

@@ -101,10 +101,7 @@ def _left(text: str, below: Aligned, align: bool) -> Aligned:
 
 
 def _with_targets(source: str, below: Aligned, targets: Sequence[tuple[str, list[Span]]], align: bool) -> Aligned:
-    found = below.found
-    if found is not None:
-        found = changed_result(found, source, below.source_spans, targets, align)
-    text, spans = targets[0]
+    found, (text, spans) = changed_result(below.found, source, targets, align), targets[0]
     return below._replace(source=source, target=text, target_spans=spans, found=found)
 
 

@@ -90,12 +90,9 @@ class _Tagged:
         source = _Moved(self.plain, self.marked, self.tags)
         made = [self._with_tags(one) for one in aligned_hypotheses(below)]
         sources, targets = source.spans(below.source_spans), made[0].spans(below.target_spans)
-        found = below.found
-        if found is not None:
-            texts = [
-                (moved.text, moved.spans(one.spans or ())) for one, moved in zip(found.hypotheses, made, strict=True)
-            ]
-            found = changed_result(found, self.text, source.spans(found.source_spans or ()), texts, align)
+        hypotheses = below.found.hypotheses if below.found else ()
+        texts = [(moved.text, moved.spans(one.spans or ())) for one, moved in zip(hypotheses, made, strict=False)]
+        found = changed_result(below.found, self.text, texts, align, source.spans)
         if not align:
             return Aligned(self.text, made[0].text, found=found)
         kept = [(source.span(one), made[0].span(other)) for one, other in below.kept]

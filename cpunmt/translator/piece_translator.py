@@ -55,7 +55,7 @@ class PieceTranslator(DocumentMethod, Scorer):
             name_methods(cls)
 
     def _target_language(self) -> str | None:
-        return self._languages.target
+        return self.languages.target
 
     @overload
     def translate_batch(
@@ -117,7 +117,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         """
         callback, watch = given.pop("callback", None), watch_of(given)
         with_logits = switch("return_logits_vocab", given.pop("return_logits_vocab", False))
-        settings, pieces = self._settings(given, options, OF_PIECES), piece_lists(source, "translate_batch")
+        settings, pieces = self.call_settings(given, options, OF_PIECES), piece_lists(source, "translate_batch")
         sentences = [source_ids(sentence, self.source_vocabulary) for sentence in pieces]
         forced = self._prefixes(target_ids).of_all(target_prefix, len(sentences))
         is_asynchronous = switch("asynchronous", asynchronous)
@@ -168,7 +168,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         chosen: dict[str, Any] = {**given}
         if switch("with_scores", with_scores):
             chosen["return_scores"] = True
-        watch, settings = watch_of(chosen), self._settings(chosen, options, OF_PIECES)
+        watch, settings = watch_of(chosen), self.call_settings(chosen, options, OF_PIECES)
         vocabularies = self.source_vocabulary, self.target_vocabulary
         return translate_file(
             lambda sources, prefixes, uneven: self._stream(
@@ -205,11 +205,11 @@ class PieceTranslator(DocumentMethod, Scorer):
                 "(right-left: true); use translate_batch"
             )
         chosen: dict[str, Any] = {**given}
-        watch, settings = watch_of(chosen), self._settings(chosen, options, GENERATING)
+        watch, settings = watch_of(chosen), self.call_settings(chosen, options, GENERATING)
         ids = source_ids(piece_list(source, 0), self.source_vocabulary)
         prefix = self._prefixes(target_ids).ids(target_prefix)
         with_log_prob = switch("return_log_prob", return_log_prob)
-        return watched(generated_pieces(self._model, settings, ids, prefix, with_log_prob), watch)
+        return watched(generated_pieces(self.loaded, settings, ids, prefix, with_log_prob), watch)
 
     def _check_callback(self, callback: object, settings: Settings) -> None:
         """Raise TypeError for what is no function, ValueError where pieces cannot be told one by one."""
@@ -294,7 +294,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         first: int = 0,
     ) -> Call[TranslationResult]:
         """A call that translates lists of pieces, of which `sentences` are the ids, to TranslationResults."""
-        model = self._model
+        model = self.loaded
         if not settings.options.return_scores:
             settings = settings._replace(search=settings.search._replace(scored=False))
 

@@ -72,7 +72,7 @@ class Pivot(DocumentMethod):
         self.translators = tuple(made)
         self._layers = self._new_layers()
         for before, after in pairwise(made):
-            written, read = before._languages.target, after._languages.source
+            written, read = before.languages.target, after.languages.source
             if written and read and base_of(written) != base_of(read):
                 raise ValueError(
                     f"{shown(str(before.path))} translates into {written!r}, but {shown(str(after.path))} from "
@@ -80,7 +80,12 @@ class Pivot(DocumentMethod):
                 )
 
     def _target_language(self) -> str | None:
-        return self.translators[-1]._languages.target
+        return self.languages.target
+
+    @property
+    def languages(self) -> Languages:
+        """The first model's source and the last model's target, as far as their directories name them."""
+        return Languages(self.translators[0].languages.source, self.translators[-1].languages.target)
 
     @property
     def source_vocabulary(self) -> AnyVocabulary:
@@ -210,12 +215,13 @@ class Pivot(DocumentMethod):
         forced = Prefixes(text_ids, last.target_vocabulary, last.config).of_all(prefixes, len(texts))
         return translate_texts(texts, forced, self._text_call(settings))
 
+    def text_call(self, given: Mapping[str, Any]) -> TextCall:
+        """How texts are translated with options: see `Translator.text_call`."""
+        return self._text_call(self._settings(None, given))
+
     def _text_call(self, settings: Sequence[Settings]) -> TextCall:
-        """How texts are translated, by models with these options: see `Translator._text_call`."""
-        first, last = self.translators[0], self.translators[-1]
         of_texts = {name: getattr(settings[0].options, name) for name in TEXT_ONLY}
-        languages = Languages(first._languages.source, last._languages.target)
-        split = of_texts["split"]
+        split, languages = of_texts["split"], self.languages
         cutter = None if split == "none" else Cutter(split, languages, self.source_vocabulary)
         before = [settings_of(leg.options, **_HANDED_ON) for leg in settings[:-1]]
 
@@ -235,7 +241,7 @@ class Pivot(DocumentMethod):
     def _forced(self, settings: Sequence[Settings]) -> Forced | None:
         """What translates single sentences whose last translations begin with a text; None: the last model cannot."""
         *before, last = settings
-        forced = forced_layer(self.translators[-1]._model, last)
+        forced = forced_layer(self.translators[-1].loaded, last)
         if forced is None:
             return None
         layer = pivot_layer([_leg(*leg, None) for leg in zip(self.translators, before, strict=False)])
@@ -259,9 +265,9 @@ class Pivot(DocumentMethod):
         for number, (translator, leg) in enumerate(zip(self.translators, chosen, strict=True)):
             own = given if number == count - 1 else _without_pieces(given)
             if isinstance(leg, Mapping):
-                settings = translator._settings({**leg, **own}, None)
+                settings = translator.call_settings({**leg, **own}, None)
             elif leg is None or isinstance(leg, Options):
-                settings = translator._settings(own, leg)
+                settings = translator.call_settings(own, leg)
             else:
                 raise TypeError(f"options: item {number} is {shown(leg)}, expected cpunmt.Options, a dict or None")
             found.append(settings)
@@ -294,6 +300,6 @@ def _leg(translator: Translator, settings: Settings, forced: Sequence[list[int]]
     """The lowest layer of a Translator, whose workers do the work."""
 
     def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
-        return translator._sentences(texts, forced or [[]] * len(texts), aligning(settings, align))
+        return translator.translate_sentences(texts, forced or [[]] * len(texts), aligning(settings, align))
 
     return layer

@@ -225,12 +225,12 @@ class Scorer(ModelOwner):
         )
 
     def _scoring(self, given: Mapping[str, Any], options: Options | None) -> Settings:
-        """As `_settings`, but the vocabulary is the whole one unless another is asked for."""
+        """As `call_settings`, but the vocabulary is the whole one unless another is asked for."""
         if options is None:
             options = self._scored_by
         elif self._base(options).vocabulary is None:
             options = replace(options, vocabulary="full")
-        return self._settings(given, options, SCORING)
+        return self.call_settings(given, options, SCORING)
 
     def _scores(
         self, sources: Sequence[list[int]], targets: Sequence[list[int]], settings: Settings, offset: int = 0
@@ -242,7 +242,7 @@ class Scorer(ModelOwner):
         for name, side in (("source", sources), ("target", targets)):
             for number, ids in enumerate(side):
                 refuse_long(name, number, ids)
-        model = self._model
+        model = self.loaded
 
         def score(numbers: Sequence[int], shared: SharedWork | None) -> list[ScoringResult]:
             chosen = [sources[number] for number in numbers], [targets[number] for number in numbers]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.alignment.aligned import Aligned, Layer
@@ -99,7 +99,7 @@ class Translator(PieceTranslator):
         if given and (watch := watch_of(given)):
             with under(watch):
                 return self.translate(text, target_prefix, options=options, **given)
-        settings = self._settings(given, options) if given or options is not None else self._default
+        settings = self.call_settings(given, options) if given or options is not None else self._default
         if isinstance(text, str):
             text = str.__str__(text)  # the characters of a subclass, which may print as others
             if target_prefix is None and (alone := self._alone(text, settings)):
@@ -191,7 +191,7 @@ class Translator(PieceTranslator):
         with LOCK:  # a process that translates one text starts without it
             from cpunmt.translator.streams.item_stream import checked_items, pieces_only, texts_only
         callback, watch = given.pop("callback", None), watch_of(given)
-        settings = self._settings({**given, **batch_sizes(max_batch_size, batch_type)}, options)
+        settings = self.call_settings({**given, **batch_sizes(max_batch_size, batch_type)}, options)
         vocabularies = self.source_vocabulary, self.target_vocabulary
         items = checked_items(source, target_prefix, vocabularies, self.config)
         if of_texts := [name for name in TEXT_ONLY if name in given]:
@@ -221,7 +221,7 @@ class Translator(PieceTranslator):
         iterator, or drops it. Arguments are those of `translate`.
         """
         watch = watch_of(chosen := {**given})
-        settings = self._settings(chosen, options)
+        settings = self.call_settings(chosen, options)
         if not isinstance(text, str):
             raise TypeError(f"generate_text takes a text, not {type(text).__name__}; use translate_iterable")
         prefix = self._prefixes(text_ids).ids(target_prefix)
@@ -230,13 +230,13 @@ class Translator(PieceTranslator):
     def _increments(self, text: str, prefix: list[int], settings: Settings) -> Iterator[str]:
         with LOCK:  # a process that translates whole texts starts without it
             from cpunmt.translator.streams.text_stream import joined_increments, sentence_increments, tells_pieces
-        model, tells = self._model, settings.is_alone and tells_pieces(settings)
+        model, tells = self.loaded, settings.is_alone and tells_pieces(settings)
 
         def translated(sentence: str, is_first: bool = True) -> Iterator[str]:
             forced = prefix if is_first else []
             ids = self._ids_alone(sentence, settings, bool(forced)) if tells else None
             if ids is None:
-                yield found_of(self._sentences([sentence], [forced], settings)[0]).text
+                yield found_of(self.translate_sentences([sentence], [forced], settings)[0]).text
                 return
             yield from sentence_increments(
                 model, settings, (sentence, ids, forced), lambda result: self._mended(sentence, result, settings).text
@@ -265,7 +265,7 @@ class Translator(PieceTranslator):
 
     def _one(self, text: str, settings: Settings) -> Result | None:
         """A sentence; None if more is to be told of it, or a layer has something to do before it is translated."""
-        options, model = settings.options, self._loaded or self._model
+        options, model = settings.options, self._loaded or self.loaded
         if not settings.is_alone or (ids := self._ids_alone(text, settings)) is None:
             return None
         found = model.engine.translate([ids], [target_limit(len(ids), 0, options, model.config)], settings.search)
@@ -306,12 +306,17 @@ class Translator(PieceTranslator):
         """Results of texts, each of whose translations begins with the ids forced upon it."""
         return translate_texts(texts, forced, self._text_call(settings))
 
-    def _text_call(self, settings: Settings) -> TextCall:
-        """How texts are translated. Who shares sentences among calls (`serve`) puts something else for `sentences`."""
-        return TextCall(settings, self._languages, self._cutter(settings), self._sentences)
+    def text_call(self, given: Mapping[str, Any]) -> TextCall:
+        """How texts are translated with options; for the server, which shares sentences among its calls."""
+        return self._text_call(self.call_settings(given, None))
 
-    def _sentences(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
-        """Sentences, shared among the workers."""
+    def _text_call(self, settings: Settings) -> TextCall:
+        return TextCall(settings, self.languages, self._cutter(settings), self.translate_sentences)
+
+    def translate_sentences(
+        self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings
+    ) -> list[Aligned]:
+        """Translates single sentences, shared among the workers; for `Pivot`, and for the server's `text_call`."""
         if self._cache is None:
             return self._translated(texts, forced, settings)
 
@@ -331,16 +336,16 @@ class Translator(PieceTranslator):
                 [forced[number] for number in numbers],
                 settings.options,
                 self._engine_layer(settings),
-                lambda: forced_layer(self._model, settings, is_unspaced(self._languages.target)),
+                lambda: forced_layer(self.loaded, settings, is_unspaced(self.languages.target)),
             )
 
         return Call(self._workers, [len(text) // CHARS_PER_PIECE + 1 for text in texts], translate).results()
 
     def _engine_layer(self, settings: Settings) -> Callable[[Sequence[list[int]] | None], Layer]:
         """What makes the lowest layer, from the ids that each translation begins with."""
-        return lambda begun: engine_layer(self._model, settings, begun, is_unspaced(self._languages.target))
+        return lambda begun: engine_layer(self.loaded, settings, begun, is_unspaced(self.languages.target))
 
     def _cutter(self, settings: Settings) -> Cutter | None:
         """What cuts texts to sentences; None: nothing does."""
         split = settings.options.split
-        return None if split == "none" else Cutter(split, self._languages, self.source_vocabulary)
+        return None if split == "none" else Cutter(split, self.languages, self.source_vocabulary)

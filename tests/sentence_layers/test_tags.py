@@ -115,6 +115,13 @@ def test_alternatives_have_them_too(translator):
     assert [Counter(TAG.findall(one.text)) for one in found.hypotheses] == [Counter(["<b>", "</b>"])] * 4
 
 
+def test_alternatives_have_them_beside_what_is_protected(translator):
+    """Links of an alternative are between the engine's own pieces, of which protection puts some together."""
+    text = "See <b>https://example.org</b> for more dogs <i>and</i> cats, or mail a@b.de."
+    found = translator.translate(text, protect=["tag", "url", "email"], beam_size=4, num_hypotheses=4)
+    assert all(Counter(TAG.findall(one.text)) == Counter(TAG.findall(text)) for one in found.hypotheses)
+
+
 def test_that_they_are_text_can_be_asked_for(translator):
     assert TAG.findall(translator.translate("One <b>man</b>", protect="none").text) != ["<b>", "</b>"]
 

@@ -30,7 +30,7 @@ def shipped():
 
 def layers(translator, split="sentence"):
     settings = settings_of(Options(split=split))
-    engine = engine_layer(translator._model, settings)
+    engine = engine_layer(translator.loaded, settings)
     return engine, sentence_layer(Cutter(split, Languages("en", "de"), translator.source_vocabulary), engine)
 
 

@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Literal
 
 from cpunmt.alignment.aligned import Aligned, Layer
+from cpunmt.alignment.edits import Edit, shared_out
 from cpunmt.alignment.hypotheses import aligned_hypotheses, changed_result
 from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.options.glossary.matching import Match
 from cpunmt.options.glossary.words import capitalised, is_word, tokens
 from cpunmt.results.glossary_use import GlossaryUse, use_of
-from cpunmt.sentence_layers.glossary.placing import Edit, Plan, edited, is_all, planned
+from cpunmt.sentence_layers.glossary.placing import Plan, is_all, planned
 from cpunmt.sentences.target_prefix import Forced
 
 Method = Literal["replace", "constrain"]
@@ -75,18 +76,18 @@ def _without_terms(aligned: Aligned, align: bool) -> Aligned:
         return aligned
     if found is not None and found.source_spans is not None:
         targets = [(hypothesis.text, ()) for hypothesis in found.hypotheses]
-        found = changed_result(found, aligned.source, (), targets, False)
+        found = changed_result(found, aligned.source, targets, False)
     return Aligned(aligned.source, aligned.target, found=found)
 
 
 def _changed(aligned: Aligned, plan: Plan, matches: Sequence[Match], use: GlossaryUse, align: bool) -> Aligned:
     """With the edits of the best translation, and those that the others need."""
-    made = edited(aligned, plan.edits)
-    found = aligned.found
+    made = shared_out(aligned, plan.edits)
+    others = [shared_out(other, planned(other, matches).edits) for other in aligned_hypotheses(aligned)[1:]]
+    texts = [(one.target, one.target_spans) for one in (made, *others)]
+    found = changed_result(aligned.found, aligned.source, texts, align)
     if found is not None:
-        others = [edited(other, planned(other, matches).edits) for other in aligned_hypotheses(aligned)[1:]]
-        texts = [(one.target, one.target_spans) for one in (made, *others)]
-        found = replace(changed_result(found, aligned.source, aligned.source_spans, texts, align), glossary=use)
+        found = replace(found, glossary=use)
     if not align:
         return Aligned(made.source, made.target, found=found)
     return made._replace(found=found)

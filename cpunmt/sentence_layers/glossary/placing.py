@@ -7,18 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cpunmt.alignment.aligned import Aligned, Span
+from cpunmt.alignment.edits import Edit
 from cpunmt.alignment.target_words import Target
 from cpunmt.options.glossary.matching import Match
 from cpunmt.options.glossary.words import capitalised, is_word, token_texts, tokens
-
-
-class Edit(NamedTuple):
-    """A part of the target, [begin, end), and the text that is to replace it."""
-
-    begin: int
-    end: int
-    text: str
-    sources: Sequence[int]  # source pieces that it comes from
 
 
 class Plan(NamedTuple):
@@ -64,7 +56,7 @@ def planned(aligned: Aligned, matches: Sequence[Match]) -> Plan:
             _take(taken, span)
             initial = span[0] == target.first and aligned.target[span[0]].isupper()
             text = capitalised(match.target) if initial else match.target
-            edits.append(Edit(*span, text, target.source_pieces(match.begin, match.end)))
+            edits.append(Edit(*span, text, target.projection.source_pieces(match.begin, match.end)))
     return Plan(fates, sorted(edits, key=lambda edit: edit.begin))
 
 
@@ -94,75 +86,3 @@ def _overlapping(places: Sequence[Span], span: Span, taken: bytearray) -> Span |
 
 def _take(taken: bytearray, span: Span) -> None:
     taken[slice(*span)] = b"\1" * (span[1] - span[0])
-
-
-def edited(aligned: Aligned, edits: Sequence[Edit]) -> Aligned:
-    """`aligned` with its edits made, which ascend.
-
-    It keeps its pieces and links, and what the engine found: what changes is where the pieces stand. The words of an
-    edit are shared out among the pieces it replaces that come from the term; the others stand nowhere: their spans are
-    empty.
-    """
-    if not edits:
-        return aligned
-    target, linked = aligned.target, _linked_sources(aligned)
-    texts: list[str] = []
-    spans: list[Span] = []
-    length = end = number = 0  # of the new target, the old one, and of the next piece
-    old = aligned.target_spans
-    for edit in edits:
-        texts += target[end : edit.begin], edit.text
-        shift = length - end
-        while number < len(old) and old[number][1] <= edit.begin:
-            spans.append((old[number][0] + shift, old[number][1] + shift))
-            number += 1
-        length += edit.begin - end
-        first = number
-        while number < len(old) and old[number][0] < edit.end:
-            number += 1
-        chosen = range(first, number)
-        spans += _shared_out(edit, length, [old[k] for k in chosen], [linked.get(k, ()) for k in chosen])
-        if spans and number > first and old[number - 1][1] > edit.end:  # it goes on after what is replaced
-            after = length + len(edit.text)
-            begin = spans[-1][0] if spans[-1][1] == after and spans[-1][0] < after else after
-            rest = next((other.begin for other in edits if edit.end <= other.begin < old[number - 1][1]), None)
-            last = min(old[number - 1][1], len(target) if rest is None else rest)
-            spans[-1] = begin, after + last - edit.end
-        length, end = length + len(edit.text), edit.end
-    texts.append(target[end:])
-    spans += [(begin + length - end, last + length - end) for begin, last in old[number:]]
-    return aligned._replace(target="".join(texts), target_spans=spans)
-
-
-def _linked_sources(aligned: Aligned) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for source, piece in aligned.links:
-        found.setdefault(piece, []).append(source)
-    return found
-
-
-def _shared_out(edit: Edit, place: int, old: Sequence[Span], linked: Sequence[Sequence[int]]) -> list[Span]:
-    """New spans of the pieces that an edit replaces; its text begins at `place`. Old ones may begin before it."""
-    sources = set(edit.sources)
-    chosen = [number for number, found in enumerate(linked) if not sources.isdisjoint(found)]
-    words = _words(edit.text, place)
-    groups: dict[int, Span] = {}
-    for rank, number in enumerate(chosen[: len(words)]):
-        count = min(len(chosen), len(words))
-        first, last = rank * len(words) // count, (rank + 1) * len(words) // count - 1
-        groups[number] = words[first][0], words[last][1]
-    spans: list[Span] = []
-    at = place
-    for number, (begin, _) in enumerate(old):
-        before = max(0, edit.begin - begin)
-        first, at = groups.get(number, (at, at))
-        spans.append((place - before if before else first, at))
-    return spans
-
-
-def _words(text: str, place: int) -> list[Span]:
-    found = []
-    for word in text.split(" "):
-        found.append((place, place + len(word)))
-        place += len(word) + 1
-    return found

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from cpunmt.alignment.aligned import Aligned, Span
 from cpunmt.alignment.edits import Edit
+from cpunmt.alignment.projection import least_crossed
 from cpunmt.sentence_layers.protection.finding import Unit
 from cpunmt.text.scripts import EAST_ASIAN_MARKS, UNSPACED
 
@@ -19,8 +20,7 @@ _ENDS = re.compile(r"[\W_]*")
 _MARK_BEHIND = re.compile(r"[,:;](?=\s)")
 _MARK_BEFORE = re.compile(r"[,:;]\s?$")
 _SPACES = re.compile(r"\s*")
-_NEAR = 24  # pieces before and behind, whose links count
-_MOST = 256  # links, and pieces of a word, that are looked at
+_MOST = 256  # pieces of a word that are looked at
 _UNSPACED = re.compile(f"[{UNSPACED}{EAST_ASIAN_MARKS}]")
 
 
@@ -96,20 +96,9 @@ class Places:
         if at >= last:
             return len(target) if not self._below.source[at:].strip() else self._target_ends[1]
         piece = bisect_left(self._begins, at)
-        low = bisect_left(self._links, (piece - _NEAR, 0))
-        near = self._links[low : bisect_left(self._links, (piece + _NEAR, 0), low)][:_MOST]
-        if not near:
+        place = least_crossed(self._links, piece)
+        if place is None:
             return self._target_ends[1] if 2 * at > len(self._below.source) else self._target_ends[0]
-        weights = sorted((t, s >= piece, 1 / (1 + (s - piece if s >= piece else piece - 1 - s))) for s, t in near)
-        # before the first target piece all links of what stands before cross
-        crossing = sum(weight for _, is_behind, weight in weights if not is_behind)
-        best, place = crossing, weights[0][0]
-        for position, (t, is_behind, weight) in enumerate(weights):
-            crossing += weight if is_behind else -weight
-            if position + 1 < len(weights) and weights[position + 1][0] == t:
-                continue
-            if crossing < best - 1e-9:
-                best, place = crossing, t + 1
         return self._boundary(place)
 
     def _same_mark(self, at: int, cut: Cut) -> int | None:

@@ -26,8 +26,8 @@ class Plan:
                 edits.append(self._cuts[number].edit)
             else:
                 edits.append(Edit(unit.begin, unit.end, stand_in))
-        self.text, self._spans = edited(sentence, edits)
-        self._source = Edits(sentence, self._spans, [(edit.begin, edit.end) for edit in edits])
+        self.text, old, self._spans = edited(sentence, edits)
+        self._source = Edits(sentence, self._spans, old)
 
     @property
     def units(self) -> int:
@@ -48,15 +48,14 @@ class Plan:
         best = targets[0]
         if best is None:
             return None
-        found = below.found
-        if found is not None:
-            # its own pieces: in `below` a layer may have put some of them together
-            texts = [
-                None if target is None else (target[0].text, moved_each(one.spans or (), *target[0][1:]))
-                for one, target in zip(found.hypotheses, targets, strict=True)
-            ]
-            sources = moved_each(found.source_spans or (), *self._source[1:])
-            found = changed_result(found, self._sentence, sources, texts, align)
+        # the engine's own pieces: in `below` a layer may have put some of them together
+        texts = [
+            None if target is None else (target[0].text, moved_each(one.spans or (), *target[0][1:]))
+            for one, target in zip(below.found.hypotheses if below.found else (), targets, strict=False)
+        ]
+        found = changed_result(
+            below.found, self._sentence, texts, align, lambda spans: moved_each(spans, *self._source[1:])
+        )
         if not align:
             return Aligned(self._sentence, best[0].text, found=found)
         return rebuilt(below, self._source, *best)._replace(found=found)
@@ -79,9 +78,8 @@ class Plan:
         numbers = list(self._cuts)
         edits += [(edit, numbers[number]) for edit, number in put_back(target, cuts, taken)]
         edits.sort(key=lambda item: item[0][:2])
-        text, spans = edited(target, [edit for edit, _ in edits])
-        old = [(edit.begin, edit.end) for edit, _ in edits]
-        return Edits(text, old, spans), [(number, position) for position, (_, number) in enumerate(edits)]
+        made = edited(target, [edit for edit, _ in edits])
+        return made, [(number, position) for position, (_, number) in enumerate(edits)]
 
     def _copied(self, number: int, stand_in: str, target: str) -> Span | None:
         """Where in `target` the stand-in is: once, and as a word of its own; None if it is not."""
