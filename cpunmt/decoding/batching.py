@@ -71,7 +71,7 @@ def target_limit(source: int, prefix: int, options: Options, config: ModelConfig
     """Returns the most target pieces, </s> included, for `source` pieces with </s>; there is always room for the
     prefix."""
     factor = options.max_length_factor or config.max_length_factor
-    limit = max(1, math.ceil(factor * source), options.min_length + 1)
+    limit = max(1, math.ceil(factor * source) + options.max_length_extra, options.min_length + 1)
     if options.max_length and limit > options.max_length:
         limit = options.max_length
     return max(limit, prefix)

@@ -247,6 +247,9 @@ class Options:
         100.0,
         is_served=True,
     )
+    max_length_extra: int = option(
+        0, "added to the limit that max_length_factor makes, so that a short text may become a longer one", 0, 1 << 12
+    )
     max_length: int | None = option(
         None, "at most this many target pieces, </s> included (default: max_length_factor alone)", 1, 1 << 16
     )
@@ -336,6 +339,7 @@ class _Scores(TypedDict, total=False):
 class _Lengths(TypedDict, total=False):
     min_length: int
     max_length_factor: float | None
+    max_length_extra: int
     max_length: int | None
 
 

@@ -54,6 +54,7 @@ def test_nothing_given_gives_the_defaults():
         "vocabulary": None,
         "min_length": 0,
         "max_length_factor": None,
+        "max_length_extra": 0,
         "max_length": None,
         "max_input_length": 0,
         "replace_unknowns": False,
