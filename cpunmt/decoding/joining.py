@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
@@ -19,6 +19,7 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import check
 from cpunmt.results.alignments import Matrix
 from cpunmt.results.results import Hypothesis, Result
+from cpunmt.results.sentence import SentencePart, shifted
 from cpunmt.text.piece_spans import Span, target_spans
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 
@@ -203,37 +204,56 @@ def replaced(
 
 
 def _joined(parts: list[Hypothesis], lengths: list[int]) -> Hypothesis:
-    """Joins the hypotheses of parts. Each rank has the same weights, so the mean of their scores keeps them sorted."""
-    given = parts[0]
-    score = math.fsum(part.score * length for part, length in zip(parts, lengths, strict=True)) / sum(lengths)
+    texts = [part.text for part in parts]
+    ends = itertools.accumulate(len(text) + (text != "") for text in texts)
+    return joined_hypothesis(parts, joined(texts), [0, *ends], lengths)
+
+
+def joined_hypothesis(
+    parts: Sequence[Hypothesis],
+    text: str,
+    begins: Iterable[int],
+    weights: Sequence[int],
+    sentences: tuple[SentencePart, ...] = (),
+) -> Hypothesis:
+    """Joins the translations of the parts of a text, or of a sentence.
+
+    Each rank has the same weights, so the mean of their scores keeps translations sorted.
+
+    Parameters
+    ----------
+    text : their joined text
+    begins : where the text of each part begins in it
+    weights : of the score of each, its source pieces
+    sentences : the parts, if they are sentences
+    """
+    first, scores = parts[0], [part.score for part in parts]
+    if -math.inf in scores or not any(weights):
+        score = min(scores)
+    else:
+        score = math.fsum(score * weight for score, weight in zip(scores, weights, strict=True)) / sum(weights)
+    logits = [part.logits for part in parts if part.logits is not None]
     return Hypothesis(
-        joined([part.text for part in parts]),
+        text,
         score,
         math.fsum(part.log_prob for part in parts),
         any(part.truncated for part in parts),
-        _chained(part.pieces for part in parts),
-        None if given.token_log_probs is None else _chained(part.token_log_probs or () for part in parts),
-        None if given.attention_parts is None else _chained(part.attention_parts or () for part in parts),
-        None if given.spans is None else tuple(_shifted(parts)),
-        logits=_stacked([part.logits for part in parts]),
+        chained(part.pieces for part in parts),
+        None if first.token_log_probs is None else chained(part.token_log_probs or () for part in parts),
+        None if first.attention_parts is None else chained(part.attention_parts or () for part in parts),
+        None
+        if first.spans is None
+        else chained(
+            [shifted(span, begin) for span in part.spans or ()] for part, begin in zip(parts, begins, strict=False)
+        ),
+        sentences,
+        np.concatenate(logits) if logits else None,
     )
 
 
-def _stacked(parts: Sequence[Matrix | None]) -> Matrix | None:
-    given = [part for part in parts if part is not None]
-    return np.concatenate(given) if given else None
-
-
-def _shifted(parts: list[Hypothesis]) -> Iterator[Span]:
-    """Returns the spans of the parts' pieces in the joined text."""
-    begin = 0
-    for part in parts:
-        yield from ((b + begin, e + begin) for b, e in part.spans or ())
-        begin += len(part.text) + (part.text != "")
-
-
-def _chained(tuples: Iterable[Iterable[T]]) -> tuple[T, ...]:
-    return tuple(itertools.chain.from_iterable(tuples))
+def chained(parts: Iterable[Iterable[T]]) -> tuple[T, ...]:
+    """Joins what parts have."""
+    return tuple(itertools.chain.from_iterable(parts))
 
 
 def blank_result(prefix: list[int], vocabulary: AnyVocabulary, source: Source, options: Options) -> Result:

@@ -10,7 +10,7 @@ from cpunmt.options.options import Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.results.alignments import hard_alignment, matrix_rows, whole_matrix
 from cpunmt.results.repetition import repeats
-from cpunmt.results.sentence import Part, Sentence, finite
+from cpunmt.results.sentence import Sentence, SentencePart, finite
 from cpunmt.text.piece_spans import Span
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Hypothesis:
     token_log_probs: tuple[float, ...] | None = None
     attention_parts: tuple[npt.NDArray[np.float32], ...] | None = field(default=None, compare=False)
     spans: tuple[Span, ...] | None = field(default=None, compare=False)
-    _parts: tuple[Part, ...] = field(default=(), compare=False)  # empty: the whole text is one sentence
+    _parts: tuple[SentencePart, ...] = field(default=(), compare=False)  # empty: the whole text is one sentence
     logits: npt.NDArray[np.float32] | None = field(default=None, compare=False)
     _inner: tuple[tuple[str, Hypothesis], ...] = field(default=(), compare=False)  # texts in markup: see `sentences_of`
 
@@ -175,7 +175,7 @@ class Result:
             return tuple(part.sentence() for part in best._parts)
         if not self.num_source_pieces:
             return ()
-        return (Part((0, self.num_source_characters), (0, len(best.text)), best, self.source_spans).sentence(),)
+        return (SentencePart((0, self.num_source_characters), (0, len(best.text)), best, self.source_spans).sentence(),)
 
     @property
     def num_sentences(self) -> int:

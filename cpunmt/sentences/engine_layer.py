@@ -10,7 +10,7 @@ from cpunmt.decoding.joining import translate_sentences
 from cpunmt.decoding.loading import LoadedModel
 from cpunmt.process.stopping import check
 from cpunmt.results.results import Result
-from cpunmt.sentences.cut_text import Cut, joined
+from cpunmt.sentences.cut_text import CutText, joined
 from cpunmt.sentences.long_sentences import cut_long
 
 
@@ -80,9 +80,9 @@ def _results(
     return results
 
 
-def _cut(model: LoadedModel, text: str, total: int) -> Cut:
+def _cut(model: LoadedModel, text: str, total: int) -> CutText:
     vocabulary = model.source_vocabulary
     begin = vocabulary.language_end(text)
     room = model.config.max_source_length - 1 - (begin > 0)
     spans = cut_long(text[begin:], lambda word: len(vocabulary.encode(word)) - 1, total, room)
-    return Cut(text, [(b + begin, e + begin) for b, e in spans if b < e], begin)
+    return CutText(text, [(b + begin, e + begin) for b, e in spans if b < e], begin)

@@ -11,7 +11,7 @@ from cpunmt.process.stopping import check
 from cpunmt.registry.languages import Languages
 from cpunmt.results.results import Result
 from cpunmt.results.sentence import shifted
-from cpunmt.sentences.cut_text import Cut, joined, without_line_breaks
+from cpunmt.sentences.cut_text import CutText, joined, moved_spans, without_line_breaks
 from cpunmt.sentences.engine_layer import aligned_of
 from cpunmt.text.language_codes import is_unspaced
 from cpunmt.text.piece_vocabulary import AnyVocabulary
@@ -39,7 +39,7 @@ class Cutter:
         found = units(text, self._split, self._languages.source)
         return [span for span in found if any(map(str.isalpha, text[slice(*span)]))]
 
-    def cut(self, text: str, forced: bool = False) -> Cut:
+    def cut(self, text: str, forced: bool = False) -> CutText:
         """A text and its sentences. `forced`: its translation must begin with something, so that there must be one.
 
         A text without sentences has none: then `text` itself is what is handed down, empty.
@@ -50,7 +50,7 @@ class Cutter:
         if forced and not spans and (size := len(text[begin:].strip())):
             end = len(text.rstrip())
             spans = [(end - size, end)]
-        return Cut(text, spans, begin)
+        return CutText(text, spans, begin)
 
     def unspaced(self, text: str) -> bool | None:
         """Whether the language that a text is translated into has no space between sentences; None: not known."""
@@ -58,12 +58,12 @@ class Cutter:
         return is_unspaced(text[:end].strip(" <>") if end else self._languages.target)
 
 
-def handed_down(cut: Cut) -> list[str]:
+def handed_down(cut: CutText) -> list[str]:
     """The texts that the layer below is to translate for a text: at least one, which tells what there is to tell."""
     return cut.parts or [""]
 
 
-def put_together(cut: Cut, below: Sequence[Aligned], cutter: Cutter, align: bool) -> Aligned:
+def put_together(cut: CutText, below: Sequence[Aligned], cutter: Cutter, align: bool) -> Aligned:
     """The translation of a text, from what the layer below made of `handed_down(cut)`."""
     if cut.spans:
         below = [_with_its_lines(one, cut.text[b:e]) for one, (b, e) in zip(below, cut.spans, strict=True)]
@@ -86,7 +86,7 @@ def _with_its_lines(aligned: Aligned, given: str) -> Aligned:
     return aligned._replace(target=given, found=replace(found, hypotheses=(best, *found.hypotheses[1:])))
 
 
-def _with_alignment(made: Aligned, cut: Cut, below: Sequence[Aligned]) -> Aligned:
+def _with_alignment(made: Aligned, cut: CutText, below: Sequence[Aligned]) -> Aligned:
     """The alignments of all sentences, which may know more than what the engine found: what was put back has none."""
     sources: list[Span] = []
     targets: list[Span] = []
@@ -99,7 +99,7 @@ def _with_alignment(made: Aligned, cut: Cut, below: Sequence[Aligned]) -> Aligne
         last = (end, place_end)
         links += [(s + len(sources), t + len(targets)) for s, t in part.links]
         by = begin - cut.begin
-        sources += [(max(b + by, begin), max(e + by, begin)) for b, e in part.source_spans]
+        sources += moved_spans(part.source_spans, begin, by)
         targets += [shifted(span, place) for span in part.target_spans]
         kept += [(shifted(source, by), shifted(target, place)) for source, target in part.kept]
     kept += _between(made, last, (len(made.source), len(made.target)))
@@ -126,7 +126,7 @@ def found_of(aligned: Aligned) -> Result:
     return aligned.found
 
 
-def _without_sentences(cut: Cut, blank: Result) -> Result:
+def _without_sentences(cut: CutText, blank: Result) -> Result:
     """Of a text without letters: itself, unless something was forced."""
     best = blank.hypotheses[0]
     kept = replace(best, text=best.text or cut.text[cut.begin :])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cpunmt import Sentence, Translator
 from cpunmt.results.results import Hypothesis
-from cpunmt.results.sentence import Part
+from cpunmt.results.sentence import SentencePart as Part
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.real_model import ROOT
 from tests.sample_models.small_vocabulary import train_vocabulary

@@ -12,7 +12,7 @@ from cpunmt.decoding.loading import LoadedModel
 from cpunmt.decoding.piece_stream import one_hypothesis
 from cpunmt.engine.engine import Hypothesis
 from cpunmt.results.results import Result
-from cpunmt.sentences.cut_text import Cut, gap_before, without_line_breaks
+from cpunmt.sentences.cut_text import CutText, gap_before, without_line_breaks
 from cpunmt.sentences.sentence_layer import handed_down
 
 _DIGITS = re.compile(r"\d")
@@ -20,7 +20,7 @@ _OPEN_END = " \ufffd"  # half a character of a vocabulary that has bytes; a spac
 
 
 def joined_increments(
-    cut: Cut, unspaced: bool | None, translated: Callable[[str, bool], Iterator[str]]
+    cut: CutText, unspaced: bool | None, translated: Callable[[str, bool], Iterator[str]]
 ) -> Iterator[str]:
     """The translation of a text with sentences.
 
