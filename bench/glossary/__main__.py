@@ -57,9 +57,8 @@ def main(arguments=None):
 def layer_of(translator, terms: dict[str, str], method: str, beam_size: int):
     """The layer that translates with these terms."""
     from cpunmt.options.glossary.glossary import Glossary
-    from cpunmt.sentence_layers.glossary.layer import glossary_layer
-    from cpunmt.sentences.engine_layer import engine_layer
-    from cpunmt.sentences.target_prefix import forced_layer
+    from cpunmt.sentence_layers.terms import glossary_layer
+    from cpunmt.sentences.engine_layer import engine_layer, forced_layer
 
     settings = translator.call_settings({"beam_size": beam_size}, None)
     below = engine_layer(translator.loaded, settings)

@@ -19,7 +19,7 @@ from cpunmt.text.signs import has_digits, has_no_codes
 if TYPE_CHECKING:
     from cpunmt.results.results import Result
     from cpunmt.sentence_layers.protection.finding import Finder
-    from cpunmt.sentences.target_prefix import Forced
+    from cpunmt.sentences.engine_layer import Forced
 
 MOST_FINDERS = 20
 
@@ -76,7 +76,7 @@ class SentenceLayers:
         if options.glossary is not None:
             with LOCK:  # a process that needs none of these starts without them
                 from cpunmt.options.glossary.glossary import glossary_of
-                from cpunmt.sentence_layers.glossary.layer import glossary_layer
+                from cpunmt.sentence_layers.terms import glossary_layer
             glossary = glossary_of(options.glossary)
             assert glossary is not None
             layer = glossary_layer(glossary, layer, forced=forced())

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from cpunmt.alignment.aligned import Aligned, Layer, Span
-from cpunmt.alignment.hypotheses import aligned_hypotheses, changed_result
+from cpunmt.alignment.aligned import Aligned, Layer, Span, aligned_hypotheses, changed_result
 from cpunmt.text.scripts import LETTER
 
 LEAST_LETTERS = 6  # fewer are an abbreviation

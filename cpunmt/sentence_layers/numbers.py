@@ -6,9 +6,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from cpunmt.alignment.aligned import Aligned, Layer
+from cpunmt.alignment.aligned import Aligned, Layer, aligned_hypotheses, changed_result
 from cpunmt.alignment.edits import Edit, Edits, edited, moved_each, rebuilt
-from cpunmt.alignment.hypotheses import aligned_hypotheses, changed_result
 from cpunmt.alignment.projection import Projection
 from cpunmt.sentence_layers.quantities import (
     LEAST_DIGITS,

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from cpunmt.alignment.aligned import Aligned, Layer, Span
-from cpunmt.alignment.hypotheses import aligned_hypotheses, changed_result
+from cpunmt.alignment.aligned import Aligned, Layer, Span, aligned_hypotheses, changed_result
 from cpunmt.markup.blocks import Block, make_block
 from cpunmt.markup.document import END, MOST_NESTED, POINT, START, TEXT, Content, Item
 from cpunmt.markup.html_elements import VOID_ELEMENTS
@@ -87,7 +86,7 @@ class _Tagged:
 
     def restored(self, below: Aligned, align: bool) -> Aligned:
         """Returns the translation of the sentence, made from the translation of `plain`."""
-        source = _Moved(self.plain, self.marked, self.tags)
+        source = _WithTags(self.plain, self.marked, self.tags)
         made = [self._with_tags(one) for one in aligned_hypotheses(below)]
         sources, targets = source.spans(below.source_spans), made[0].spans(below.target_spans)
         hypotheses = below.found.hypotheses if below.found else ()
@@ -98,12 +97,12 @@ class _Tagged:
         kept = [(source.span(one), made[0].span(other)) for one, other in below.kept]
         return Aligned(self.text, made[0].text, sources, targets, below.links, found, kept)
 
-    def _with_tags(self, aligned: Aligned) -> _Moved:
+    def _with_tags(self, aligned: Aligned) -> _WithTags:
         block = self.block
         if block is None or aligned.target == self.plain:
-            return _Moved(aligned.target, self.marked, self.tags)
+            return _WithTags(aligned.target, self.marked, self.tags)
         before, behind = self.marked[: block.begin], self.marked[block.end :]
-        return _Moved(aligned.target, before + rendered(block, aligned, Edits(self.marked)) + behind, self.tags)
+        return _WithTags(aligned.target, before + rendered(block, aligned, Edits(self.marked)) + behind, self.tags)
 
 
 def _kinds(tags: Sequence[re.Match[str]]) -> list[int]:
@@ -124,7 +123,7 @@ def _kinds(tags: Sequence[re.Match[str]]) -> list[int]:
     return found
 
 
-class _Moved:
+class _WithTags:
     """A text with its tags, and the places of the plain text's characters in it.
 
     In `marked` each tag is one character of `tags`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.decoding.batching import cut_sentences, translate_parts
@@ -28,7 +29,6 @@ from cpunmt.process.stopping import SharedWork, Watch, under, watched
 from cpunmt.process.workers import Workers
 from cpunmt.results.results import ExecutionStats, GenerationStepResult, TranslationResult, translation_result
 from cpunmt.translator.document_method import DocumentMethod
-from cpunmt.translator.public_names import name_methods
 from cpunmt.translator.scorer import WINDOW, Scorer
 from cpunmt.values.checks import shown, switch
 
@@ -313,3 +313,15 @@ class PieceTranslator(DocumentMethod, Scorer):
             return [translation_result(result, settings.options) for result in results]
 
         return Call(self._workers, [len(ids) for ids in sentences], translate)
+
+
+def name_methods(public: type) -> None:
+    """Renames inherited methods, so that Python's messages name the class that users know.
+
+    "Translator.__init__() missing 1 required positional argument", for example.
+    """
+    for base in public.__mro__[:-1]:
+        for name, function in vars(base).items():
+            if isinstance(function, FunctionType):
+                shared = "document_method" in function.__module__  # with Pivot, so they name no class
+                function.__qualname__ = name if shared else f"{public.__name__}.{name}"

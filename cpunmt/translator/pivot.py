@@ -19,8 +19,8 @@ from cpunmt.process.workers import Workers
 from cpunmt.registry.languages import Languages
 from cpunmt.results.results import Result
 from cpunmt.sentence_layers.all_layers import SentenceLayers
+from cpunmt.sentences.engine_layer import Forced, forced_layer
 from cpunmt.sentences.sentence_layer import Cutter
-from cpunmt.sentences.target_prefix import Forced, forced_layer
 from cpunmt.text.language_codes import base_of
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translator.document_method import DocumentMethod

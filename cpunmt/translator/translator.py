@@ -14,9 +14,8 @@ from cpunmt.options.options import TEXT_ONLY, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, is_watched, under, watched
 from cpunmt.results.results import Result, TranslationResult
-from cpunmt.sentences.engine_layer import engine_layer
+from cpunmt.sentences.engine_layer import engine_layer, forced_layer
 from cpunmt.sentences.sentence_layer import Cutter, found_of
-from cpunmt.sentences.target_prefix import forced_layer
 from cpunmt.text.language_codes import is_unspaced
 from cpunmt.text.signs import has_digits, has_no_codes, is_plain
 from cpunmt.translator.piece_translator import PieceTranslator

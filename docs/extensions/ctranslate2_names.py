@@ -3,8 +3,7 @@
 import inspect
 
 import cpunmt
-from cpunmt.options.ctranslate2_missing import ABSENT
-from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
+from cpunmt.options.foreign_names import ABSENT, CTRANSLATE2_NAMES, CTRANSLATE2_OFF
 from cpunmt.options.options import OF_PIECES
 from docs.extensions.markdown_table import Table
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpunmt import Translator
 from cpunmt.markup.document import END, POINT, START
-from cpunmt.sentence_layers.tags import _TAG, _kinds, _Moved, _Tagged, has_tags, tag_layer
+from cpunmt.sentence_layers.tags import _TAG, _kinds, _Tagged, _WithTags, has_tags, tag_layer
 from tests.sample_models.real_model import ROOT
 from tests.support.html_layers import Parsed, identity, shuffled
 from tests.support.linear_time import takes_linear_time
@@ -156,7 +156,7 @@ def test_where_pieces_stand_between_tags(text):
     """Each character of the text without tags is the same one with them; an empty span stands before the next one."""
     assume(has_tags(text))
     sentence = _Tagged(text, 0)
-    moved = _Moved(sentence.plain, sentence.marked, sentence.tags)
+    moved = _WithTags(sentence.plain, sentence.marked, sentence.tags)
     assert moved.text == text
     for place, character in enumerate(sentence.plain):
         begin, end = moved.span((place, place + 1))

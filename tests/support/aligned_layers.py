@@ -3,8 +3,7 @@
 import re
 
 from cpunmt.alignment.aligned import Aligned
-from cpunmt.sentences.engine_layer import engine_layer
-from cpunmt.sentences.target_prefix import forced_layer
+from cpunmt.sentences.engine_layer import engine_layer, forced_layer
 
 
 def layers_of(translator, **options):

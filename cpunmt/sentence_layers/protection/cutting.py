@@ -10,7 +10,7 @@ from typing import NamedTuple
 from cpunmt.alignment.aligned import Aligned, Span
 from cpunmt.alignment.edits import Edit
 from cpunmt.alignment.projection import least_crossed
-from cpunmt.sentence_layers.protection.finding import Unit
+from cpunmt.sentence_layers.protection.finding import KeptPart
 from cpunmt.text.scripts import EAST_ASIAN_MARKS, UNSPACED
 
 _PAIRS = {'"': '"', "'": "'", "(": ")", "[": "]", "{": "}", "<": ">", "\uff08": "\uff09", "\u300c": "\u300d"}
@@ -24,7 +24,7 @@ _MOST = 256  # pieces of a word that are looked at
 _UNSPACED = re.compile(f"[{UNSPACED}{EAST_ASIAN_MARKS}]")
 
 
-class Cut(NamedTuple):
+class CutOut(NamedTuple):
     """A part of a sentence that is left out.
 
     text           what is put back
@@ -40,7 +40,7 @@ class Cut(NamedTuple):
     edit: Edit
 
 
-def cut(sentence: str, unit: Unit, first: int = 0) -> Cut:
+def cut(sentence: str, unit: KeptPart, first: int = 0) -> CutOut:
     """How `unit` is left out of `sentence`, with what stands around it and would be left over: brackets, a comma.
 
     The sentence begins at `first`; what is before that names a language.
@@ -58,12 +58,12 @@ def cut(sentence: str, unit: Unit, first: int = 0) -> Cut:
     beyond = sentence[behind : behind + 1] if behind > end else ""
     if after.isalnum():
         words = before.isalnum()
-        return Cut(text, before, after, beyond, Edit(begin, end, " " if words else ""))
+        return CutOut(text, before, after, beyond, Edit(begin, end, " " if words else ""))
     if begin == first or before in _OPENING:  # the spaces behind it go too
         end = behind
     elif not before:
         begin -= 1
-    return Cut(text, before, after, beyond, Edit(begin, end, ""))
+    return CutOut(text, before, after, beyond, Edit(begin, end, ""))
 
 
 class Places:
@@ -81,7 +81,7 @@ class Places:
         self._target_ends = _inner(below.target)
         self._marks: dict[str, list[list[int]]] = {}  # punctuation -> where it is in the source, and in the target
 
-    def of(self, at: int, cut: Cut) -> int:
+    def of(self, at: int, cut: CutOut) -> int:
         """The place in the target, in code points, of `cut`, which was at place `at` of the source."""
         target, (first, last) = self._below.target, self._source_ends
         if first < at < last and (mark := self._same_mark(at, cut)) is not None:
@@ -101,7 +101,7 @@ class Places:
             return self._target_ends[1] if 2 * at > len(self._below.source) else self._target_ends[0]
         return self._boundary(place)
 
-    def _same_mark(self, at: int, cut: Cut) -> int | None:
+    def _same_mark(self, at: int, cut: CutOut) -> int | None:
         """Right behind or before the same punctuation as in the source, if the target has as many of it."""
         for mark, offset in ((cut.before, -1), (cut.after, 0)):
             if not mark or mark.isalnum():
@@ -146,7 +146,7 @@ def _inner(text: str, begin: int = 0) -> Span:
     return first, last
 
 
-def put_back(target: str, cuts: Sequence[tuple[int, Cut]], taken: Sequence[Span]) -> list[tuple[Edit, int]]:
+def put_back(target: str, cuts: Sequence[tuple[int, CutOut]], taken: Sequence[Span]) -> list[tuple[Edit, int]]:
     """Edits of `target` that put `cuts` back, each at its place; ascending, with the number of the cut that each is.
 
     Spaces stand around it as they did in the source, and where punctuation allows. What is `taken`, a stand-in, is not
@@ -172,7 +172,7 @@ def _needs_space(beside: str, glued: str, punctuation: Collection[str]) -> bool:
     return not glued or not (beside == glued or (beside.isalnum() and glued.isalnum()))
 
 
-def _glued(target: str, place: int, cut: Cut) -> int:
+def _glued(target: str, place: int, cut: CutOut) -> int:
     """`place` without spaces between it and the word that `cut` stood right beside."""
     if cut.before.isalnum():
         while place and target[place - 1].isspace():

@@ -11,7 +11,7 @@ from cpunmt.alignment.aligned import Aligned
 from cpunmt.alignment.edits import Edit, shared_out
 from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.results.glossary_use import use_of
-from cpunmt.sentence_layers.glossary.placing import planned
+from cpunmt.sentence_layers.terms import planned
 from tests.support.aligned_layers import word_layer
 from tests.support.linear_time import takes_linear_time
 from tests.support.speeds import slow_after

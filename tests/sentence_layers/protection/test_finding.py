@@ -9,9 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cpunmt.sentence_layers.protection.finding import KINDS, Finder, Unit
+from cpunmt.sentence_layers.protection.finding import KINDS, Finder, KeptPart, _is_word
 from cpunmt.sentence_layers.protection.patterns import PATTERNS
-from cpunmt.sentence_layers.protection.unknown import _is_word
 from cpunmt.text.signs import has_no_codes, is_plain
 from tests.support.speeds import slow_after
 
@@ -95,7 +94,7 @@ def test_the_callers_functions():
         with pytest.raises(ValueError, match="protect: a function gave .*, expected spans"):
             found(text, functions=[lambda text, wrong=wrong: wrong])
     finder = Finder([], functions=[lambda text: [(0, 3)]])
-    assert finder.units("<2de> The cat", 6) == [Unit(6, 9, False)]  # without the language
+    assert finder.units("<2de> The cat", 6) == [KeptPart(6, 9, False)]  # without the language
 
 
 def test_words_without_pieces(student):
