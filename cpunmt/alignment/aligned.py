@@ -91,5 +91,8 @@ def changed_result(
 
 
 def mean_log_prob(aligned: Aligned) -> float | None:
-    """Of the pieces of the best translation, </s> included; None if it is not known."""
-    return None if aligned.found is None else aligned.found.log_prob / (len(aligned.found.pieces) + 1)
+    """Returns the mean of the pieces of the best translation, </s> included; None if it is not known."""
+    if aligned.found is None:
+        return None
+    best = aligned.found.hypotheses[0]
+    return best.log_prob / (len(best.pieces) + 1)

@@ -23,7 +23,7 @@ def capitals_layer(below: Layer, language_end: Callable[[str], int] | None = Non
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
-        firsts = [language_end(text) if language_end else 0 for text in texts]
+        firsts = [language_end(text) if language_end and ">>" in text else 0 for text in texts]
         upper = [text[first:].isupper() for text, first in zip(texts, firsts, strict=True)]
         if not any(upper):
             return below(texts, align)

@@ -61,8 +61,10 @@ def agree(source: str, target: str) -> bool:
 
 def is_doubtful(source: str, target: str) -> bool:
     """Returns whether the target lacks a number of the source, and has a surplus one that is written like it."""
-    runs, others = digit_runs(source), digit_runs(target)
-    if not runs or not others or sorted(runs) == sorted(others):  # most sentences: in a tenth of the time
+    if not (runs := digit_runs(source)):  # most sentences: in a tenth of the time
+        return False
+    others = digit_runs(target)
+    if not others or sorted(runs) == sorted(others):
         return False
     missing, surplus = _unmatched(source, target)
     return bool(missing and surplus) and not _writings(source, filter(_is_long, missing)).isdisjoint(

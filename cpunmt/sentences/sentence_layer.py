@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import TypeVar
 
 from cpunmt.alignment.aligned import Aligned, Layer, Span
 from cpunmt.process.stopping import check
@@ -16,6 +17,8 @@ from cpunmt.sentences.engine_layer import aligned_of
 from cpunmt.text.language_codes import is_unspaced
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.units import Splitter, is_one, units
+
+V = TypeVar("V")
 
 
 class Cutter:
@@ -45,7 +48,7 @@ class Cutter:
         A text without sentences has none: then `text` itself is what is handed down, empty.
         """
         check()  # texts may be many
-        begin = self._vocabulary.language_end(text)
+        begin = self._vocabulary.language_end(text) if ">>" in text else 0
         spans = [(b + begin, e + begin) for b, e in self.spans(text[begin:])]
         if forced and not spans and (size := len(text[begin:].strip())):
             end = len(text.rstrip())
@@ -54,17 +57,17 @@ class Cutter:
 
     def unspaced(self, text: str) -> bool | None:
         """Whether the language that a text is translated into has no space between sentences; None: not known."""
-        end = self._vocabulary.language_end(text)
+        end = self._vocabulary.language_end(text) if ">>" in text else 0
         return is_unspaced(text[:end].strip(" <>") if end else self._languages.target)
 
 
-def handed_down(cut: CutText) -> list[str]:
+def sentences_of(cut: CutText) -> list[str]:
     """The texts that the layer below is to translate for a text: at least one, which tells what there is to tell."""
     return cut.parts or [""]
 
 
 def put_together(cut: CutText, below: Sequence[Aligned], cutter: Cutter, align: bool) -> Aligned:
-    """The translation of a text, from what the layer below made of `handed_down(cut)`."""
+    """Returns the translation of a text, from what the layer below made of `sentences_of(cut)`."""
     if cut.spans:
         below = [_with_its_lines(one, cut.text[b:e]) for one, (b, e) in zip(below, cut.spans, strict=True)]
     results = [found_of(aligned) for aligned in below]
@@ -133,16 +136,42 @@ def _without_sentences(cut: CutText, blank: Result) -> Result:
     return replace(blank, hypotheses=(kept,), num_source_characters=len(cut.text))
 
 
+# Yields sentences, with the target ids that each begins with; is sent their translations; returns those of the texts
+Steps = Generator[tuple[Sequence[str], Sequence[list[int]]], list[Aligned], list[V]]
+
+
+def cut_steps(texts: Sequence[str], forced: Sequence[list[int]], cutter: Cutter, align: bool) -> Steps[Aligned]:
+    """Translates whole texts, in two steps: before and after their sentences are translated.
+
+    `forced` : the target ids that the translation of each text begins with
+    """
+    cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
+    wanted = [sentences_of(cut) for cut in cuts]
+    prefixes: list[list[int]] = []
+    for sentences, prefix in zip(wanted, forced, strict=True):
+        prefixes += [prefix, *[[]] * (len(sentences) - 1)]
+    found = iter((yield [sentence for sentences in wanted for sentence in sentences], prefixes))
+    return [
+        put_together(cut, list(islice(found, len(sentences))), cutter, align)
+        for cut, sentences in zip(cuts, wanted, strict=True)
+    ]
+
+
+def after(steps: Steps[V], made: list[Aligned]) -> list[V]:
+    """Returns what steps return once they are sent the translations of all sentences."""
+    try:
+        steps.send(made)
+    except StopIteration as end:
+        found: list[V] = end.value
+        return found
+    raise AssertionError("the sentences of a text are asked for once")
+
+
 def sentence_layer(cutter: Cutter, below: Layer) -> Layer:
-    """A layer that translates whole texts; `below` translates sentences."""
+    """Returns a layer that translates whole texts; `below` translates sentences."""
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
-        cuts = [cutter.cut(text) for text in texts]
-        wanted = [handed_down(cut) for cut in cuts]
-        found = iter(below([sentence for sentences in wanted for sentence in sentences], align))
-        return [
-            put_together(cut, list(islice(found, len(sentences))), cutter, align)
-            for cut, sentences in zip(cuts, wanted, strict=True)
-        ]
+        steps = cut_steps(texts, [[]] * len(texts), cutter, align)
+        return after(steps, below(next(steps)[0], align))
 
     return translate

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain, islice
 from typing import NamedTuple
 
 from cpunmt.alignment.aligned import Aligned
@@ -12,7 +11,8 @@ from cpunmt.decoding.call_settings import Settings, aligning, settings_of
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.languages import Languages
 from cpunmt.results.results import Result
-from cpunmt.sentences.sentence_layer import Cutter, found_of, handed_down, put_together, sentence_layer
+from cpunmt.sentences.sentence_layer import Cutter, Steps, cut_steps, found_of, sentence_layer
+from cpunmt.sentences.sentence_layer import after as after
 
 # (sentences, the target ids that the translation of each begins with, settings) -> as many translations
 Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]
@@ -47,37 +47,13 @@ def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: Tex
     return [replace(result, glossary=result.glossary or GlossaryUse()) for result in results]
 
 
-# What yields sentences, with the target ids that each begins with, is sent their translations, and returns the results
-Steps = Generator[tuple[Sequence[str], Sequence[list[int]]], list[Aligned], list[Result]]
-
-
-def text_steps(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> Steps:
-    """Results of plain texts: before and after their sentences are translated, for who does not wait in between."""
-    cutter = call.cutter
-    if cutter is None:
+def text_steps(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> Steps[Result]:
+    """Returns the results of plain texts in two steps, for a caller that does not wait between them."""
+    if call.cutter is None:
         made = yield texts, forced
-        return [found_of(aligned) for aligned in made]
-    cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
-    wanted = [handed_down(cut) for cut in cuts]
-    prefixes: list[list[int]] = []
-    for parts, prefix in zip(wanted, forced, strict=True):
-        prefixes += [prefix, *[[]] * (len(parts) - 1)]
-    found = iter((yield list(chain.from_iterable(wanted)), prefixes))
-    results = []
-    for cut, parts in zip(cuts, wanted, strict=True):
-        below = list(islice(found, len(parts)))
-        results.append(found_of(put_together(cut, below, cutter, False)))
-    return results
-
-
-def after(steps: Steps, made: list[Aligned]) -> list[Result]:
-    """The results, from the translations of all sentences."""
-    try:
-        steps.send(made)
-    except StopIteration as end:
-        results: list[Result] = end.value
-        return results
-    raise AssertionError("the sentences of a text are asked for once")
+    else:
+        made = yield from cut_steps(texts, forced, call.cutter, False)
+    return [found_of(aligned) for aligned in made]
 
 
 def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:

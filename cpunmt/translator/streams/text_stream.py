@@ -13,7 +13,7 @@ from cpunmt.decoding.piece_stream import one_hypothesis
 from cpunmt.engine.engine import Hypothesis
 from cpunmt.results.results import Result
 from cpunmt.sentences.cut_text import CutText, gap_before, without_line_breaks
-from cpunmt.sentences.sentence_layer import handed_down
+from cpunmt.sentences.sentence_layer import sentences_of
 
 _DIGITS = re.compile(r"\d")
 _OPEN_END = " \ufffd"  # half a character of a vocabulary that has bytes; a space goes with the word behind it
@@ -30,7 +30,7 @@ def joined_increments(
     translated : the increments of a sentence; whether it is the text's first one
     """
     before, last = "", cut.begin
-    for number, (part, (begin, end)) in enumerate(zip(handed_down(cut), cut.spans, strict=True)):
+    for number, (part, (begin, end)) in enumerate(zip(sentences_of(cut), cut.spans, strict=True)):
         increments, given, target = translated(part, number == 0), cut.text[begin:end], ""
         if (flat := without_line_breaks(given)) != given:  # it keeps them if it comes back as it was
             whole = "".join(increments)
