@@ -24,34 +24,19 @@ def capitals_layer(below: Layer, language_end: Callable[[str], int] | None = Non
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
         firsts = [language_end(text) if language_end and ">>" in text else 0 for text in texts]
-        upper = [text[first:].isupper() for text, first in zip(texts, firsts, strict=True)]
-        if not any(upper):
+        upper = {n: first for n, (text, first) in enumerate(zip(texts, firsts, strict=True)) if text[first:].isupper()}
+        if not upper:
             return below(texts, align)
-        lowered = [
-            text[:first] + sentence_case(text[first:]) if is_upper else text
-            for text, first, is_upper in zip(texts, firsts, upper, strict=True)
-        ]
-        chosen = [
-            is_upper and is_in_capitals(text[first:])
-            for text, first, is_upper in zip(texts, firsts, upper, strict=True)
-        ]
-        found = below(
-            [low if is_chosen else text for text, low, is_chosen in zip(texts, lowered, chosen, strict=True)], align
-        )
-        found = [
-            _raised(text, aligned, align) if is_chosen else aligned
-            for text, aligned, is_chosen in zip(texts, found, chosen, strict=True)
-        ]
-        looping = [
-            number
-            for number, aligned in enumerate(found)
-            if upper[number] and not chosen[number] and _loops(texts[number][firsts[number] :], aligned)
-        ]
-        again = below([lowered[number] for number in looping], align) if looping else []
-        for number, aligned in zip(looping, again, strict=True):
-            text, first = texts[number], firsts[number]
-            made = _raised(text, aligned, align)
-            found[number] = _left(text[first:], made, align) if _loops(text[first:], made) else made
+        lowered = {n: texts[n][:first] + sentence_case(texts[n][first:]) for n, first in upper.items()}
+        chosen = {n for n, first in upper.items() if is_in_capitals(texts[n][first:])}
+        found = below([lowered[n] if n in chosen else text for n, text in enumerate(texts)], align)
+        for n in chosen:
+            found[n] = _raised(texts[n], found[n], align)
+        looping = [n for n, first in upper.items() if n not in chosen and _loops(texts[n][first:], found[n])]
+        again = below([lowered[n] for n in looping], align) if looping else []
+        for n, aligned in zip(looping, again, strict=True):
+            made, own = _raised(texts[n], aligned, align), texts[n][firsts[n] :]
+            found[n] = _left(own, made, align) if _loops(own, made) else made
         return found
 
     return translate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,11 +11,9 @@ from cpunmt.decoding.call_settings import Settings, aligning, settings_of
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.languages import Languages
 from cpunmt.results.results import Result
+from cpunmt.sentences.language_layer import Sentences as Sentences
 from cpunmt.sentences.sentence_layer import Cutter, Steps, cut_steps, found_of, sentence_layer
 from cpunmt.sentences.sentence_layer import after as after
-
-# (sentences, the target ids that the translation of each begins with, settings) -> as many translations
-Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]
 
 
 class TextCall(NamedTuple):

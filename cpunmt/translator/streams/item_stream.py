@@ -109,23 +109,26 @@ def _uneven(number: int, shorter: int) -> ValueError:
 
 
 def texts_only(items: Iterator[Item], option: str) -> Iterator[Item]:
-    """The items. Raises ValueError if the first is pieces: an option that was given is one of texts."""
-    for item in items:
-        if item.ids is not None:
-            raise ValueError(
-                f"{option} is given, but the items are lists of pieces, which it says nothing of; leave it out"
-            )
-        yield item
+    """Returns the items. Raises ValueError if the first is pieces: an option that was given is one of texts."""
+    return _of_kind(
+        items, True, f"{option} is given, but the items are lists of pieces, which it says nothing of; leave it out"
+    )
 
 
 def pieces_only(items: Iterator[Item]) -> Iterator[Item]:
-    """The items. Raises ValueError if the first is a text: `callback` is given, which is told pieces."""
+    """Returns the items. Raises ValueError if the first is a text: `callback` is given, which takes pieces."""
+    return _of_kind(
+        items,
+        False,
+        "callback is given, and the items are texts; expected lists of pieces, or generate_text, which gives a "
+        "translation as it is found",
+    )
+
+
+def _of_kind(items: Iterator[Item], is_text: bool, message: str) -> Iterator[Item]:
     for item in items:
-        if item.ids is None:
-            raise ValueError(
-                "callback is given, and the items are texts; expected lists of pieces, or generate_text, which gives "
-                "a translation as it is found"
-            )
+        if (item.ids is None) != is_text:
+            raise ValueError(message)
         yield item
 
 
