@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from cpunmt.process.first_use import LOCK
@@ -23,13 +23,21 @@ def option(
     read: Callable[[Any], object] | str | None = None,
     takes: str | None = None,
     is_served: bool = False,
+    needs: tuple[str, object, str] | None = None,
+    alias: str = "",
+    meant: str = "",
+    marian: Mapping[str, object] | None = None,
 ) -> Any:
     """Declares an option, a field of Options. Without a range it is yes or no.
 
     `alone`: value of its flag when no value follows. `read`: converts a value outside `choices`, or raises; a function,
     or the name of one in this folder, which is imported when the option is given. `takes`: describes the flag's value
     in a word. `is_served`: a client of a server may set it, because it costs no more than a beam, and names neither
-    files nor functions.
+    files nor functions. `needs`: an option without which this one has no effect, its value when it is off, and advice.
+
+    Names elsewhere: `alias` is CTranslate2's, which calls take too. `meant` are those of transformers, Marian and
+    fairseq, refused with a hint, because their values may mean something else. `marian`: flags of Marian's command,
+    each with the value that it sets, or None if the value follows.
     """
     about: dict[str, Any] = {
         "help": text,
@@ -40,6 +48,10 @@ def option(
         "read": read,
         "takes": takes,
         "is_served": is_served,
+        "needs": needs,
+        "alias": alias,
+        "meant": meant.split(),
+        "marian": marian or {},
     }
     if isinstance(read, str):
         return fields.checked(_imported(*read.rsplit(".", 1)), default, **about)

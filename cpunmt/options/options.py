@@ -21,6 +21,7 @@ VocabularyName = Literal["shortlist", "full", "clusters", "both"]
 VOCABULARIES = ("shortlist", "full", "clusters", "both")
 RERANKINGS = ("mbr-chrf", "mbr-bleu")
 CANDIDATES = 32  # samples that are reranked by default
+_DRAWN = ("sampling_topk", 1, "sampling_topk 0, which draws from all pieces, or more than 1")
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,13 @@ class Options:
         is_served=True,
     )
     beam_size: int = option(
-        None, "hypotheses kept at each step; 1 is greedy search (default: num_hypotheses)", 1, MOST_BEAM, is_served=True
+        None,
+        "hypotheses kept at each step; 1 is greedy search (default: num_hypotheses)",
+        1,
+        MOST_BEAM,
+        is_served=True,
+        meant="num_beams beam",
+        marian={"-b": None},
     )
     num_hypotheses: int = option(
         1,
@@ -105,6 +112,8 @@ class Options:
         MOST_BEAM,
         alone=0,
         is_served=True,
+        meant="num_return_sequences n_best nbest",
+        marian={"--n-best": None},
     )
     length_penalty: float = option(
         1.0,
@@ -113,6 +122,8 @@ class Options:
         5.0,
         alone=1.0,
         is_served=True,
+        meant="normalize lenpen",
+        marian={"-n": None, "--normalize": None},
     )
     word_penalty: float = option(
         0.0, "see length_penalty; less than 0 favours long translations", -100.0, 100.0, is_served=True
@@ -141,6 +152,7 @@ class Options:
         "pieces. The vocabulary cuts a text to pieces, so that Hund is a word or the beginning of one",
         read="suppressed_sequences.suppressed",
         takes="TEXT,...",
+        meant="bad_words_ids",
     )
     end_token: str | Iterable[str | int] | None = option(
         None,
@@ -149,6 +161,7 @@ class Options:
         "not chosen before min_length",
         read="end_tokens.end_tokens",
         takes="PIECE",
+        meant="eos_token_id",
     )
     disable_unk: bool = option(
         False, "never choose <unk>, which only models that were packed to allow it can choose, see replace_unknowns"
@@ -160,6 +173,7 @@ class Options:
         0,
         1 << 24,
         is_served=True,
+        meant="do_sample output_sampling top_k",
     )
     sampling_topp: float = option(
         1.0,
@@ -167,6 +181,8 @@ class Options:
         0.001,
         1.0,
         is_served=True,
+        needs=_DRAWN,
+        meant="top_p",
     )
     sampling_temperature: float = option(
         1.0,
@@ -174,6 +190,8 @@ class Options:
         0.01,
         100.0,
         is_served=True,
+        needs=_DRAWN,
+        meant="temperature",
     )
     seed: int = option(
         0,
@@ -181,6 +199,8 @@ class Options:
         0,
         (1 << 63) - 1,
         is_served=True,
+        needs=_DRAWN,
+        meant="random_seed",
     )
     patience: float | None = option(
         None,
@@ -188,6 +208,7 @@ class Options:
         0.1,
         4.0,
         is_served=True,
+        meant="early_stopping",
     )
     num_beam_groups: int = option(
         1,
@@ -202,6 +223,7 @@ class Options:
         "choice, not the scores",
         0.0,
         100.0,
+        needs=("num_beam_groups", 1, "num_beam_groups, a divisor of beam_size"),
     )
     prefix_bias_beta: float = option(
         0.0,
@@ -216,7 +238,11 @@ class Options:
         "probable ones, and each is searched greedily; beam_size is 1",
     )
     min_alternative_expansion_prob: float = option(
-        0.0, "alternatives except the best begin with pieces of at least this probability", 0.0, 1.0
+        0.0,
+        "alternatives except the best begin with pieces of at least this probability",
+        0.0,
+        1.0,
+        needs=("return_alternatives", False, "return_alternatives=True"),
     )
     rerank: Literal["mbr-chrf", "mbr-bleu"] | None = option(
         None,
@@ -224,6 +250,7 @@ class Options:
         "score: see --num-candidates; equal texts are returned once",
         choices=RERANKINGS,
         is_served=True,
+        meant="mbr",
     )
     num_candidates: int | None = option(
         None,
@@ -232,26 +259,46 @@ class Options:
         "more)",
         2,
         MOST_BEAM,
+        needs=("rerank", None, "rerank='mbr-chrf'"),
+        meant="num_samples",
     )
     vocabulary: VocabularyName | None = option(  # noqa: RUF009
         None,
         "target pieces to choose from: the sentence's lexical shortlist, all, those of the decoder state's cluster, or "
         "shortlist and cluster (default: shortlist if there is one; all where a given translation is scored)",
         choices=VOCABULARIES,
+        marian={"--no-shortlist": "full"},
     )
-    min_length: int = option(0, "at least this many target pieces, </s> not counted", 0, 1 << 12)
+    min_length: int = option(
+        0,
+        "at least this many target pieces, </s> not counted",
+        0,
+        1 << 12,
+        alias="min_decoding_length",
+        meant="min_new_tokens",
+    )
     max_length_factor: float | None = option(
         None,
         "at most ceil(factor * source pieces) target pieces (default: from the model)",
         0.1,
         100.0,
         is_served=True,
+        meant="max_len_a",
     )
     max_length_extra: int = option(
-        0, "added to the limit that max_length_factor makes, so that a short text may become a longer one", 0, 1 << 12
+        0,
+        "added to the limit that max_length_factor makes, so that a short text may become a longer one",
+        0,
+        1 << 12,
+        meant="max_len_b",
     )
     max_length: int | None = option(
-        None, "at most this many target pieces, </s> included (default: max_length_factor alone)", 1, 1 << 16
+        None,
+        "at most this many target pieces, </s> included (default: max_length_factor alone)",
+        1,
+        1 << 16,
+        alias="max_decoding_length",
+        meant="max_new_tokens max_len",
     )
     max_input_length: int = option(
         0,
@@ -265,25 +312,38 @@ class Options:
         "write the source piece with most attention for <unk>, which a prefix forced, or which a model whose pieces "
         "are words may choose; then this is its default",
     )
-    return_scores: bool = option(False, "fill in `scores` of a TranslationResult (a Result always has its score)")
+    return_scores: bool = option(
+        False, "fill in `scores` of a TranslationResult (a Result always has its score)", meant="output_scores"
+    )
     return_end_token: bool = option(
         False,
         "keep the piece that ended a hypothesis of a TranslationResult, and its row of attention (a Result has none)",
     )
-    return_token_log_probs: bool = option(False, "report the log-probability of each piece")
+    return_token_log_probs: bool = option(
+        False, "report the log-probability of each piece", meant="word_scores", marian={"--word-scores": True}
+    )
     return_alignments: bool = option(
         False,
         "report the source piece of each target piece, and the attention of each to all",
         alone="hard",
+        alias="return_attention",
+        meant="output_attentions alignment",
+        marian={"--alignment": None},
     )
     max_batch_size: int = option(
-        0, "sentences in one compiled call; 0: as max_batch_tokens allows; changes speed only", 0, 1 << 24
+        0,
+        "sentences in one compiled call; 0: as max_batch_tokens allows; changes speed only",
+        0,
+        1 << 24,
+        meant="mini_batch batch_size",
+        marian={"--mini-batch": None},
     )
     max_batch_tokens: int = option(
         1 << 16,
         "source pieces in one compiled call; more sorts better, less starts sooner; changes speed only",
         1,
         1 << 24,
+        marian={"--mini-batch-words": None},
     )
 
     def __post_init__(self) -> None:
@@ -291,7 +351,7 @@ class Options:
         if self.beam_size is None:
             most = max(self.num_hypotheses, self.num_candidates or 1)
             object.__setattr__(self, "beam_size", 1 if self.apart else most)
-        refuse_contradictions(self, _DEFAULT_OF)
+        refuse_contradictions(self, _NEEDING)
 
     def changed(self, **values: Any) -> Options:
         """Returns a copy with other values, which must be valid: nothing is checked again, which takes 20 us."""
@@ -450,13 +510,22 @@ class GenerationOptions(_Lengths, _Pieces, _TheirSearch, Ends, total=False):
 
 _FIELDS = dataclasses.fields(Options)
 _KNOWN = {one.name: one for one in _FIELDS}
-_DEFAULT_OF = {one.name: one.default for one in _FIELDS}
+_NEEDING = [one for one in _FIELDS if one.metadata["needs"]]
 _AS_WIDE = ("num_hypotheses", "num_candidates")  # the beam is at least as wide
 TEXT_ONLY = tuple(_Texts.__annotations__)
 OF_PIECES = tuple(name for name in _KNOWN if name not in TEXT_ONLY)
 SCORING = tuple(name for name in _KNOWN if name in ScoringOptions.__annotations__)
 GENERATING = tuple(name for name in _KNOWN if name in GenerationOptions.__annotations__)
 SERVED = tuple(one.name for one in _FIELDS if one.metadata["is_served"])
+# Names of other programs, see `option`
+CTRANSLATE2_NAMES = {one.metadata["alias"]: one.name for one in _FIELDS if one.metadata["alias"]}
+MEANT = {theirs: one.name for one in _FIELDS for theirs in one.metadata["meant"]}
+MEANT_FLAGS = {
+    f"--{theirs}".replace("_", "-"): f"--{ours}".replace("_", "-")
+    for theirs, ours in MEANT.items()
+    if not ours.startswith("return_")  # return_ options have no flags
+}
+MARIAN_FLAGS = {flag: (one.name, value) for one in _FIELDS for flag, value in one.metadata["marian"].items()}
 DEFAULTS = Options()
 
 
@@ -473,7 +542,7 @@ def make_options(
         return defaults
     allowed = allowed or _KNOWN
     if not given.keys() <= set(allowed):
-        given = our_names(given, allowed)
+        given = our_names(given, allowed, CTRANSLATE2_NAMES, MEANT)
     # None means that the caller gave no value
     values = {name: value for name, value in given.items() if value is not None or _KNOWN[name].default is not None}
     if "beam_size" not in values:

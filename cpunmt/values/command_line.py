@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
         """
         super().__init__(**{"allow_abbrev": False, **settings})
         self.register("action", None, _Once)
-        self._fill, self._meant = fill, meant or {}
+        self._fill, self.meant = fill, meant or {}
 
     def _filled(self):
         fill, self._fill = self._fill, None
@@ -62,7 +62,7 @@ class Parser(argparse.ArgumentParser):
         list_of_all = self._list_of_all()
         if flags or list_of_all is None:
             first = flags[0].partition("=")[0] if flags else ""
-            known = self._meant.get(first.replace("_", "-"))
+            known = self.meant.get(first.replace("_", "-"))
             meant = hint(known) if known else did_you_mean(first, self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
         setattr(found, list_of_all.dest, getattr(found, list_of_all.dest) + unknown[:end] + unknown[end + 1 :])

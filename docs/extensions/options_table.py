@@ -3,9 +3,9 @@
 import dataclasses
 import re
 
-from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, MARIAN_FLAGS
+from cpunmt.options.foreign_names import CTRANSLATE2_OFF
 from cpunmt.options.option_field import kind
-from cpunmt.options.options import Options
+from cpunmt.options.options import CTRANSLATE2_NAMES, MARIAN_FLAGS, Options
 from docs.extensions.markdown_table import Table
 
 

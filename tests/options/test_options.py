@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, MARIAN_FLAGS, MEANT
+from cpunmt.options.foreign_names import CTRANSLATE2_OFF
 from cpunmt.options.option_field import kind
-from cpunmt.options.options import SCORING, VOCABULARIES, Options, make_options, model_options
+from cpunmt.options.options import (
+    CTRANSLATE2_NAMES,
+    MARIAN_FLAGS,
+    MEANT,
+    SCORING,
+    VOCABULARIES,
+    Options,
+    make_options,
+    model_options,
+)
 from tests.sample_models.transformers import make_config
 from tests.support.option_values import beside
 

@@ -13,9 +13,9 @@ import pytest
 
 from cpunmt import AsyncResult, Glossary, Translator
 from cpunmt.options import options as option_types
-from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, ENDS
+from cpunmt.options.foreign_names import CTRANSLATE2_OFF, ENDS
 from cpunmt.options.option_field import kind
-from cpunmt.options.options import GENERATING, SCORING, TEXT_ONLY, Options, make_options
+from cpunmt.options.options import CTRANSLATE2_NAMES, GENERATING, SCORING, TEXT_ONLY, Options, make_options
 from cpunmt.text.units import Splitter
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.support.option_values import beside
