@@ -158,9 +158,9 @@ def test_the_language_at_the_beginning_stays_there():
         seen.extend(texts)
         return identity(texts, align)
 
-    layer = protection_layer(below, Finder(knows=lambda text: "<" not in text), lambda text: len("<2de> "))
-    layer(["<2de> {name} is here 😀"], False)
-    assert seen and all(text.startswith("<2de> ") and "<2de>" in text for text in seen)
+    layer = protection_layer(below, Finder(knows=lambda text: "<" not in text), lambda text: len(">>de<< "))
+    layer([">>de<< {name} is here 😀"], False)
+    assert seen and all(text.startswith(">>de<< ") for text in seen)
 
 
 def test_capitals_around_a_span(tiny):
