@@ -1,4 +1,4 @@
-"""What the layers of a text hand to one another: a text, its translation, and which part of it became which.
+"""The result that layers of a text hand to one another: a text, its translation, and the links between their parts.
 
 A layer takes texts and gives an `Aligned` for each, whose `source` is the text as it was given. It may change what the
 layer below is given (cut it into sentences, put a stand-in for an URL) and maps the offsets back. The lowest layer

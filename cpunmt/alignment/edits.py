@@ -104,7 +104,7 @@ def _moved_ends(ends: Iterable[int], old: Sequence[Span], new: Sequence[Span]) -
 
 
 def moved_each(spans: Sequence[Span], old: Sequence[Span], new: Sequence[Span]) -> list[Span]:
-    """As `moved`, but one span for each piece: of those within an edit the first has all its characters."""
+    """Like `moved`, with one span for each piece: of the pieces within an edit the first has all its characters."""
     begins = _moved_begins([begin for begin, _ in spans], old, new)
     ends = _moved_ends([end for _, end in spans], old, new)
     found: list[Span] = []

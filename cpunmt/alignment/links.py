@@ -1,4 +1,4 @@
-"""Which units of a translation come from which of its source, out of a layer's links between pieces."""
+"""Links the units of a translation to the units of its source, by a layer's links between pieces."""
 
 from __future__ import annotations
 
@@ -142,12 +142,12 @@ _IS_UNSPACED = re.compile(rf"[{UNSPACED}]")
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether a text begins in a script that has no spaces between words."""
+    """Returns whether a text begins in a script that has no spaces between words."""
     return _IS_UNSPACED.match(text) is not None
 
 
 def units_of(text: str, pieces: Sequence[Span]) -> list[Span]:
-    """Begin and end of each unit, ascending; between them there is white space only. `pieces`: the model's."""
+    """Returns begin and end of each unit, ascending; between them is only white space. `pieces`: the model's."""
     found: list[Span] = []
     number = 0
     for match in _UNIT.finditer(text):

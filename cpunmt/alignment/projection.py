@@ -1,4 +1,4 @@
-"""Which part of a translation comes from a part of its source: the one owner of that question."""
+"""Finds the part of a translation that comes from a part of its source."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Target:
         return self._words[best[0]][0], self._words[best[-1]][1]
 
     def _joined(self, number: int) -> bool:
-        """Whether a word and the next may be of one term."""
+        """Returns whether a word and the next one may belong to one term."""
         return self._text[self._words[number][1] : self._words[number + 1][0]].strip() in _JOINTS
 
     def _shares(self, begin: int, end: int) -> dict[int, int]:

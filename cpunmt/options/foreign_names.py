@@ -1,4 +1,4 @@
-"""What other engines have and this one has not or calls otherwise: accepted, or refused with advice.
+"""Handles arguments and names of other engines: accepts them, or refuses them with advice.
 
 Other names of one option stand where it is declared.
 """

@@ -1,4 +1,4 @@
-"""What stands between the sentences of a text and what translates them: what is kept, numbers, capitals, terms."""
+"""Puts the layers of a call around the engine: protection, numbers, capitals, terms."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class SentenceLayers:
         return has_no_codes(text) and not has_digits(text) and not text.isupper() and self._knows(text)
 
     def leave(self, text: str, options: Options) -> bool:
-        """Whether no layer has anything to do before a sentence is translated."""
+        """Returns whether no layer has anything to do before a sentence is translated."""
         first = self._vocabularies[0].language_end(text)
         if options.glossary is not None or (options.lower_capitals and text[first:].isupper()):
             return False
@@ -113,7 +113,7 @@ class SentenceLayers:
         return finder.is_clean(text) or not finder.units(text, first)
 
     def mended(self, text: str, result: Result, options: Options, engine: Callable[[], Layer]) -> Result:
-        """What the layers make of the translation of a sentence that they left as it was.
+        """Applies the layers to the translation of a sentence that they did not change.
 
         `engine` makes the layer that it comes from, which they may ask for its alignment.
         """
@@ -148,7 +148,7 @@ class SentenceLayers:
 
 @functools.cache
 def _numbers() -> ModuleType:
-    """What each sentence asks for: a statement that imports takes as long as looking for its numbers."""
+    """Imports the module once: an import statement takes as long as finding the numbers of a sentence."""
     with LOCK:
         from cpunmt.sentence_layers import numbers
     return numbers
@@ -160,6 +160,6 @@ def _keeps_tags(options: Options) -> bool:
 
 
 def _asks_for_more(options: Options) -> bool:
-    """Whether a call has terms, patterns or functions of its own, which may find something in any sentence."""
+    """Returns whether a call has terms, patterns or functions of its own, which may match in any sentence."""
     settled: Any = options.protect or ()  # text, or a tuple
     return options.glossary is not None or not all(isinstance(item, str) for item in settled)

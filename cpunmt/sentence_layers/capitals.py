@@ -1,4 +1,4 @@
-"""Sentences in CAPITALS, which many models have hardly seen: translated in small letters, then put in capitals."""
+"""Translates sentences in CAPITALS, which many models have hardly seen, through small letters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def capitals_layer(below: Layer, language_end: Callable[[str], int] | None = Non
 
 
 def is_in_capitals(text: str) -> bool:
-    """Whether `text` is in capitals, and is more than an abbreviation: two words with a few letters."""
+    """Returns whether `text` is in capitals, and more than an abbreviation: two words with a few letters."""
     if not text.isupper():
         return False
     words = _WORDS.findall(text)
@@ -60,7 +60,7 @@ def sentence_case(text: str) -> str:
 
 
 def _loops(source: str, aligned: Aligned) -> bool:
-    """Whether a translation looks like a loop, or is the source with its last letters again and again."""
+    """Returns whether a translation looks like a loop, or is the source with its last letters again and again."""
     target = aligned.target
     if aligned.found is not None and aligned.found.repeats:
         return True

@@ -65,12 +65,12 @@ def glossary_layer(
 
 
 def _together(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """What became of terms that were placed in several steps."""
+    """Joins the fates of terms that were placed in several steps."""
     return ["applied" if b != "already" and a == "already" else a for b, a in zip(before, after, strict=True)]
 
 
 def _without_terms(aligned: Aligned, align: bool) -> Aligned:
-    """As it is, without what nobody asked for but this layer."""
+    """Drops an alignment that only this layer requested."""
     found = aligned.found
     if align:
         return aligned
@@ -81,7 +81,7 @@ def _without_terms(aligned: Aligned, align: bool) -> Aligned:
 
 
 def _changed(aligned: Aligned, plan: Placement, matches: Sequence[Match], use: GlossaryUse, align: bool) -> Aligned:
-    """With the edits of the best translation, and those that the others need."""
+    """Applies the edits of the best translation, and those of the others."""
     made = shared_out(aligned, plan.edits)
     others = [shared_out(other, planned(other, matches).edits) for other in aligned_hypotheses(aligned)[1:]]
     texts = [(one.target, one.target_spans) for one in (made, *others)]
@@ -127,7 +127,7 @@ def _constrain(
 
 
 def _beginnings(target: str, edit: Edit, done: int) -> list[str]:
-    """How a translation with the term may begin: as it did up to what is replaced, or up to some words before."""
+    """Returns beginnings with the term: the translation up to the replaced words, or up to some words before."""
     begins = [begin for token, begin, _ in tokens(target) if is_word(token)]
     places = [begin for begin in begins if done <= begin < edit.begin][-EARLIER:]
     found = [target[: edit.begin] + edit.text]
@@ -162,14 +162,14 @@ def _missing(plan: Placement) -> int:
 
 
 class Placement(NamedTuple):
-    """What is to be done: of each match "applied", "already", ..., and the edits, ascending, of those applied."""
+    """The fate of each match, "applied", "already", ..., and the edits of the applied ones, ascending."""
 
     fates: list[str]
     edits: list[Edit]
 
 
 def planned(aligned: Aligned, matches: Sequence[Match]) -> Placement:
-    """Which of the terms the target has, and where the others are to be put."""
+    """Finds the terms that the target has, and the places of the others."""
     target = Target(aligned)
     places = target.places(match.target for match in matches)
     if is_all(aligned.source, matches):
@@ -209,7 +209,7 @@ def planned(aligned: Aligned, matches: Sequence[Match]) -> Placement:
 
 
 def is_all(source: str, matches: Sequence[Match]) -> bool:
-    """Whether a term is all that a sentence says: then its translation is that of the term, whatever the model made."""
+    """Returns whether a sentence consists of one term, whose translation then replaces all words of the model's."""
     if len(matches) != 1:
         return False
     ((begin, end, *_),) = matches

@@ -46,7 +46,7 @@ class CutText(NamedTuple):
 
     @property
     def parts(self) -> list[str]:
-        """What is translated: the parts, each after the name of the language, without line breaks."""
+        """The parts to translate, each after the name of the language, without line breaks."""
         language = self.text[: self.begin]
         found = [language + self.text[begin:end] for begin, end in self.spans]
         return list(map(without_line_breaks, found))
@@ -76,7 +76,7 @@ def assembled(cut: CutText, targets: Sequence[str], unspaced: bool | None) -> tu
 
 
 def gap_before(cut: CutText, number: int, last: int, before: str, target: str, unspaced: bool | None) -> str:
-    """What stands before the translation of part `number`, which begins as `target` does, if it is not empty.
+    """Returns the text before the translation of part `number`, which begins like `target`, unless that is empty.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def gap_before(cut: CutText, number: int, last: int, before: str, target: str, u
 
 @functools.cache
 def _unspaced() -> Callable[[str], re.Match[str] | None]:
-    """What tells whether a text begins with such a character; compiled when it is needed, which takes 2 ms."""
+    """Returns a function that matches such a character at the beginning of a text; compiling takes 2 ms."""
     return re.compile(_UNSPACED).match
 
 
 def _seam(gap: str, before: str, target: str, following: str, unspaced: bool | None) -> str:
-    """What stands between two translations, where `gap`, nothing or a space, stands between their sources."""
+    """Returns the text between two translations whose sources have `gap`, nothing or a space, between them."""
     if unspaced is None:
         unspaced = bool(_unspaced()(target[-1:]) and _unspaced()(following))
     if gap:
@@ -133,7 +133,7 @@ def joined(cut: CutText, results: Sequence[Result], unspaced: bool | None, one: 
 
 
 def uses_together(results: Iterable[Result]) -> GlossaryUse | None:
-    """What became of the terms in all of them; None: there was no glossary."""
+    """Joins the use of terms in all results; None without a glossary."""
     uses = [result.glossary for result in results if result.glossary is not None]
     return functools.reduce(operator.add, uses) if uses else None
 

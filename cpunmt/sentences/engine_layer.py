@@ -93,7 +93,7 @@ Forced = Callable[[Sequence[str], Sequence[str]], list[Aligned | None]]
 
 
 def forced_layer(model: LoadedModel, settings: Settings, unspaced: bool | None = None) -> Forced | None:
-    """What translates sentences that begin with a text; None for a model that begins at the end of the sentence.
+    """Returns a callable that translates with forced beginnings; None for a model that translates from right to left.
 
     What is forced may be none of the sentence's candidates: the whole vocabulary is scored. Nothing is forced upon a
     sentence that the model takes in parts, nor what its vocabulary cannot write.

@@ -1,4 +1,4 @@
-"""Texts to sentences, and back: everything between two sentences stays as it is."""
+"""Cuts texts to sentences, and joins translations: everything between two sentences stays as it is."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Cutter:
         self._split, self._languages, self._vocabulary = split, languages, vocabulary
 
     def is_one(self, text: str) -> bool:
-        """Whether a text is one sentence, handed down as it is."""
+        """Returns whether a text is one sentence, which the layer below gets as it is."""
         if isinstance(self._split, str) and is_one(text):
             return True
         return self.cut(text).parts == [text]
 
     def spans(self, text: str) -> list[Span]:
-        """What of a text is translated: its sentences, but for those without a letter, which stay as they are.
+        """Finds the sentences of a text, without those that have no letter, which stay as they are.
 
         Raises ValueError if a function that splits gives what it must not.
         """
@@ -56,7 +56,7 @@ class Cutter:
         return CutText(text, spans, begin)
 
     def unspaced(self, text: str) -> bool | None:
-        """Whether the language that a text is translated into has no space between sentences; None: not known."""
+        """Returns whether a text's target language has no space between sentences; None if it is not known."""
         end = self._vocabulary.language_end(text) if ">>" in text else 0
         return is_unspaced(text[:end].strip(" <>") if end else self._languages.target)
 
@@ -81,7 +81,7 @@ def put_together(cut: CutText, below: Sequence[Aligned], cutter: Cutter, align: 
 
 
 def _with_its_lines(aligned: Aligned, given: str) -> Aligned:
-    """What came back unchanged, as what is kept does, has its line breaks, which the layer below did not see."""
+    """Puts the line breaks back into a sentence that came back unchanged: the layer below did not see them."""
     found = aligned.found
     if found is None or aligned.target == given or aligned.target != without_line_breaks(given):
         return aligned
@@ -123,14 +123,14 @@ def _between(made: Aligned, last: Span, following: Span) -> list[tuple[Span, Spa
 
 
 def found_of(aligned: Aligned) -> Result:
-    """What the engine found, as the layers above it have changed it."""
+    """Returns the engine's result, as the layers have changed it."""
     if aligned.found is None:
         raise TypeError("a layer below the sentences dropped what the engine found")
     return aligned.found
 
 
 def _without_sentences(cut: CutText, blank: Result) -> Result:
-    """Of a text without letters: itself, unless something was forced."""
+    """Makes the result of a text without letters: the text itself, unless a beginning was forced."""
     best = blank.hypotheses[0]
     kept = replace(best, text=best.text or cut.text[cut.begin :])
     return replace(blank, hypotheses=(kept,), num_source_characters=len(cut.text))

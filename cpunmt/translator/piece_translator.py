@@ -1,4 +1,4 @@
-"""Sentences that are pieces already: CTranslate2's calls that translate."""
+"""Translates sentences given as pieces: CTranslate2's calls."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         watch: Watch | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Any]:
-        """Results of items, in order."""
+        """Yields the results of items, in order."""
         first = 0
         for window in windows(items, 1, WINDOW):
             with under(watch):
@@ -279,7 +279,7 @@ class PieceTranslator(DocumentMethod, Scorer):
     def _results(
         self, items: Sequence[Item], settings: Settings, callback: Callback | None = None, first: int = 0
     ) -> list[Any]:
-        """Results of items, all of which are pieces; `callback` is told that they are numbered from `first`."""
+        """Returns the results of items, all of which are pieces; for `callback` they are numbered from `first`."""
         sources = [list(item.source) for item in items]
         ids = [item.ids or [] for item in items]
         return self._pieces(sources, ids, [item.prefix for item in items], settings, callback, first).results()

@@ -60,7 +60,7 @@ class Pivot(DocumentMethod):
     translators: tuple[Translator, ...]
 
     def __init__(self, models: Iterable[str | os.PathLike[str] | Translator], **arguments: Any) -> None:
-        """Of two or more models: Translators, or what a `Translator` is made of, which `arguments` are given to.
+        """Takes two or more models: Translators, or the first argument of a `Translator`, which also gets `arguments`.
 
         Raises ValueError for less than two, and where a model is known to read another language than the one before
         it writes; else as `Translator`.
@@ -216,7 +216,7 @@ class Pivot(DocumentMethod):
         return translate_texts(texts, forced, self._text_call(settings))
 
     def text_call(self, given: Mapping[str, Any]) -> TextCall:
-        """How texts are translated with options: see `Translator.text_call`."""
+        """Returns the call that translates texts with options: see `Translator.text_call`."""
         return self._text_call(self._settings(None, given))
 
     def _text_call(self, settings: Sequence[Settings]) -> TextCall:
@@ -239,7 +239,7 @@ class Pivot(DocumentMethod):
         return pivot_layer([_leg(*leg) for leg in zip(self.translators, settings, prefixes, strict=True)])
 
     def _forced(self, settings: Sequence[Settings]) -> Forced | None:
-        """What translates single sentences whose last translations begin with a text; None: the last model cannot."""
+        """Returns a callable that forces beginnings upon the last translations; None if the last model cannot."""
         *before, last = settings
         forced = forced_layer(self.translators[-1].loaded, last)
         if forced is None:
@@ -274,7 +274,7 @@ class Pivot(DocumentMethod):
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the layers: they keep functions that calls gave, which may not be pickled. They are made anew."""
+        """Leaves out the layers, which keep functions of calls that may not be pickled; they are made anew."""
         return {name: value for name, value in self.__dict__.items() if name != "_layers"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

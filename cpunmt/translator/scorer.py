@@ -66,7 +66,7 @@ class Scorer(ModelOwner):
         options: Options | None = None,
         **given: Any,
     ) -> ScoringResult | list[ScoringResult]:
-        """How probable the text `target` is as a translation of the text `source`; or lists of both.
+        """Scores the text `target` as a translation of the text `source`; or lists of both.
 
         Options are those of `score_batch`.
         """
@@ -128,7 +128,7 @@ class Scorer(ModelOwner):
         options: Options | None = None,
         **given: Any,
     ) -> list[ScoringResult] | list[AsyncResult[ScoringResult]]:
-        """How probable given translations are; sources and targets are pieces. CTranslate2's call.
+        """Scores given translations; sources and targets are pieces. CTranslate2's call.
 
         Probabilities are over the whole vocabulary, also with `options` that name none: `vocabulary="shortlist"`
         scores as `translate` does where there is a shortlist, and a piece that is not among its candidates has
@@ -225,7 +225,7 @@ class Scorer(ModelOwner):
         )
 
     def _scoring(self, given: Mapping[str, Any], options: Options | None) -> Settings:
-        """As `call_settings`, but the vocabulary is the whole one unless another is asked for."""
+        """Like `call_settings`, with the whole vocabulary unless another one is requested."""
         if options is None:
             options = self._scored_by
         elif self._base(options).vocabulary is None:

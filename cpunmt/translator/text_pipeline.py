@@ -1,4 +1,4 @@
-"""Texts, HTML or XML, over what translates sentences: a model, or several one after the other."""
+"""Translates texts, HTML or XML, given a callable that translates sentences: of one model, or of several."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cpunmt.sentences.sentence_layer import after as after
 
 
 class TextCall(NamedTuple):
-    """How the texts of a call are translated.
+    """The settings of a call, and the callables that translate its texts.
 
     settings   its options, settled
     languages  from which language into which
@@ -32,7 +32,7 @@ class TextCall(NamedTuple):
 
 
 def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
-    """Results of texts; the translation of each begins with the ids forced upon it.
+    """Returns the results of texts; the translation of each begins with its forced ids.
 
     Raises ValueError if something is forced upon HTML or XML, XmlError for XML that is not well-formed.
     """
@@ -60,7 +60,7 @@ def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) ->
 
 
 def _documents(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
-    """Results of HTML or XML. A document is one hypothesis; its blocks are translated like any texts."""
+    """Returns the results of HTML or XML: a document has one hypothesis; its blocks are translated like other texts."""
     if any(forced):
         named = "html" if call.settings.options.html else "xml"
         raise ValueError(f"target_prefix is given, and {named} is True: a document has no first word; leave it out")

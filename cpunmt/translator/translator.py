@@ -288,7 +288,7 @@ class Translator(PieceTranslator):
         return ids if 1 < len(ids) <= self.config.max_source_length and not unknown else None
 
     def _mended(self, text: str, result: Result, settings: Settings) -> Result:
-        """What the layers make of the translation of a sentence that they left as it was."""
+        """Applies the layers to the translation of a sentence that they did not change."""
         if not has_digits(text):
             return result
         return self._layers.mended(text, result, settings.options, lambda: self._engine_layer(settings)(None))
@@ -296,17 +296,17 @@ class Translator(PieceTranslator):
     def _results(
         self, items: Sequence[Item], settings: Settings, callback: Callback | None = None, first: int = 0
     ) -> list[Any]:
-        """Results of items, all of which are texts, or all pieces."""
+        """Returns the results of items, all of which are texts, or all pieces."""
         if items[0].ids is not None:
             return super()._results(items, settings, callback, first)
         return self._texts([str(item.source) for item in items], [item.prefix for item in items], settings)
 
     def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
-        """Results of texts, each of whose translations begins with the ids forced upon it."""
+        """Returns the results of texts; the translation of each begins with its forced ids."""
         return translate_texts(texts, forced, self._text_call(settings))
 
     def text_call(self, given: Mapping[str, Any]) -> TextCall:
-        """How texts are translated with options; for the server, which shares sentences among its calls."""
+        """Returns the call that translates texts with options; for the server, which shares sentences among calls."""
         return self._text_call(self.call_settings(given, None))
 
     def _text_call(self, settings: Settings) -> TextCall:
@@ -341,10 +341,10 @@ class Translator(PieceTranslator):
         return Call(self._workers, [len(text) // CHARS_PER_PIECE + 1 for text in texts], translate).results()
 
     def _engine_layer(self, settings: Settings) -> Callable[[Sequence[list[int]] | None], Layer]:
-        """What makes the lowest layer, from the ids that each translation begins with."""
+        """Returns a callable that makes the lowest layer from the ids that each translation begins with."""
         return lambda begun: engine_layer(self.loaded, settings, begun, is_unspaced(self.languages.target))
 
     def _cutter(self, settings: Settings) -> Cutter | None:
-        """What cuts texts to sentences; None: nothing does."""
+        """Makes the cutter of texts; None if texts are not cut."""
         split = settings.options.split
         return None if split == "none" else Cutter(split, self.languages, self.source_vocabulary)

@@ -1,4 +1,4 @@
-"""What is cut out of a sentence before it is translated, and put back into the translation."""
+"""Cuts parts out of a sentence before it is translated, and puts them back into the translation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CutOut(NamedTuple):
 
 
 def cut(sentence: str, unit: KeptPart, first: int = 0) -> CutOut:
-    """How `unit` is left out of `sentence`, with what stands around it and would be left over: brackets, a comma.
+    """Cuts `unit` out of `sentence`, with the brackets or the comma around it that would be left over.
 
     The sentence begins at `first`; what is before that names a language.
     """
@@ -67,7 +67,7 @@ def cut(sentence: str, unit: KeptPart, first: int = 0) -> CutOut:
 
 
 class Places:
-    """Where in a translation that belongs which was cut out of its source.
+    """Finds where text cut from the source belongs in the translation.
 
     It goes where the fewest links cross it, near ones counting most; at either end of the sentence it stays there.
     """
@@ -124,7 +124,7 @@ class Places:
 
 
 def is_boundary(text: str, at: int) -> bool:
-    """Whether no word goes over place `at` of `text`."""
+    """Returns whether no word crosses place `at` of `text`."""
     if not 0 < at < len(text):
         return True
     before, behind = text[at - 1], text[at]
@@ -166,7 +166,7 @@ def put_back(target: str, cuts: Sequence[tuple[int, CutOut]], taken: Sequence[Sp
 
 
 def _needs_space(beside: str, glued: str, punctuation: Collection[str]) -> bool:
-    """Whether between a cut and `beside`, where in the source `glued` was beside it; either may be nothing."""
+    """Returns whether a space stands between a cut and `beside`; the source had `glued` there. Both may be empty."""
     if not beside or beside.isspace() or beside in punctuation or _UNSPACED.match(beside):
         return False
     return not glued or not (beside == glued or (beside.isalnum() and glued.isalnum()))

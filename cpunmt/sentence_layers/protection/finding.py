@@ -59,7 +59,7 @@ class Finder:
         self._quiet = "".join(sign for sign in quiet if not (self._unknown and self._unknown.are_in(sign))).encode()
 
     def is_clean(self, text: str) -> bool:
-        """Whether nothing is in `text`; False if it takes a closer look to know."""
+        """Returns whether `text` certainly has nothing to keep; False if that takes a closer look."""
         if self._patterns or self._functions:
             return False
         signs = without(text, self._quiet)  # of most sentences the stop at the end
@@ -70,7 +70,7 @@ class Finder:
         return not (self._unknown and self._unknown.are_in(signs))
 
     def units(self, text: str, first: int = 0) -> list[KeptPart]:
-        """What is in `text`, which begins at `first`: ascending, without overlaps.
+        """Finds the parts of `text`, which begins at `first`, to keep: ascending, without overlaps.
 
         Neighbours with no word between them are one. Where no word is left, the whole text is one. Raises ValueError
         if a function gives something else than spans of the text.
@@ -183,7 +183,7 @@ class UnknownWords:
         self._unknown: set[str] = set()
 
     def are_in(self, text: str) -> bool:
-        """Whether a character of `text` is unknown."""
+        """Returns whether a character of `text` is unknown."""
         if self._known.issuperset(text):
             return False
         for character in set(text) - self._known - self._unknown:
@@ -192,7 +192,7 @@ class UnknownWords:
         return not self._unknown.isdisjoint(text)
 
     def spans(self, text: str) -> Iterator[tuple[Span, bool]]:
-        """Where they stand in `text`, ascending, and whether it is a word; else it is a sign or some."""
+        """Yields the spans of unknown words and signs in `text`, ascending, each with whether it is a word."""
         for number, word in enumerate(_WORD.finditer(text)):
             if number % _CHECKED == 0:
                 check()

@@ -71,7 +71,7 @@ def _translated(
 
 
 def _best(tries: Sequence[tuple[StoodIn, Aligned]], align: bool) -> Aligned:
-    """Of the translations of a sentence that of which the model is surest, if it copied the stand-ins in it.
+    """Returns the translation of which the model is surest, among those that copied their stand-ins.
 
     If nobody knows how sure it is, that with most of them. The last has none.
     """
@@ -107,12 +107,12 @@ class StoodIn:
 
     @property
     def units(self) -> int:
-        """How many are kept."""
+        """The number of kept parts."""
         return len(self._units)
 
     @property
     def stand_ins(self) -> int:
-        """How many there are."""
+        """The number of stand-ins."""
         return len(self._stand_ins) - len(self._cuts)
 
     def restored(self, below: Aligned, align: bool) -> Aligned | None:
@@ -137,7 +137,7 @@ class StoodIn:
         return rebuilt(below, self._source, *best)._replace(found=found)
 
     def _target(self, below: Aligned) -> tuple[Edits, list[tuple[int, int]]] | None:
-        """What becomes of a translation of `text`, and which unit each edit puts back."""
+        """Returns the edits of a translation of `text`, and the unit that each edit puts back."""
         target = below.target
         edits: list[tuple[Edit, int]] = []
         cuts: list[tuple[int, CutOut]] = []
@@ -158,7 +158,7 @@ class StoodIn:
         return made, [(number, position) for position, (_, number) in enumerate(edits)]
 
     def _copied(self, number: int, stand_in: str, target: str) -> Span | None:
-        """Where in `target` the stand-in is: once, and as a word of its own; None if it is not."""
+        """Finds the stand-in in `target`; None unless it occurs once, as a word of its own."""
         if target.count(stand_in) != 1:
             return None
         begin = target.index(stand_in)
@@ -179,7 +179,7 @@ StandIns = tuple["str | None", ...]  # for each unit; None: it is cut out
 
 
 def variants(sentence: str, units: Sequence[KeptPart]) -> Iterator[StandIns]:
-    """What is tried for the units of a sentence: first all stand-ins that there are, last none."""
+    """Yields the combinations of stand-ins to try for a sentence: first all of them, last none."""
     every = _stand_ins(sentence, units)
     firm = [number for number, stand_in in enumerate(every) if stand_in is not None]
     yield every

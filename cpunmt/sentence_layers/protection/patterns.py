@@ -137,7 +137,7 @@ _BRACES = re.compile("[{}]")
 
 
 def brace_ends(text: str) -> dict[int, int]:
-    """Where each closed `{` of `text` stands, and the end after its `}`: in linear time."""
+    """Maps the place of each closed `{` of `text` to the end after its `}`, in linear time."""
     open_: list[int] = []
     ends: dict[int, int] = {}
     for brace in _BRACES.finditer(text):

@@ -42,7 +42,7 @@ class Item(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """What is to be scored: ids of both sides, with </s>."""
+    """The ids of a pair to score, with </s> on both sides."""
 
     source: list[int]
     target: list[int]
@@ -55,7 +55,7 @@ def checked_items(
     config: ModelConfig,
     uneven: Uneven | None = None,
 ) -> Iterator[Item]:
-    """Items of texts or of lists of pieces, as the first of them is.
+    """Returns items of texts, or of lists of pieces if the first one is a list.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _of_kind(items: Iterator[Item], is_text: bool, message: str) -> Iterator[Ite
 
 
 def paired(sources: Iterator[object], targets: Iterator[object], uneven: Uneven) -> Iterator[tuple[object, object]]:
-    """Source and target of each pair. If one side ends first, raises `uneven(pairs, 0 for the source or 1)`."""
+    """Yields source and target of each pair. Raises `uneven(pairs, 0 for the source or 1)` if one side ends first."""
     for number, (source, target) in enumerate(itertools.zip_longest(sources, targets, fillvalue=_NONE)):
         if source is _NONE or target is _NONE:
             raise uneven(number, 0 if source is _NONE else 1)
@@ -157,7 +157,7 @@ def paired_arguments(source: object, target: object) -> Iterator[tuple[object, o
 def checked_pairs(
     pairs: Iterator[tuple[object, object]], vocabularies: tuple[AnyVocabulary, AnyVocabulary]
 ) -> Iterator[Pair]:
-    """Ids of pairs of texts or of lists of pieces, as the first source is.
+    """Yields the ids of pairs of texts, or of lists of pieces if the first source is a list.
 
     Raises TypeError or ValueError for the first one that is wrong, or too long to be scored, when its turn comes.
     """

@@ -31,14 +31,14 @@ class FilePaths(NamedTuple):
 
 
 class Tokenizers(NamedTuple):
-    """How a line becomes pieces, and pieces a line; None: pieces with a space between."""
+    """Functions that make pieces of a line, and a line of pieces; None: pieces are separated by spaces."""
 
     source: Tokenize | None = None
     target: Tokenize | None = None
     target_back: Detokenize | None = None
 
     def line_of(self, pieces: list[str]) -> str:
-        """What is written of target pieces. Raises TypeError if the caller's function gives no text."""
+        """Makes a line of target pieces. Raises TypeError if the caller's function returns no text."""
         made: Any = self.target_back(pieces) if self.target_back else " ".join(pieces)
         if not isinstance(made, str):
             raise TypeError(f"target_detokenize_fn gave {type(made).__name__}, expected str")

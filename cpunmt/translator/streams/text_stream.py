@@ -87,7 +87,7 @@ def sentence_increments(
 
 
 def tells_pieces(settings: Settings) -> bool:
-    """Whether the pieces of a search are known before it ends."""
+    """Returns whether the pieces of a search are known before it ends."""
     options, search = settings.options, settings.search
     alone = options.beam_size == options.num_hypotheses == 1 and search.prefix_bias_beta == 0
     return alone and not (search.patience and search.most_ended > 1)
