@@ -55,7 +55,7 @@ class SentenceLayers:
         begun : the target ids that the translation of each begins with. Where there are any, it is the engine's alone:
             layers ask for other translations than the one that was begun
         engine : makes the layer that translates sentences, whose translations begin with what it is given
-        forced : makes what translates sentences that begin as they are told, if there is such
+        forced : makes the callable that forces beginnings, if the model can
         """
         align = options.return_alignments
         layer = engine(None)

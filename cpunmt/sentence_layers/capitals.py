@@ -19,7 +19,7 @@ def capitals_layer(below: Layer, language_end: Callable[[str], int] | None = Non
     Such a word is a heading, or an abbreviation that is best left to the model. Where small letters loop too, the word
     stays as it is.
 
-    `language_end` tells where the sentence begins in a text that begins with the language to translate into.
+    `language_end` finds where the sentence begins in a text that begins with the name of its target language, `>>de<<`.
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:

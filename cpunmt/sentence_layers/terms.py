@@ -32,7 +32,7 @@ def glossary_layer(
 ) -> Layer:
     """A layer that sees to it that translations of sentences use the terms of `glossary`.
 
-    What became of them is told in `found`.
+    `found.glossary` reports the use of each term.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def _all_words(text: str) -> Span | None:
 
 
 def _overlapping(places: Sequence[Span], span: Span, taken: bytearray) -> Span | None:
-    """The first of places that overlaps `span` and is nobody's."""
+    """Returns the first of `places` that overlaps `span` and is free."""
     number = bisect_left(places, span[0] + 1, key=lambda place: place[1])
     while number < len(places) and places[number][0] < span[1]:
         if not any(taken[slice(*places[number])]):

@@ -62,7 +62,7 @@ class Cutter:
 
 
 def sentences_of(cut: CutText) -> list[str]:
-    """The texts that the layer below is to translate for a text: at least one, which tells what there is to tell."""
+    """Returns the texts that the layer below translates for a text: at least one, from which a result can be made."""
     return cut.parts or [""]
 
 

@@ -106,7 +106,7 @@ class PieceTranslator(DocumentMethod, Scorer):
 
         `callback` is given a GenerationStepResult for each piece as soon as it is found, `batch_id` being the number of
         its sentence, and ends that sentence's translation if it returns True: the result has what was said until then.
-        Nothing else changes. The beam is 1; sentences are told side by side. Workers of `inter_threads`, and of
+        Nothing else changes. The beam is 1; sentences are reported in parallel. Workers of `inter_threads`, and of
         `asynchronous`, call it from their threads.
 
         `return_logits_vocab` fills in the `logits` of results, of a vocabulary's size for each piece. Raises ValueError
@@ -193,9 +193,9 @@ class PieceTranslator(DocumentMethod, Scorer):
         They are the pieces of `translate_batch` with beam_size=1, those of the prefix too, and </s> at the end unless
         the length limit comes first. Of a blank source there are none.
 
-        Options are those of lengths, `vocabulary`, and those that say which pieces a translation may have: of
-        repetitions, of what is suppressed, and of sampling. Raises
-        ValueError for a model that translates from right to left: the first piece is what it finds last.
+        Options are those of lengths, `vocabulary`, and those that restrict or draw pieces: repetitions, suppressed
+        sequences, sampling. Raises ValueError for a model that translates from right to left: it finds the first piece
+        last.
         """
         with LOCK:
             from cpunmt.decoding.piece_stream import generated_pieces
@@ -212,7 +212,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         return watched(generated_pieces(self.loaded, settings, ids, prefix, with_log_prob), watch)
 
     def _check_callback(self, callback: object, settings: Settings) -> None:
-        """Raise TypeError for what is no function, ValueError where pieces cannot be told one by one."""
+        """Raises TypeError unless `callback` is a function, ValueError if pieces are not known one by one."""
         options = settings.options
         if not callable(callback):
             raise TypeError(f"callback is {shown(callback)}, expected a function of a GenerationStepResult, or None")
@@ -231,7 +231,7 @@ class PieceTranslator(DocumentMethod, Scorer):
     def _keeping_logits(
         self, settings: Settings, sentences: Sequence[list[int]], forced: Sequence[list[int]]
     ) -> Settings:
-        """The same, which tells logits; raises ValueError if those of these sentences could be too many."""
+        """Returns settings that keep logits; raises ValueError if those of these sentences could be too many."""
         options, size = settings.options, self.config.vocab_size
         parts = cut_sentences(sentences, forced, options, self.config, self.source_vocabulary)
         pieces = settings.search.num_hypotheses * sum(part.limit for part in parts)

@@ -133,7 +133,7 @@ class Scorer(ModelOwner):
         Probabilities are over the whole vocabulary, also with `options` that name none: `vocabulary="shortlist"`
         scores as `translate` does where there is a shortlist, and a piece that is not among its candidates has
         log-probability minus infinity. `length_penalty`, `word_penalty` and `coverage_penalty` are those of the score;
-        `offset` leaves out so many pieces at the beginning. Raises ValueError for more than 4,095 pieces: what is
+        the first `offset` pieces are skipped. Raises ValueError for more than 4,095 pieces: what is
         scored is not split.
         """
         watch = watch_of(given)

@@ -79,18 +79,18 @@ class Translator(PieceTranslator):
     ) -> Result | list[Result]:
         """Translate a text, or a list of texts: text gives a Result, a list gives a list of equal length.
 
-        Each sentence is translated by itself; what is between sentences, and what has no letters, stays as it is. See
-        the option `split`. A sentence longer than the model takes is cut between words, best where a clause ends. A
+        Each sentence is translated by itself; text between sentences, and text without letters, stays as it is. See the
+        option `split`. A sentence longer than the model takes is cut between words, best where a clause ends. A
         Result does not depend on what is translated beside it.
 
         A list may be any iterable that has an order: a tuple, a generator, a pandas or polars Series, an array.
 
         `target_prefix` is how the translation must begin: one text for all, or a list with a text or None for each.
-        It is that of the text's first sentence. What options say of lengths holds for each sentence.
+        It applies to the text's first sentence. Limits of lengths apply to each sentence.
 
-        Two keywords, of all calls, are no options: they end a call, and change no translation. `time_limit`: after so
-        many seconds TimeLimitError is raised, unless all is done. `cancel`: a `threading.Event`, or a function that is
-        asked several times a second; once it is set, or says so, CancelledError is raised.
+        Every call also takes `time_limit` and `cancel`. They stop a call; they never change its output. `time_limit`:
+        seconds after which TimeLimitError is raised, unless the call has ended. `cancel`: a `threading.Event`, or a
+        function that is called several times a second; CancelledError is raised once it is set, or returns True.
 
         Options: see `cpunmt.Options`. Raises TypeError for an unknown option or another type than text,
         ValueError for a wrong value.
@@ -212,12 +212,12 @@ class Translator(PieceTranslator):
         options: Options | None = None,
         **given: Unpack[TranslationOptions],
     ) -> Iterator[str]:
-        """Translate a text, and give its translation as it is found: together it is that of `translate`, to the letter.
+        """Translate a text, and yield its translation in increments, which together are exactly that of `translate`.
 
-        Increments are some characters, where pieces are told before a search ends (`beam_size` 1) and nothing is done
-        to the sentence before or after; else sentences; of HTML, and of models that translate from right to left, what
-        is known at its end. One sentence is translated after the other. Whoever wants no more of it closes the
-        iterator, or drops it. Arguments are those of `translate`.
+        Increments are some characters if the pieces of a search are known before it ends (`beam_size` 1) and no layer
+        changes the sentence; else sentences. HTML, and models that translate from right to left, yield one increment at
+        the end. Sentences are translated one after the other. To stop, close the iterator or drop it. Arguments are
+        those of `translate`.
         """
         watch = watch_of(chosen := {**given})
         settings = self.call_settings(chosen, options)

@@ -73,7 +73,7 @@ def _translated(
 def _best(tries: Sequence[tuple[StoodIn, Aligned]], align: bool) -> Aligned:
     """Returns the translation of which the model is surest, among those that copied their stand-ins.
 
-    If nobody knows how sure it is, that with most of them. The last has none.
+    Without probabilities, returns the one with most stand-ins. The last one has none.
     """
     margin = MARGIN if tries[0][0].units == 1 else MARGIN_OF_SEVERAL
 

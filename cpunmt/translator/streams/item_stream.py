@@ -1,4 +1,4 @@
-"""The items of a stream, checked one by one: one that is wrong is no fault of the others."""
+"""Checks the items of a stream one by one: those before a wrong one have their results."""
 
 from __future__ import annotations
 
