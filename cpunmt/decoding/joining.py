@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from cpunmt.decoding.batching import Part, cut_sentences, translate_parts
+from cpunmt.decoding.batching import SourcePart, cut_sentences, translate_parts
 from cpunmt.decoding.call_settings import Settings
 from cpunmt.decoding.loading import LoadedModel
 from cpunmt.decoding.splitting import joined
@@ -24,7 +24,7 @@ from cpunmt.text.piece_spans import Span, target_spans
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 
 T = TypeVar("T")
-TranslateParts = Callable[[engine.Engine, list[Part], Options, Search], list[list[engine.Hypothesis]]]
+TranslateParts = Callable[[engine.Engine, list[SourcePart], Options, Search], list[list[engine.Hypothesis]]]
 
 
 class Source(NamedTuple):
