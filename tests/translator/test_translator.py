@@ -15,6 +15,7 @@ from cpunmt import Hypothesis, Result, TranslationResult
 from cpunmt.decoding.splitting import split_pieces
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.support.command_line import sentences
+from tests.support.streams import broken, taken
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "ende_student_greedy.json").read_text("utf-8"))
 ODD = [
@@ -215,22 +216,6 @@ def test_a_warm_start_imports_no_compiler(student):
 
 
 # Streams that end badly
-
-
-def broken(items, error):
-    yield from items
-    raise error
-
-
-def taken(results):
-    """(what comes, the error that ends it)."""
-    found = []
-    try:
-        for result in results:
-            found.append(result)
-    except Exception as error:
-        return found, error
-    return found, None
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 100])

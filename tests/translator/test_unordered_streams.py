@@ -16,6 +16,7 @@ from tests.sample_models.real_model import DIRECTORIES, GERMAN, ROOT
 from tests.support.command_line import TIMEOUT, sentences
 from tests.support.processes import wait_for
 from tests.support.speeds import slow_after
+from tests.support.streams import broken, taken
 
 
 @pytest.fixture(scope="module")
@@ -26,22 +27,6 @@ def threaded():
 @pytest.fixture(params=["one thread", "three threads"])
 def translator(request, student, threaded):
     return student if request.param == "one thread" else threaded
-
-
-def broken(items, error):
-    yield from items
-    raise error
-
-
-def taken(results):
-    """(what comes, the error that ends it)."""
-    found = []
-    try:
-        for result in results:
-            found.append(result)
-    except Exception as error:
-        return found, error
-    return found, None
 
 
 @pytest.mark.parametrize("count", slow_after(3, [0, 1, 2, 300]))
