@@ -1,11 +1,9 @@
 """Ensembles of real models: every call takes them, they say what the models do together, wrong ones are told."""
 
-import concurrent.futures
 import copy
 import itertools
 import json
 import math
-import multiprocessing
 import pickle
 from pathlib import Path
 
@@ -182,16 +180,6 @@ def test_relative_paths_stay_what_they_were(monkeypatch, tmp_path):
     translator.unload_model()
     monkeypatch.chdir(tmp_path)
     assert translator.translate(LINES) == pickle.loads(content).translate(LINES)
-
-
-def translated(translator, text):
-    """In another process."""
-    return translator.translate(text)
-
-
-def test_processes_that_are_started_anew(ensemble):
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        assert list(pool.map(translated, [ensemble] * 2, LINES[:2])) == ensemble.translate(LINES[:2])
 
 
 def test_a_chain_of_ensembles():
