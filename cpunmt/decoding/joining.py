@@ -91,9 +91,9 @@ def translate_sentences(
 
 
 def _source(model: LoadedModel, given: str | list[str], settings: Settings) -> Source:
-    check()  # texts may be long, and many
     if not settings.search.attention:
         return Source(len(given)) if isinstance(given, str) else PIECES
+    check()  # texts may be long, and many
     if not isinstance(given, str):
         return Source(pieces=given)
     vocabulary = model.source_vocabulary

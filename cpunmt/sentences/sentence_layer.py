@@ -83,7 +83,7 @@ def put_together(cut: CutText, below: Sequence[Aligned], cutter: Cutter, align: 
 def _with_its_lines(aligned: Aligned, given: str) -> Aligned:
     """Puts the line breaks back into a sentence that came back unchanged: the layer below did not see them."""
     found = aligned.found
-    if found is None or aligned.target == given or aligned.target != without_line_breaks(given):
+    if found is None or given.isprintable() or aligned.target != without_line_breaks(given):
         return aligned
     best = replace(found.hypotheses[0], text=given)
     return aligned._replace(target=given, found=replace(found, hypotheses=(best, *found.hypotheses[1:])))
