@@ -156,5 +156,3 @@ def test_scoring_knows_no_end_but_that_of_sentences(student):
         student.score_batch([["▁A"]], [["."]], end_token=".")
     scored = student.score("A dog.", "Ein Hund.", options=Options(end_token="▁Hund"))
     assert scored == student.score("A dog.", "Ein Hund.")
-
-
