@@ -25,14 +25,14 @@ class Parser(argparse.ArgumentParser):
     """Parser without abbreviations, that allows each option once and texts between options; reports errors in one
     line."""
 
-    def __init__(self, fill=None, meant=None, **settings):
+    def __init__(self, fill=None, **settings):
         """`fill` adds the arguments just before the parser is first used, so that unused commands cost nothing.
 
-        `meant`: maps flags of other programs to the flags of this one.
+        It may set `meant`, which maps flags of other programs to the flags of this one.
         """
         super().__init__(**{"allow_abbrev": False, **settings})
         self.register("action", None, _Once)
-        self._fill, self.meant = fill, meant or {}
+        self._fill, self.meant = fill, {}
 
     def _filled(self):
         fill, self._fill = self._fill, None
