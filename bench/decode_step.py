@@ -68,7 +68,7 @@ def main(arguments=None):
         model = model_or_random(chosen.model, folder)
         translator = Translator(model)
     profiled = Profiled()
-    translator._model.engine._program = profiled
+    translator.loaded.engine._program = profiled
     print(machine())
     results = {
         "one at a time": profile(profiled, lambda: [translator.translate(line, split="none") for line in lines]),

@@ -65,7 +65,7 @@ def product_share(translator, lines: list[str], profiled: Profiled) -> float:
 
     All matrices of the model must have one scheme.
     """
-    model = translator._model
+    model = translator.loaded
     engine, ids = model.engine, model.source_vocabulary.encode_batch(lines)
     with running(engine, profiled):
         translator.translate(lines, split="none")

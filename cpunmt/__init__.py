@@ -89,7 +89,7 @@ def _found(name: str) -> object:
     if name.startswith("_"):  # Python asks for some
         raise AttributeError(f"module 'cpunmt' has no attribute {name!r}")
     with LOCK:
-        from cpunmt.options.ctranslate2_missing import said_of
+        from cpunmt.options.foreign_names import said_of
     raise AttributeError(said_of(name), name=name)
 
 

@@ -15,6 +15,7 @@ from cpunmt.model.config import SCHEMES
 from tests.sample_models import real_model, recurrents, transformers
 from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors
 from tests.support.searches import bits, searches
+from tests.support.speeds import slow_after
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.sampled_from([{}, {"model_dim": 48, "heads": 3, "vocab_size": 101}, {"model_dim": 80, "heads": 5}])
@@ -79,13 +80,16 @@ def test_law_4_forced_decoding_gives_the_log_probability_of_a_translation(
 
 @pytest.mark.parametrize(
     "scheme, full, count",
-    [
-        ("int8", True, 60),  # test_laws has the shortlist
-        ("float32", False, 60),
-        pytest.param("int8", False, 2000, marks=pytest.mark.slow),
-        pytest.param("int8", True, 2000, marks=pytest.mark.slow),
-        pytest.param("float32", False, 2000, marks=pytest.mark.slow),
-    ],
+    slow_after(
+        2,
+        [
+            ("int8", True, 30),  # test_laws has the shortlist
+            ("float32", False, 30),
+            ("int8", False, 2000),
+            ("int8", True, 2000),
+            ("float32", False, 2000),
+        ],
+    ),
 )
 def test_law_2_of_real_sentences(scheme, full, count):
     """On a real model: alone, in batches of 7 and 64, all at once, backwards, by length, with other slots."""

@@ -57,15 +57,14 @@ def main(arguments=None):
 def layer_of(translator, terms: dict[str, str], method: str, beam_size: int):
     """The layer that translates with these terms."""
     from cpunmt.options.glossary.glossary import Glossary
-    from cpunmt.sentence_layers.glossary.layer import glossary_layer
-    from cpunmt.sentences.engine_layer import engine_layer
-    from cpunmt.sentences.target_prefix import forced_layer
+    from cpunmt.sentence_layers.terms import glossary_layer
+    from cpunmt.sentences.engine_layer import engine_layer, forced_layer
 
-    settings = translator._settings({"beam_size": beam_size}, None)
-    below = engine_layer(translator._model, settings)
+    settings = translator.call_settings({"beam_size": beam_size}, None)
+    below = engine_layer(translator.loaded, settings)
     if method == "none":
         return below
-    return glossary_layer(Glossary(terms), below, method, forced_layer(translator._model, settings))
+    return glossary_layer(Glossary(terms), below, method, forced_layer(translator.loaded, settings))
 
 
 def translated(translator, found: list[Example], method: str, beam_size: int) -> list[str]:

@@ -49,7 +49,7 @@ def engines(model: Path, folder: Path) -> tuple[dict[str, Translator], Reference
     for scheme in ("float32", "int8"):
         prepare(folder / "exported", folder / f"onnx-{scheme}", int8=scheme == "int8")
         translator = Translator(model)
-        loaded = translator._model
+        loaded = translator.loaded
         engine = OnnxEngine(folder / f"onnx-{scheme}", config, loaded.engine.shortlist)
         translator._loaded = loaded._replace(engine=engine)
         found[f"onnxruntime {scheme}"] = translator
@@ -68,12 +68,12 @@ def best_batch(translator, lines, options, clock) -> int:
     """The fastest of BATCHES, which is set."""
     seconds = {}
     for batch in BATCHES:
-        translator._model.engine.batch = batch
+        translator.loaded.engine.batch = batch
         began = clock()
         translate(translator, lines, "bulk", options)
         seconds[batch] = clock() - began
     best = min(seconds, key=seconds.get)
-    translator._model.engine.batch = best
+    translator.loaded.engine.batch = best
     return best
 
 
@@ -136,7 +136,7 @@ def main(arguments=None):
             found, reference = engines(model, inside)
             sources = found["cpunmt float32"].source_vocabulary.encode_batch(lines[:CHECKED])
             sources = [source for source in sources if len(source) > 1]
-            alone, together = logit_differences(found["onnxruntime float32"]._model.engine, reference, sources)
+            alone, together = logit_differences(found["onnxruntime float32"].loaded.engine, reference, sources)
             print(f"{name}: logits of {len(sources)} sentences differ by {alone:.1e}, in one batch by {together:.1e}")
             results[name] = {"logit_differences": [alone, together]}
             for vocabulary in ("shortlist", "full") if found["cpunmt float32"].has_shortlist else ("full",):

@@ -14,7 +14,7 @@ def seconds_in_turn(
 
     Each program comes first in a round as often as last. Raises RuntimeError if a translation differs.
     """
-    engine = translator._model.engine
+    engine = translator.loaded.engine
     modes = {
         "one at a time": lambda: [translator.translate(line, split="none") for line in lines],
         "bulk": lambda: translator.translate(lines, split="none"),

@@ -185,7 +185,7 @@ def letters(text: str) -> str:
 def measure(translator, test) -> dict:
     """All figures of one set; prints each part as it is ready."""
     vocabulary = translator.source_vocabulary
-    below = engine_layer(translator._model, translator._default)
+    below = engine_layer(translator.loaded, translator._default)
     finder = Finder(knows=lambda text: vocabulary.unk_id not in vocabulary.encode(text))
     layer = protection.protection_layer(below, finder)
     every = [found[0] for found in test.references]

@@ -97,7 +97,7 @@ def main(arguments=None) -> None:
     parser.add_argument("--test", action="append", required=True, metavar="NAME=FILE")
     options = parser.parse_args(arguments)
     translator = Translator(options.model)
-    translator._loaded = translator._model._replace(engine=Recorded(translator._model.engine))
+    translator._loaded = translator.loaded._replace(engine=Recorded(translator.loaded.engine))
     figures = {}
     for test in (read_evaluation_set(name, path) for name, path in map(named_set, options.test)):
         pairs = [(source, found[0]) for source, found in zip(test.sources, test.references, strict=True)]

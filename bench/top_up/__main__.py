@@ -57,7 +57,7 @@ def _measured(chosen) -> dict:
         raise CpunmtError(
             f"--model {chosen.model}: is not a Transformer; padding changes only a Transformer's attention"
         )
-    engine = translator._model.engine
+    engine = translator.loaded.engine
     decoders, results, drawn = ways.Decoders(engine), {"machine": machine(), "workloads": []}, {}
     print(results["machine"])
     for name, lengths in workload.LENGTHS.items():

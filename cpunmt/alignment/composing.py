@@ -39,7 +39,7 @@ def composed(first: Aligned, second: Aligned) -> Aligned:
 
 
 def composed_result(first: Result, second: Result) -> Result:
-    """What the second model found, of the first one's source; truncated if either translation was.
+    """Returns the result of the second model for the first one's source; truncated if either translation was.
 
     Attention, where both have it, is multiplied through the middle text.
     """
@@ -60,7 +60,7 @@ Weights = Sequence[Sequence[tuple[int, float]]]  # of each middle piece of the s
 
 
 def _weights(seen: Sequence[Span], made: Sequence[Span]) -> Weights:
-    """What each middle piece of the second model stands for among the first one's, by the characters that both have."""
+    """Finds the pieces of the first model that each middle piece of the second stands for, by shared characters."""
     found = []
     for shared in overlaps(seen, made):
         total = sum(size for _, size in shared)
@@ -89,7 +89,7 @@ def composed_attention(first: Matrix, over: Weights, second: Matrix) -> Matrix:
 
 
 def overlaps(spans: Sequence[Span], others: Sequence[Span]) -> list[list[tuple[int, int]]]:
-    """Of each span (other, characters that both have) of those others that share some; both ascend."""
+    """Returns for each span (other, shared characters) of the others that it overlaps; both lists ascend."""
     found, start = [], 0
     for begin, end in spans:
         while start < len(others) and others[start][1] <= begin:

@@ -10,24 +10,38 @@ from cpunmt.alignment.aligned import Aligned, Span
 
 
 class Edit(NamedTuple):
-    """`begin` to `end` of a text, in code points, become `text`; if they are equal it is put in."""
+    """`begin` to `end` of a text, in code points, become `text`; if they are equal it is inserted.
+
+    `sources`: the source pieces that the new text comes from, of an edit whose pieces `shared_out` divides.
+    """
 
     begin: int
     end: int
     text: str
+    sources: Sequence[int] = ()
 
 
-def edited(text: str, edits: Iterable[Edit]) -> tuple[str, list[Span]]:
-    """`text` with `edits`, which are ascending and do not overlap, and where the text of each stands in it."""
+class Edits(NamedTuple):
+    """The changes of a text: `text` has the spans `new` in the places of the spans `old` of the text before."""
+
+    text: str
+    old: Sequence[Span]
+    new: Sequence[Span]
+
+
+def edited(text: str, edits: Iterable[Edit]) -> Edits:
+    """Returns `text` with `edits`, which ascend and do not overlap."""
     parts: list[str] = []
-    spans: list[Span] = []
+    old: list[Span] = []
+    new: list[Span] = []
     copied = length = 0
-    for begin, end, new in edits:
-        parts += [text[copied:begin], new]
-        length += begin - copied + len(new)
-        spans.append((length - len(new), length))
+    for begin, end, inserted, _ in edits:
+        parts += [text[copied:begin], inserted]
+        length += begin - copied + len(inserted)
+        old.append((begin, end))
+        new.append((length - len(inserted), length))
         copied = end
-    return "".join([*parts, text[copied:]]), spans
+    return Edits("".join([*parts, text[copied:]]), old, new)
 
 
 class Moved(NamedTuple):
@@ -90,7 +104,7 @@ def _moved_ends(ends: Iterable[int], old: Sequence[Span], new: Sequence[Span]) -
 
 
 def moved_each(spans: Sequence[Span], old: Sequence[Span], new: Sequence[Span]) -> list[Span]:
-    """As `moved`, but one span for each piece: of those within an edit the first has all its characters."""
+    """Like `moved`, with one span for each piece: of the pieces within an edit the first has all its characters."""
     begins = _moved_begins([begin for begin, _ in spans], old, new)
     ends = _moved_ends([end for _, end in spans], old, new)
     found: list[Span] = []
@@ -100,14 +114,6 @@ def moved_each(spans: Sequence[Span], old: Sequence[Span], new: Sequence[Span]) 
         last = max(begin, end)
         found.append((begin, last))
     return found
-
-
-class Edits(NamedTuple):
-    """What became of a text: `old` are spans of it as it was, `new` those that are there instead."""
-
-    text: str
-    old: Sequence[Span]
-    new: Sequence[Span]
 
 
 def rebuilt(below: Aligned, source: Edits, target: Edits, pairs: Sequence[tuple[int, int]]) -> Aligned:
@@ -136,3 +142,62 @@ def _without_spaces(text: str, span: Span) -> Span:
     part = text[slice(*span)]
     begin = span[0] + len(part) - len(part.lstrip())
     return begin, max(begin, span[1] - (len(part) - len(part.rstrip())))
+
+
+def shared_out(aligned: Aligned, edits: Sequence[Edit]) -> Aligned:
+    """Returns `aligned` with edits of its target, which ascend.
+
+    It keeps its pieces and links, and what the engine found: what changes is where the pieces stand. The words of an
+    edit are shared out among the pieces it replaces that come from its `sources`; the others have empty spans.
+    """
+    if not edits:
+        return aligned
+    linked: dict[int, list[int]] = {}
+    for source, piece in aligned.links:
+        linked.setdefault(piece, []).append(source)
+    made, old = edited(aligned.target, edits), aligned.target_spans
+    spans: list[Span] = []
+    number = moved_by = 0  # the next piece; how far the text before it has moved
+    for place, (edit, (begin, end)) in enumerate(zip(edits, made.new, strict=True)):
+        while number < len(old) and old[number][1] <= edit.begin:
+            spans.append((old[number][0] + moved_by, old[number][1] + moved_by))
+            number += 1
+        first = number
+        while number < len(old) and old[number][0] < edit.end:
+            number += 1
+        spans += _divided(edit, begin, old[first:number], [linked.get(piece, ()) for piece in range(first, number)])
+        if spans and number > first and old[number - 1][1] > edit.end:  # it goes on after what is replaced
+            start = spans[-1][0] if spans[-1][1] == end and spans[-1][0] < end else end
+            rest = next((other.begin for other in edits[place:] if edit.end <= other.begin < old[number - 1][1]), None)
+            last = min(old[number - 1][1], len(aligned.target) if rest is None else rest)
+            spans[-1] = start, end + last - edit.end
+        moved_by = end - edit.end
+    spans += [(begin + moved_by, end + moved_by) for begin, end in old[number:]]
+    return aligned._replace(target=made.text, target_spans=spans)
+
+
+def _divided(edit: Edit, place: int, old: Sequence[Span], linked: Sequence[Sequence[int]]) -> list[Span]:
+    """New spans of the pieces that an edit replaces; its text begins at `place`. Old ones may begin before it."""
+    sources = set(edit.sources)
+    chosen = [number for number, found in enumerate(linked) if not sources.isdisjoint(found)]
+    words = _words(edit.text, place)
+    groups: dict[int, Span] = {}
+    for rank, number in enumerate(chosen[: len(words)]):
+        count = min(len(chosen), len(words))
+        first, last = rank * len(words) // count, (rank + 1) * len(words) // count - 1
+        groups[number] = words[first][0], words[last][1]
+    spans: list[Span] = []
+    at = place
+    for number, (begin, _) in enumerate(old):
+        before = max(0, edit.begin - begin)
+        first, at = groups.get(number, (at, at))
+        spans.append((place - before if before else first, at))
+    return spans
+
+
+def _words(text: str, place: int) -> list[Span]:
+    found = []
+    for word in text.split(" "):
+        found.append((place, place + len(word)))
+        place += len(word) + 1
+    return found

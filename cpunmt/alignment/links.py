@@ -1,13 +1,14 @@
-"""Which units of a translation come from which of its source, out of a layer's links between pieces."""
+"""Links the units of a translation to the units of its source, by a layer's links between pieces."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from cpunmt.alignment.aligned import Aligned, Span
-from cpunmt.alignment.word_units import overlapping, parted, units_of
+from cpunmt.text.scripts import UNSPACED
 
 _MOST_SHARES = 16  # source units of a piece that count; a piece with more is not a word
 
@@ -130,3 +131,69 @@ def _first_of_most(votes: dict[int, float]) -> int:
 
 def _by_place(sources: int, targets: int) -> list[int]:
     return [(2 * number + 1) * sources // (2 * targets) for number in range(targets)]
+
+
+_MARKS = (
+    r"!-/:-@\[-^`{-~\u00a1-\u00a9\u00ab\u00ac\u00ae-\u00b1\u00b4-\u00b8\u00bb\u00bf\u00d7\u00f7\u2010-\u2027\u2030-\u205e"
+    r"\u060c\u061b\u061f\u06d4\u0964\u0965\u3001-\u3003\u3008-\u3011\u3014-\u301f\uff01-\uff0f\uff1a-\uff20\uff5b-\uff65"
+)
+_UNIT = re.compile(rf"\{{\d+\}}|[{UNSPACED}]+|[^\s{_MARKS}{UNSPACED}]+|\S")
+_IS_UNSPACED = re.compile(rf"[{UNSPACED}]")
+
+
+def is_unspaced(text: str) -> bool:
+    """Returns whether a text begins in a script that has no spaces between words."""
+    return _IS_UNSPACED.match(text) is not None
+
+
+def units_of(text: str, pieces: Sequence[Span]) -> list[Span]:
+    """Returns begin and end of each unit, ascending; between them is only white space. `pieces`: the model's."""
+    found: list[Span] = []
+    number = 0
+    for match in _UNIT.finditer(text):
+        begin, end = match.span()
+        if end - begin > 1 and _IS_UNSPACED.match(text, begin):
+            while number < len(pieces) and pieces[number][0] < end:
+                cut = pieces[number][0]
+                number += 1
+                if begin < cut:
+                    found.append((begin, cut))
+                    begin = cut
+        found.append((begin, end))
+    return found
+
+
+def parted(text: str, units: Sequence[Span], edges: Sequence[int]) -> list[Span]:
+    """Cuts the units of a text at `edges`, except stand-ins. `units` and `edges` ascend."""
+    found: list[Span] = []
+    at = 0
+    for begin, end in units:
+        is_stand_in = text[begin] == "{" and end - begin > 1
+        while at < len(edges) and edges[at] < end:
+            if begin < edges[at] and not is_stand_in:
+                found.append((begin, edges[at]))
+                begin = edges[at]
+            at += 1
+        found.append((begin, end))
+    return found
+
+
+def overlapping(units: Sequence[Span], pieces: Sequence[Span]) -> list[list[tuple[int, int]]]:
+    """For each piece the units that it has characters of: (number of the unit, how many)."""
+    found: list[list[tuple[int, int]]] = []
+    first, size = 0, len(units)
+    for begin, end in pieces:
+        while first < size and units[first][1] <= begin:
+            first += 1
+        of_piece = []
+        number = first
+        while number < size:
+            low, high = units[number]
+            if low >= end:
+                break
+            shared = (high if high < end else end) - (low if low > begin else begin)
+            if shared > 0:
+                of_piece.append((number, shared))
+            number += 1
+        found.append(of_piece)
+    return found

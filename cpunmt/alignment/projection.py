@@ -1,14 +1,64 @@
-"""Which part of a translation comes from a part of its source."""
+"""Finds the part of a translation that comes from a part of its source."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate
 
 from cpunmt.alignment.aligned import Aligned, Span
 
+_NEAR = 24  # pieces before and behind, whose links count for a gap
+_MOST = 256  # links of a gap that are looked at
 
-def target_range(aligned: Aligned, begin: int, end: int) -> Span | None:
-    """The smallest range of the target with all pieces that are linked to source pieces between `begin` and `end`.
 
-    A source piece counts if it has a character there. None: nothing is linked to one.
+class Projection:
+    """The links of one `Aligned`, for many parts of its source."""
+
+    def __init__(self, aligned: Aligned) -> None:
+        self._sources, self._targets = aligned.source_spans, aligned.target_spans
+        self._ends = list(accumulate((end for _, end in self._sources), max))  # ascending, though some pieces are empty
+        self._linked: dict[int, list[int]] = {}
+        for source, target in aligned.links:
+            self._linked.setdefault(source, []).append(target)
+
+    def source_pieces(self, begin: int, end: int) -> list[int]:
+        """Returns the source pieces with characters in a part of the source."""
+        found, number = [], bisect_left(self._ends, begin + 1)
+        while number < len(self._sources) and self._sources[number][0] < end > begin:
+            if self._sources[number][1] > begin:
+                found.append(number)
+            number += 1
+        return found
+
+    def target_spans(self, begin: int, end: int) -> list[Span]:
+        """Returns the spans of the target pieces that are linked to those."""
+        pieces = self.source_pieces(begin, end)
+        return [self._targets[target] for piece in pieces for target in self._linked.get(piece, ())]
+
+    def target_range(self, begin: int, end: int) -> Span | None:
+        """Returns the smallest range of the target with all of them; None if there are none."""
+        found = [span for span in self.target_spans(begin, end) if span[0] < span[1]]
+        return (min(b for b, _ in found), max(e for _, e in found)) if found else None
+
+
+def least_crossed(links: Sequence[tuple[int, int]], piece: int) -> int | None:
+    """Returns the target piece before which the fewest links cross a gap before source piece `piece`.
+
+    Near links count most. `links` ascend by source. None: no link is near.
     """
-    chosen = {number for number, (b, e) in enumerate(aligned.source_spans) if max(b, begin) < min(e, end)}
-    found = [aligned.target_spans[target] for source, target in aligned.links if source in chosen]
-    found = [(b, e) for b, e in found if b < e]
-    return (min(b for b, _ in found), max(e for _, e in found)) if found else None
+    low = bisect_left(links, (piece - _NEAR, 0))
+    near = links[low : bisect_left(links, (piece + _NEAR, 0), low)][:_MOST]
+    if not near:
+        return None
+    weights = sorted((t, s >= piece, 1 / (1 + (s - piece if s >= piece else piece - 1 - s))) for s, t in near)
+    # before the first target piece all links of what stands before cross
+    crossing = sum(weight for _, is_behind, weight in weights if not is_behind)
+    best, place = crossing, weights[0][0]
+    for position, (t, is_behind, weight) in enumerate(weights):
+        crossing += weight if is_behind else -weight
+        if position + 1 < len(weights) and weights[position + 1][0] == t:
+            continue
+        if crossing < best - 1e-9:
+            best, place = crossing, t + 1
+    return place

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from cpunmt.alignment.aligned import Aligned, Span
+from cpunmt.alignment.projection import Projection
 from cpunmt.options.glossary.words import capitalised, is_spaced, is_word, tokens
 
 ENDING = 2  # letters after a term that count as its ending: "Bahnhofs", "Hunden"
@@ -19,28 +20,15 @@ class Target:
 
     def __init__(self, aligned: Aligned) -> None:
         self._text = aligned.target
-        self._source_spans, self._target_spans = aligned.source_spans, aligned.target_spans
+        self.projection = Projection(aligned)
         self._tokens = tokens(self._text)
         self._words = [(begin, end) for token, begin, end in self._tokens if is_word(token)]
         self._word_ends = [end for _, end in self._words]
-        self._source_ends = _rising(end for _, end in self._source_spans)
-        self._linked: dict[int, list[int]] = {}
-        for source, target in aligned.links:
-            self._linked.setdefault(source, []).append(target)
 
     @property
     def first(self) -> int:
         """Where the first word begins; -1 if there is none."""
         return self._words[0][0] if self._words else -1
-
-    def source_pieces(self, begin: int, end: int) -> list[int]:
-        """The source pieces with characters in a part of the source."""
-        found, number = [], bisect_left(self._source_ends, begin + 1)
-        while number < len(self._source_spans) and self._source_spans[number][0] < end:
-            if self._source_spans[number][1] > begin:
-                found.append(number)
-            number += 1
-        return found
 
     def of_source(self, begin: int, end: int) -> Span | None:
         """The words that come from a part of the source: None if none do.
@@ -64,20 +52,18 @@ class Target:
         return self._words[best[0]][0], self._words[best[-1]][1]
 
     def _joined(self, number: int) -> bool:
-        """Whether a word and the next may be of one term."""
+        """Returns whether a word and the next one may belong to one term."""
         return self._text[self._words[number][1] : self._words[number + 1][0]].strip() in _JOINTS
 
     def _shares(self, begin: int, end: int) -> dict[int, int]:
         """Word -> how many of its characters come from a part of the source, of those that have any."""
         found: dict[int, int] = {}
-        for source in self.source_pieces(begin, end):
-            for piece in self._linked.get(source, ()):
-                first, last = self._target_spans[piece]
-                number = bisect_left(self._word_ends, first + 1)
-                while number < len(self._words) and self._words[number][0] < last:
-                    share = min(last, self._words[number][1]) - max(first, self._words[number][0])
-                    found[number] = found.get(number, 0) + share
-                    number += 1
+        for first, last in self.projection.target_spans(begin, end):
+            number = bisect_left(self._word_ends, first + 1)
+            while number < len(self._words) and self._words[number][0] < last:
+                share = min(last, self._words[number][1]) - max(first, self._words[number][0])
+                found[number] = found.get(number, 0) + share
+                number += 1
         return {number: share for number, share in found.items() if share > 0}
 
     def places(self, terms: Iterable[str]) -> dict[str, list[Span]]:
@@ -123,12 +109,3 @@ def _plant(root: dict[str, Any], text: str, term: str, initial: bool) -> None:
     for token, _, _ in tokens(text):
         node = node.setdefault(token, {})
     node.setdefault("", []).append((term, initial))
-
-
-def _rising(ends: Iterable[int]) -> Sequence[int]:
-    """Ends of spans that ascend, but for those that are empty."""
-    found, most = [], 0
-    for end in ends:
-        most = max(most, end)
-        found.append(most)
-    return found

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import cpunmt
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import one_line, say
-from cpunmt.options.foreign_names import MEANT_FLAGS
 from cpunmt.values.command_line import Parser
 
 
@@ -128,6 +127,5 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"cpunmt {cpunmt.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for one in COMMANDS:
-        meant = MEANT_FLAGS if one.name == "translate" else None
-        commands.add_parser(one.name, fill=one.fill, meant=meant, help=one.help, description=one.description)
+        commands.add_parser(one.name, fill=one.fill, help=one.help, description=one.description)
     return parser

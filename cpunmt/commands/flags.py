@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from cpunmt.options.arguments import MOST_THREADS
-from cpunmt.options.foreign_names import MARIAN_FLAGS
-from cpunmt.options.options import Options, make_options
+from cpunmt.options.options import MARIAN_FLAGS, MEANT_FLAGS, Options, make_options
 from cpunmt.results.alignments import alignment_kind
 from cpunmt.values.checks import whole
+from cpunmt.values.command_line import Parser
 
 NAMED_OTHERWISE = {"return_alternatives": "--alternatives"}  # option -> its flag: they are the translations themselves
 
@@ -32,6 +32,9 @@ def add_options(parser: argparse.ArgumentParser, names: Collection[str], help: M
 
     `help`: of options that mean something else in this command.
     """
+    flags_of_names = {flag_of(name) for name in names}
+    if isinstance(parser, Parser):
+        parser.meant = {theirs: ours for theirs, ours in MEANT_FLAGS.items() if ours in flags_of_names}
     for name in names:
         option = Options.__dataclass_fields__[name]
         flags = [] if name.startswith("return_") and name not in NAMED_OTHERWISE else [flag_of(name)]

@@ -21,7 +21,6 @@ from cpunmt.files.console import is_watched, one_line, progress_bar, say, stream
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import refuse_overwriting, write_file
 from cpunmt.options.options import Options
-from cpunmt.translator.access import target_language
 from cpunmt.translator.translator import Translator
 
 # Options that a format decides about, or that are no text.
@@ -124,7 +123,7 @@ class _Told:
     def __init__(self, model: dict[str, Any], options: dict[str, Any]):
         self.translator = Translator(**model)
         self.statistics: RunStatistics | None = None
-        self.language = target_language(self.translator)
+        self.language = self.translator.languages.target
         self.options = options
         self.counts: dict[str, int] = {}
         self.begin()

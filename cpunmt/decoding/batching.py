@@ -22,7 +22,7 @@ TellPart = Callable[[int, Step], object]  # (number of a part, its piece) -> whe
 MOST_WRITTEN = 1 << 24  # numbers that one call may write (64 MB): n-best lists and attention of many texts are large
 
 
-class Part(NamedTuple):
+class SourcePart(NamedTuple):
     """A sentence, or the part of a long sentence that the model takes."""
 
     sentence: int  # its index among the sentences of the call
@@ -37,7 +37,7 @@ def cut_sentences(
     options: Options,
     config: ModelConfig,
     vocabulary: AnyVocabulary,
-) -> list[Part]:
+) -> list[SourcePart]:
     """Returns the parts of all sentences, in order; a sentence that holds only </s> yields none.
 
     Parameters
@@ -56,13 +56,13 @@ def cut_sentences(
             continue
         prefix = prefixes[number] if prefixes else []
         if len(ids) - 1 <= room:
-            parts.append(Part(number, ids, prefix, target_limit(len(ids), len(prefix), options, config)))
+            parts.append(SourcePart(number, ids, prefix, target_limit(len(ids), len(prefix), options, config)))
             continue
         body = ids[:-1]
         cuts = [0, *split_pieces(vocabulary.pieces(body), room, vocabulary.mark), len(body)]
         for begin, end in itertools.pairwise(cuts):
             limit = target_limit(end - begin + 1, len(prefix), options, config)
-            parts.append(Part(number, [*body[begin:end], ids[-1]], prefix, limit))
+            parts.append(SourcePart(number, [*body[begin:end], ids[-1]], prefix, limit))
             prefix = []
     return parts
 
@@ -71,14 +71,14 @@ def target_limit(source: int, prefix: int, options: Options, config: ModelConfig
     """Returns the most target pieces, </s> included, for `source` pieces with </s>; there is always room for the
     prefix."""
     factor = options.max_length_factor or config.max_length_factor
-    limit = max(1, math.ceil(factor * source), options.min_length + 1)
+    limit = max(1, math.ceil(factor * source) + options.max_length_extra, options.min_length + 1)
     if options.max_length and limit > options.max_length:
         limit = options.max_length
     return max(limit, prefix)
 
 
 def translate_parts(
-    engine: Engine, parts: list[Part], options: Options, search: Search, shared: SharedWork | None = None
+    engine: Engine, parts: list[SourcePart], options: Options, search: Search, shared: SharedWork | None = None
 ) -> list[list[Hypothesis]]:
     """Returns the engine's hypotheses of each part, in order.
 
@@ -96,7 +96,7 @@ def translate_parts(
 
 def search_parts(
     engine: Engine,
-    parts: list[Part],
+    parts: list[SourcePart],
     options: Options,
     search: Search,
     shared: SharedWork | None = None,
@@ -114,7 +114,7 @@ def search_parts(
 
 def _translated(
     engine: Engine,
-    parts: list[Part],
+    parts: list[SourcePart],
     outputs: list[int],
     options: Options,
     search: Search,
@@ -139,7 +139,9 @@ def _translated(
     return found
 
 
-def _of_batch(batch: list[int], parts: list[Part], shared: SharedWork | None, tell: TellPart | None) -> dict[str, Any]:
+def _of_batch(
+    batch: list[int], parts: list[SourcePart], shared: SharedWork | None, tell: TellPart | None
+) -> dict[str, Any]:
     """Returns the keyword arguments by which the engine reports pieces of a batch, and asks which are unwanted."""
     asked: dict[str, Any] = {}
     if tell is not None:
@@ -156,7 +158,7 @@ def _of_batch(batch: list[int], parts: list[Part], shared: SharedWork | None, te
 
 def _with_logits(
     engine: Engine,
-    parts: list[Part],
+    parts: list[SourcePart],
     options: Options,
     search: Search,
     shared: SharedWork | None,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from cpunmt.engine.search import Search
 from cpunmt.errors import CancelledError
-from cpunmt.options.options import Options
+from cpunmt.options.options import OF_PIECES, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, Watch, check, is_watched
 from cpunmt.process.workers import Workers
@@ -18,36 +17,34 @@ from cpunmt.values import checks
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from cpunmt.model.config import ModelConfig
-
 R = TypeVar("R")
 MOST_SECONDS = 1e8  # three years
-LETTERS = 4  # average per piece
+CHARS_PER_PIECE = 4  # on average
 SHARE_DIVISOR = 4  # a worker takes a fourth of its share of the rest, so that all finish at nearly the same time,
 MIN_SHARE_PIECES = 512  # but at least this many pieces: the last sentences of a batch are decoded with few beside them,
 MAX_SHARE_PIECES = 8192  # and at most this many: after an error or an interrupt the batches that run are finished
 
 
 class Settings(NamedTuple):
-    """The resolved options of a call, and the engine's own options made from them."""
+    """The resolved options of a call, and the engine's own options made from them.
+
+    is_alone  whether a sentence may be translated by itself, and has only its translation and scores
+    """
 
     options: Options
     search: Search
+    is_alone: bool = False
 
 
 def settings_of(options: Options, **changes: Any) -> Settings:
     """Resolves options, with some of them changed."""
-    whole = options.split == "none"  # the text is one sentence, as in other engines
-    if options.protect is None:
-        changes = {"protect": "none" if whole else "all", **changes}
-    if options.copy_numbers is None:
-        changes = {"copy_numbers": not whole, **changes}
-    if options.lower_capitals is None:
-        changes = {"lower_capitals": not whole, **changes}
-    options = replace(options, **changes) if changes else options
+    is_whole = options.split == "none"  # the text is one sentence, as in other engines
+    by_itself = {"protect": "none" if is_whole else "all", "copy_numbers": not is_whole, "lower_capitals": not is_whole}
+    changes = {name: value for name, value in by_itself.items() if getattr(options, name) is None} | changes
+    options = options.changed(**changes) if changes else options
     sequences: Any = options.suppress_sequences
     ends: Any = options.end_token
-    alike = {name: getattr(options, name) for name in Search._fields if hasattr(options, name)}
+    alike = {name: getattr(options, name) for name in _ALIKE}
     alike["patience"] = options.patience or 0.0
     alike["num_hypotheses"] = options.candidates
     if options.apart:
@@ -61,15 +58,11 @@ def settings_of(options: Options, **changes: Any) -> Settings:
         token_log_probs=options.return_token_log_probs,
         attention=options.return_alignments or options.replace_unknowns,
     )
-    return Settings(options, search)
+    more = options.html or options.xml or options.rerank is not None or search.attention or options.max_input_length
+    return Settings(options, search, not more)
 
 
-def is_simple(settings: Settings, config: ModelConfig) -> bool:
-    """Returns whether a sentence may be translated by itself, returning only its translation and scores."""
-    options = settings.options
-    if options.html or options.xml or options.rerank is not None or config.right_to_left:
-        return False
-    return not (settings.search.attention or options.max_input_length)
+_ALIKE = [name for name in Search._fields if name in OF_PIECES]  # options that the engine has under the same name
 
 
 def aligning(settings: Settings, align: bool) -> Settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -12,31 +12,18 @@ from cpunmt.decoding.loading import LoadedModel, load_model
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.workspace import Member
 from cpunmt.errors import ModelFileError
-from cpunmt.options.arguments import in_order
+from cpunmt.options.arguments import weight_list
 from cpunmt.registry.store import languages_of
 from cpunmt.text.shortlist import Shortlist
-from cpunmt.values.checks import number, shown
-
-MOST_WEIGHT = 1e6  # only the ratios count
+from cpunmt.values.checks import shown
 
 
 def checked_weights(weights: Iterable[float] | None, models: int) -> tuple[float, ...]:
-    """Returns one weight for each model; None stands for equal weights.
-
-    Raises TypeError or ValueError, in one line, for weights that are not numbers, are less than 0, or all 0, and for
-    another number of them.
-    """
+    """Returns one weight for each model; None stands for equal weights. Raises as `weight_list`."""
     if weights is None:
         return (1 / models,) * models
-    items = list(islice(in_order(weights, "weights", "a list with a number for each model"), models + 1))
-    if len(items) != models:
-        has = f"more than {models}" if len(items) > models else len(items)
-        said = "one for the model" if models == 1 else f"one for each of the {models} models"
-        raise ValueError(f"weights has {has} items, expected {said}")
-    given = [number(f"weights[{place}]", weight, 0.0, MOST_WEIGHT) for place, weight in enumerate(items)]
-    if not any(given):
-        raise ValueError("weights are all 0, expected at least one that is not")
-    return tuple(given)
+    expected = "one for the model" if models == 1 else f"one for each of the {models} models"
+    return tuple(weight_list(weights, models, "model", expected))
 
 
 def load_ensemble(

@@ -2,13 +2,13 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from cpunmt.decoding.batching import Part, cut_sentences, translate_parts
+from cpunmt.decoding.batching import SourcePart, cut_sentences, translate_parts
 from cpunmt.decoding.call_settings import Settings
 from cpunmt.decoding.loading import LoadedModel
 from cpunmt.decoding.splitting import joined
@@ -19,11 +19,12 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import check
 from cpunmt.results.alignments import Matrix
 from cpunmt.results.results import Hypothesis, Result
+from cpunmt.results.sentence import SentencePart, shifted
 from cpunmt.text.piece_spans import Span, target_spans
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 
 T = TypeVar("T")
-TranslateParts = Callable[[engine.Engine, list[Part], Options, Search], list[list[engine.Hypothesis]]]
+TranslateParts = Callable[[engine.Engine, list[SourcePart], Options, Search], list[list[engine.Hypothesis]]]
 
 
 class Source(NamedTuple):
@@ -59,7 +60,7 @@ def translate_sentences(
     prefixes : for each sentence the target ids that its translation begins with
     given : each sentence as the caller passed it: a text, or its pieces without </s>
     """
-    options, search = settings
+    options, search, _ = settings
     vocabulary = model.target_vocabulary
     sources = [_source(model, source, settings) for source in given]
     parts = cut_sentences(sentences, prefixes, options, model.config, model.source_vocabulary)
@@ -90,9 +91,9 @@ def translate_sentences(
 
 
 def _source(model: LoadedModel, given: str | list[str], settings: Settings) -> Source:
-    check()  # texts may be long, and many
     if not settings.search.attention:
         return Source(len(given)) if isinstance(given, str) else PIECES
+    check()  # texts may be long, and many
     if not isinstance(given, str):
         return Source(pieces=given)
     vocabulary = model.source_vocabulary
@@ -203,37 +204,56 @@ def replaced(
 
 
 def _joined(parts: list[Hypothesis], lengths: list[int]) -> Hypothesis:
-    """Joins the hypotheses of parts. Each rank has the same weights, so the mean of their scores keeps them sorted."""
-    given = parts[0]
-    score = math.fsum(part.score * length for part, length in zip(parts, lengths, strict=True)) / sum(lengths)
+    texts = [part.text for part in parts]
+    ends = itertools.accumulate(len(text) + (text != "") for text in texts)
+    return joined_hypothesis(parts, joined(texts), [0, *ends], lengths)
+
+
+def joined_hypothesis(
+    parts: Sequence[Hypothesis],
+    text: str,
+    begins: Iterable[int],
+    weights: Sequence[int],
+    sentences: tuple[SentencePart, ...] = (),
+) -> Hypothesis:
+    """Joins the translations of the parts of a text, or of a sentence.
+
+    Each rank has the same weights, so the mean of their scores keeps translations sorted.
+
+    Parameters
+    ----------
+    text : their joined text
+    begins : where the text of each part begins in it
+    weights : of the score of each, its source pieces
+    sentences : the parts, if they are sentences
+    """
+    first, scores = parts[0], [part.score for part in parts]
+    if -math.inf in scores or not any(weights):
+        score = min(scores)
+    else:
+        score = math.fsum(score * weight for score, weight in zip(scores, weights, strict=True)) / sum(weights)
+    logits = [part.logits for part in parts if part.logits is not None]
     return Hypothesis(
-        joined([part.text for part in parts]),
+        text,
         score,
         math.fsum(part.log_prob for part in parts),
         any(part.truncated for part in parts),
-        _chained(part.pieces for part in parts),
-        None if given.token_log_probs is None else _chained(part.token_log_probs or () for part in parts),
-        None if given.attention_parts is None else _chained(part.attention_parts or () for part in parts),
-        None if given.spans is None else tuple(_shifted(parts)),
-        logits=_stacked([part.logits for part in parts]),
+        chained(part.pieces for part in parts),
+        None if first.token_log_probs is None else chained(part.token_log_probs or () for part in parts),
+        None if first.attention_parts is None else chained(part.attention_parts or () for part in parts),
+        None
+        if first.spans is None
+        else chained(
+            [shifted(span, begin) for span in part.spans or ()] for part, begin in zip(parts, begins, strict=False)
+        ),
+        sentences,
+        np.concatenate(logits) if logits else None,
     )
 
 
-def _stacked(parts: Sequence[Matrix | None]) -> Matrix | None:
-    given = [part for part in parts if part is not None]
-    return np.concatenate(given) if given else None
-
-
-def _shifted(parts: list[Hypothesis]) -> Iterator[Span]:
-    """Returns the spans of the parts' pieces in the joined text."""
-    begin = 0
-    for part in parts:
-        yield from ((b + begin, e + begin) for b, e in part.spans or ())
-        begin += len(part.text) + (part.text != "")
-
-
-def _chained(tuples: Iterable[Iterable[T]]) -> tuple[T, ...]:
-    return tuple(itertools.chain.from_iterable(tuples))
+def chained(parts: Iterable[Iterable[T]]) -> tuple[T, ...]:
+    """Joins what parts have."""
+    return tuple(itertools.chain.from_iterable(parts))
 
 
 def blank_result(prefix: list[int], vocabulary: AnyVocabulary, source: Source, options: Options) -> Result:

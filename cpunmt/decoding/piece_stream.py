@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from cpunmt.decoding.batching import Part, cut_sentences, search_parts
+from cpunmt.decoding.batching import SourcePart, cut_sentences, search_parts
 from cpunmt.decoding.call_settings import Settings
 from cpunmt.decoding.joining import TranslateParts
 from cpunmt.decoding.loading import LoadedModel
@@ -35,7 +35,7 @@ def generated_pieces(
     parts = cut_sentences([ids], [prefix], options, model.config, model.source_vocabulary)
     search = one_hypothesis(settings.search, with_log_prob)
     step = 0
-    some: Sequence[Part | None] = parts or [None]
+    some: Sequence[SourcePart | None] = parts or [None]
     for part in some:
         last = part is None or part is parts[-1]
         found = _forced(prefix) if part is None else model.engine.pieces(part.ids, part.limit, search, part.prefix)
@@ -80,7 +80,7 @@ def search_with_callback(
     shared : knows which sentences are no longer wanted
     """
 
-    def translate(engine: Engine, parts: list[Part], options: Options, search: Search) -> list[list[Hypothesis]]:
+    def translate(engine: Engine, parts: list[SourcePart], options: Options, search: Search) -> list[list[Hypothesis]]:
         last = {part.sentence: part for part in parts}
         steps: Counter[int] = Counter()
         found: list[list[Hypothesis]] = [[] for _ in parts]
@@ -121,7 +121,7 @@ def search_with_callback(
     return translate
 
 
-def _turns(parts: list[Part]) -> list[list[int]]:
+def _turns(parts: list[SourcePart]) -> list[list[int]]:
     """Yields the numbers of the first parts of all sentences, then of the second parts, and so on."""
     counts: Counter[int] = Counter()
     turns: list[list[int]] = []

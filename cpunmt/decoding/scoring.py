@@ -2,7 +2,7 @@
 
 import math
 
-from cpunmt.decoding.batching import Part, translate_parts
+from cpunmt.decoding.batching import SourcePart, translate_parts
 from cpunmt.decoding.call_settings import Settings
 from cpunmt.decoding.loading import LoadedModel
 from cpunmt.engine.engine import Hypothesis
@@ -26,7 +26,7 @@ def score_pairs(
 
     `shared` : knows which pairs are no longer wanted; they may have any result.
     """
-    options, search = settings
+    options, search, _ = settings
     search = search._replace(
         beam_size=1, num_beam_groups=1, num_hypotheses=1, min_length=0, token_log_probs=True, attention=False
     )
@@ -39,7 +39,7 @@ def score_pairs(
         if most and len(source) - 1 > most:
             source = [*source[:most], source[-1]]
         if len(source) > 1:
-            parts.append(Part(number, source, target, len(target)))
+            parts.append(SourcePart(number, source, target, len(target)))
     found: list[Hypothesis | None] = [None] * len(sources)
     for part, hypotheses in zip(parts, translate_parts(model.engine, parts, options, search, shared), strict=True):
         found[part.sentence] = hypotheses[0] if hypotheses else None

@@ -13,8 +13,7 @@ from cpunmt.markup.html_elements import html_roles
 from cpunmt.markup.html_layer import translate_documents
 from cpunmt.options.options import Options
 from cpunmt.process.first_use import LOCK
-from cpunmt.results.results import Hypothesis, Result
-from cpunmt.results.told_sentences import sentences_of
+from cpunmt.results.results import Hypothesis, Result, sentences_of
 from cpunmt.sentences.cut_text import uses_together
 from cpunmt.values.checks import shown
 

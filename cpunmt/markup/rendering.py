@@ -7,8 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 
 from cpunmt.alignment.aligned import Aligned
-from cpunmt.alignment.links import Links
-from cpunmt.alignment.word_units import is_unspaced
+from cpunmt.alignment.links import Links, is_unspaced
 from cpunmt.markup.blocks import Block, Element, Point
 from cpunmt.markup.entities import encoded
 from cpunmt.markup.placement import Place, placed

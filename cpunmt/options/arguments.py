@@ -8,13 +8,14 @@ from itertools import islice, repeat
 
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.values.checks import same, shown
+from cpunmt.values.checks import number, same, shown
 
 AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Tokenize = Callable[[str], list[str]]
 Detokenize = Callable[[list[str]], str]
 MOST_THREADS = 256
 MOST_MODELS = 64  # of an ensemble
+MOST_WEIGHT = 1e6
 _BYTES = bytes | bytearray | memoryview
 _PIECES = "a list of pieces"
 
@@ -57,6 +58,22 @@ def text_list(texts: object, caller: str, name: str = "text", most: int | None =
     """Returns the first `most` of `texts` as a list; raises TypeError for the first item that is not text."""
     items = islice(in_order(texts, caller, "text or a list of texts"), most)
     return [plain_text(text, number, name) for number, text in enumerate(items)]
+
+
+def weight_list(weights: object, count: int, item: str, expected: str) -> list[float]:
+    """Returns `count` weights, of which only the ratios matter. `item`: what has a weight; `expected`: how many.
+
+    Raises TypeError or ValueError, in one line, for weights that are not numbers, are less than 0, or all 0, and for
+    another number of them.
+    """
+    items = list(islice(in_order(weights, "weights", f"a list with a number for each {item}"), count + 1))
+    if len(items) != count:
+        has = f"more than {count}" if len(items) > count else len(items)
+        raise ValueError(f"weights has {has} items, expected {expected}")
+    found = [number(f"weights[{place}]", weight, 0.0, MOST_WEIGHT) for place, weight in enumerate(items)]
+    if found and not any(found):
+        raise ValueError("weights are all 0, expected at least one that is not")
+    return found
 
 
 def plain_text(text: object, number: int, name: str, expected: str = "str") -> str:

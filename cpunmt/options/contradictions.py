@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import Field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cpunmt.engine.engine import Engine
 
-_DRAWN = "sampling_topk 0, which draws from all pieces, or more than 1"
-# Options that act only together with another one: the value of that one when it is off, and the advice.
-_NEEDS = {
-    "sampling_topp": ("sampling_topk", 1, _DRAWN),
-    "sampling_temperature": ("sampling_topk", 1, _DRAWN),
-    "seed": ("sampling_topk", 1, _DRAWN),
-    "diversity_penalty": ("num_beam_groups", 1, "num_beam_groups, a divisor of beam_size"),
-    "min_alternative_expansion_prob": ("return_alternatives", False, "return_alternatives=True"),
-    "num_candidates": ("rerank", None, "rerank='mbr-chrf'"),
-}
 
-
-def refuse_contradictions(options: Any, defaults: dict[str, object]) -> None:
+def refuse_contradictions(options: Any, declared: Sequence[Field[Any]]) -> None:
     """Raises ValueError for the first contradiction of `options`, which are Options with checked values.
 
-    `defaults`: of each option.
+    `declared`: the fields of Options that need another option.
     """
     if options.html and options.xml:
         raise ValueError("html is True and xml is True, expected only one of them")
@@ -43,9 +34,11 @@ def refuse_contradictions(options: Any, defaults: dict[str, object]) -> None:
         )
     if options.num_beam_groups > 1:
         _refuse_uneven_groups(options)
-    for name, (needed, off, advice) in _NEEDS.items():
-        if getattr(options, name) != defaults[name] and getattr(options, needed) == off:
-            raise ValueError(f"{name} is {getattr(options, name)} and {needed} is {off}; expected {advice}")
+    for option in declared:
+        value = getattr(options, option.name)
+        needed, off, advice = option.metadata["needs"]
+        if value != option.default and getattr(options, needed) == off:
+            raise ValueError(f"{option.name} is {value} and {needed} is {off}; expected {advice}")
     for name in ("num_hypotheses", "num_candidates"):
         _refuse_more_than_are_found(name, getattr(options, name) or 1, options)
     if options.rerank is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+import importlib
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -20,15 +21,24 @@ def option(
     high: float | None = None,
     choices: Collection[str] | None = None,
     alone: object = None,
-    read: Callable[[Any], object] | None = None,
+    read: Callable[[Any], object] | str | None = None,
     takes: str | None = None,
     is_served: bool = False,
+    needs: tuple[str, object, str] | None = None,
+    alias: str = "",
+    meant: str = "",
+    marian: Mapping[str, object] | None = None,
 ) -> Any:
     """Declares an option, a field of Options. Without a range it is yes or no.
 
-    `alone`: value of its flag when no value follows. `read`: converts a value outside `choices`, or
-    raises. `takes`: describes the flag's value in a word. `is_served`: a client of a server may set it,
-    because it costs no more than a beam, and names neither files nor functions.
+    `alone`: value of its flag when no value follows. `read`: converts a value outside `choices`, or raises; a function,
+    or the name of one in this folder, which is imported when the option is given. `takes`: describes the flag's value
+    in a word. `is_served`: a client of a server may set it, because it costs no more than a beam, and names neither
+    files nor functions. `needs`: an option without which this one has no effect, its value when it is off, and advice.
+
+    Names elsewhere: `alias` is CTranslate2's, which calls take too. `meant` are those of transformers, Marian and
+    fairseq, refused with a hint, because their values may mean something else. `marian`: flags of Marian's command,
+    each with the value that it sets, or None if the value follows.
     """
     about: dict[str, Any] = {
         "help": text,
@@ -39,7 +49,13 @@ def option(
         "read": read,
         "takes": takes,
         "is_served": is_served,
+        "needs": needs,
+        "alias": alias,
+        "meant": meant.split(),
+        "marian": marian or {},
     }
+    if isinstance(read, str):
+        return fields.checked(_imported(*read.rsplit(".", 1)), default, **about)
     if read:
         return fields.checked(lambda name, value: read(value), default, **about)
     if choices:
@@ -47,6 +63,15 @@ def option(
     if low is None or high is None:
         return fields.switch(default, **about)
     return fields.ranged(default=default, **about)
+
+
+def _imported(module: str, function: str) -> Callable[[str, Any], object]:
+    def check(_: str, value: Any) -> object:
+        with LOCK:  # most calls do not need this import
+            found = importlib.import_module(f"cpunmt.options.{module}")
+        return getattr(found, function)(value)
+
+    return check
 
 
 def split_function(value: object) -> object:
@@ -61,34 +86,6 @@ def protected_kinds(value: object) -> object:
     with LOCK:  # most calls do not need this import
         from cpunmt.options.protect_option import protected
     return protected(value)
-
-
-def element_roles(value: object) -> object:
-    """Validates and normalizes `tags`."""
-    with LOCK:
-        from cpunmt.options.element_roles import element_roles
-    return element_roles(value)
-
-
-def suppressed_sequences(value: object) -> object:
-    """Validates and normalizes `suppress_sequences`."""
-    with LOCK:
-        from cpunmt.options.suppressed_sequences import suppressed
-    return suppressed(value)
-
-
-def ending_tokens(value: object) -> object:
-    """Validates and normalizes `end_token`."""
-    with LOCK:
-        from cpunmt.options.end_tokens import end_tokens
-    return end_tokens(value)
-
-
-def glossary_terms(value: object) -> object:
-    """Validates and normalizes `glossary`."""
-    with LOCK:
-        from cpunmt.options.glossary.glossary import glossary_of
-    return glossary_of(value)
 
 
 def kind(option: dataclasses.Field[Any]) -> type:

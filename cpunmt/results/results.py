@@ -10,7 +10,7 @@ from cpunmt.options.options import Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.results.alignments import hard_alignment, matrix_rows, whole_matrix
 from cpunmt.results.repetition import repeats
-from cpunmt.results.sentence import Part, Sentence, finite
+from cpunmt.results.sentence import Sentence, SentencePart, finite
 from cpunmt.text.piece_spans import Span
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt  # takes 1 ms
 
     from cpunmt.results.glossary_use import GlossaryUse
+
+
+from collections.abc import Iterator
 
 _SHOWN = 300  # characters of a text in a repr
 
@@ -52,7 +55,7 @@ class Hypothesis:
     token_log_probs: tuple[float, ...] | None = None
     attention_parts: tuple[npt.NDArray[np.float32], ...] | None = field(default=None, compare=False)
     spans: tuple[Span, ...] | None = field(default=None, compare=False)
-    _parts: tuple[Part, ...] = field(default=(), compare=False)  # empty: the whole text is one sentence
+    _parts: tuple[SentencePart, ...] = field(default=(), compare=False)  # empty: the whole text is one sentence
     logits: npt.NDArray[np.float32] | None = field(default=None, compare=False)
     _inner: tuple[tuple[str, Hypothesis], ...] = field(default=(), compare=False)  # texts in markup: see `sentences_of`
 
@@ -175,7 +178,7 @@ class Result:
             return tuple(part.sentence() for part in best._parts)
         if not self.num_source_pieces:
             return ()
-        return (Part((0, self.num_source_characters), (0, len(best.text)), best, self.source_spans).sentence(),)
+        return (SentencePart((0, self.num_source_characters), (0, len(best.text)), best, self.source_spans).sentence(),)
 
     @property
     def num_sentences(self) -> int:
@@ -348,3 +351,18 @@ def translation_result(result: Result, options: Options) -> TranslationResult:
         else [],
         [hypothesis.logits for hypothesis in found if hypothesis.logits is not None],
     )
+
+
+def sentences_in_markup(best: Hypothesis) -> tuple[tuple[str, Hypothesis], ...]:
+    """Returns the sentences in markup with their translations; none if the text is plain."""
+    return best._inner
+
+
+def sentences_of(text: str, best: Hypothesis) -> Iterator[tuple[str, Hypothesis]]:
+    """Yields each sentence of a text or of markup with its translation, which has scores and pieces, but no text."""
+    if best._inner:
+        yield from best._inner
+        return
+    parts = [(text[slice(*part.source)], part.translation) for part in best._parts]
+    for own, one in parts or [(text, best)]:
+        yield own, Hypothesis("", one.score, one.log_prob, one.truncated, one.pieces)

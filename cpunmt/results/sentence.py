@@ -84,7 +84,7 @@ if TYPE_CHECKING:  # shared by all starting processes: takes a quarter of a mill
         def attention_parts(self) -> tuple[Matrix, ...] | None: ...
 
 
-class Part(NamedTuple):
+class SentencePart(NamedTuple):
     """A sentence of a text as one of its parts."""
 
     source: Span

@@ -1,4 +1,4 @@
-"""What stands between the sentences of a text and what translates them: what is kept, numbers, capitals, terms."""
+"""Puts the layers of a call around the engine: protection, numbers, capitals, terms."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ from cpunmt.options.options import Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.sentences.sentence_layer import found_of
 from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.text.signs import has_digits
-from cpunmt.text.units import is_plain
+from cpunmt.text.signs import has_digits, has_no_codes
 
 if TYPE_CHECKING:
     from cpunmt.results.results import Result
     from cpunmt.sentence_layers.protection.finding import Finder
-    from cpunmt.sentences.target_prefix import Forced
+    from cpunmt.sentences.engine_layer import Forced
 
 MOST_FINDERS = 20
-SIMPLE = re.compile("[A-Za-z][A-Za-z ,']*[.!?]?")
-_CODES = re.compile("[0-9][0-9a-f -]{5}|[0-9a-f]{7}")  # dates, telephone numbers; hashes
 
 
 class SentenceLayers:
@@ -58,11 +55,11 @@ class SentenceLayers:
         begun : the target ids that the translation of each begins with. Where there are any, it is the engine's alone:
             layers ask for other translations than the one that was begun
         engine : makes the layer that translates sentences, whose translations begin with what it is given
-        forced : makes what translates sentences that begin as they are told, if there is such
+        forced : makes the callable that forces beginnings, if the model can
         """
         align = options.return_alignments
         layer = engine(None)
-        if self._finders or _asks_for_more(options) or not all(map(self._is_simple, texts)):
+        if self._finders or _asks_for_more(options) or not all(map(self._is_untouched, texts)):
             layer = self._around(layer, options, forced)
         theirs = [number for number, ids in enumerate(begun) if ids]
         if not theirs:
@@ -79,7 +76,7 @@ class SentenceLayers:
         if options.glossary is not None:
             with LOCK:  # a process that needs none of these starts without them
                 from cpunmt.options.glossary.glossary import glossary_of
-                from cpunmt.sentence_layers.glossary.layer import glossary_layer
+                from cpunmt.sentence_layers.terms import glossary_layer
             glossary = glossary_of(options.glossary)
             assert glossary is not None
             layer = glossary_layer(glossary, layer, forced=forced())
@@ -99,15 +96,12 @@ class SentenceLayers:
             layer = tag_layer(layer, language_end)
         return layer
 
-    def _is_simple(self, text: str) -> bool:
-        """Whether no layer has anything to do with a sentence, told without any, as a process begins.
-
-        That is so unless options ask for more than what is found by itself.
-        """
-        return bool(SIMPLE.fullmatch(text)) and not text.isupper() and self._knows(text)
+    def _is_untouched(self, text: str) -> bool:
+        """Returns whether no layer that is on by itself changes a sentence; needs none of them, as a process begins."""
+        return has_no_codes(text) and not has_digits(text) and not text.isupper() and self._knows(text)
 
     def leave(self, text: str, options: Options) -> bool:
-        """Whether no layer has anything to do before a sentence is translated."""
+        """Returns whether no layer has anything to do before a sentence is translated."""
         first = self._vocabularies[0].language_end(text)
         if options.glossary is not None or (options.lower_capitals and text[first:].isupper()):
             return False
@@ -119,7 +113,7 @@ class SentenceLayers:
         return finder.is_clean(text) or not finder.units(text, first)
 
     def mended(self, text: str, result: Result, options: Options, engine: Callable[[], Layer]) -> Result:
-        """What the layers make of the translation of a sentence that they left as it was.
+        """Applies the layers to the translation of a sentence that they did not change.
 
         `engine` makes the layer that it comes from, which they may ask for its alignment.
         """
@@ -154,7 +148,7 @@ class SentenceLayers:
 
 @functools.cache
 def _numbers() -> ModuleType:
-    """What each sentence asks for: a statement that imports takes as long as looking for its numbers."""
+    """Imports the module once: an import statement takes as long as finding the numbers of a sentence."""
     with LOCK:
         from cpunmt.sentence_layers import numbers
     return numbers
@@ -165,14 +159,7 @@ def _keeps_tags(options: Options) -> bool:
     return settled == "all" or "tag" in settled
 
 
-def has_no_codes(text: str) -> bool:
-    """Returns whether a text `is_plain` and has nothing that looks like a date, a telephone number or a hash."""
-    if not is_plain(text) or "--" in text:
-        return False
-    return not has_digits(text) or _CODES.search(text) is None
-
-
 def _asks_for_more(options: Options) -> bool:
-    """Whether a call has terms, patterns or functions of its own, which may find something in any sentence."""
+    """Returns whether a call has terms, patterns or functions of its own, which may match in any sentence."""
     settled: Any = options.protect or ()  # text, or a tuple
     return options.glossary is not None or not all(isinstance(item, str) for item in settled)

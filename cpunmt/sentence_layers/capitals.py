@@ -1,4 +1,4 @@
-"""Sentences in CAPITALS, which many models have hardly seen: translated in small letters, then put in capitals."""
+"""Translates sentences in CAPITALS, which many models have hardly seen, through small letters."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from cpunmt.alignment.aligned import Aligned, Layer, Span
-from cpunmt.alignment.hypotheses import aligned_hypotheses, changed_result
+from cpunmt.alignment.aligned import Aligned, Layer, Span, aligned_hypotheses, changed_result
 from cpunmt.text.scripts import LETTER
 
 LEAST_LETTERS = 6  # fewer are an abbreviation
@@ -20,46 +19,31 @@ def capitals_layer(below: Layer, language_end: Callable[[str], int] | None = Non
     Such a word is a heading, or an abbreviation that is best left to the model. Where small letters loop too, the word
     stays as it is.
 
-    `language_end` tells where the sentence begins in a text that begins with the language to translate into.
+    `language_end` finds where the sentence begins in a text that begins with the name of its target language, `>>de<<`.
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
-        firsts = [language_end(text) if language_end else 0 for text in texts]
-        upper = [text[first:].isupper() for text, first in zip(texts, firsts, strict=True)]
-        if not any(upper):
+        firsts = [language_end(text) if language_end and ">>" in text else 0 for text in texts]
+        upper = {n: first for n, (text, first) in enumerate(zip(texts, firsts, strict=True)) if text[first:].isupper()}
+        if not upper:
             return below(texts, align)
-        lowered = [
-            text[:first] + sentence_case(text[first:]) if is_upper else text
-            for text, first, is_upper in zip(texts, firsts, upper, strict=True)
-        ]
-        chosen = [
-            is_upper and is_in_capitals(text[first:])
-            for text, first, is_upper in zip(texts, firsts, upper, strict=True)
-        ]
-        found = below(
-            [low if is_chosen else text for text, low, is_chosen in zip(texts, lowered, chosen, strict=True)], align
-        )
-        found = [
-            _raised(text, aligned, align) if is_chosen else aligned
-            for text, aligned, is_chosen in zip(texts, found, chosen, strict=True)
-        ]
-        looping = [
-            number
-            for number, aligned in enumerate(found)
-            if upper[number] and not chosen[number] and _loops(texts[number][firsts[number] :], aligned)
-        ]
-        again = below([lowered[number] for number in looping], align) if looping else []
-        for number, aligned in zip(looping, again, strict=True):
-            text, first = texts[number], firsts[number]
-            made = _raised(text, aligned, align)
-            found[number] = _left(text[first:], made, align) if _loops(text[first:], made) else made
+        lowered = {n: texts[n][:first] + sentence_case(texts[n][first:]) for n, first in upper.items()}
+        chosen = {n for n, first in upper.items() if is_in_capitals(texts[n][first:])}
+        found = below([lowered[n] if n in chosen else text for n, text in enumerate(texts)], align)
+        for n in chosen:
+            found[n] = _raised(texts[n], found[n], align)
+        looping = [n for n, first in upper.items() if n not in chosen and _loops(texts[n][first:], found[n])]
+        again = below([lowered[n] for n in looping], align) if looping else []
+        for n, aligned in zip(looping, again, strict=True):
+            made, own = _raised(texts[n], aligned, align), texts[n][firsts[n] :]
+            found[n] = _left(own, made, align) if _loops(own, made) else made
         return found
 
     return translate
 
 
 def is_in_capitals(text: str) -> bool:
-    """Whether `text` is in capitals, and is more than an abbreviation: two words with a few letters."""
+    """Returns whether `text` is in capitals, and more than an abbreviation: two words with a few letters."""
     if not text.isupper():
         return False
     words = _WORDS.findall(text)
@@ -76,7 +60,7 @@ def sentence_case(text: str) -> str:
 
 
 def _loops(source: str, aligned: Aligned) -> bool:
-    """Whether a translation looks like a loop, or is the source with its last letters again and again."""
+    """Returns whether a translation looks like a loop, or is the source with its last letters again and again."""
     target = aligned.target
     if aligned.found is not None and aligned.found.repeats:
         return True
@@ -101,10 +85,7 @@ def _left(text: str, below: Aligned, align: bool) -> Aligned:
 
 
 def _with_targets(source: str, below: Aligned, targets: Sequence[tuple[str, list[Span]]], align: bool) -> Aligned:
-    found = below.found
-    if found is not None:
-        found = changed_result(found, source, below.source_spans, targets, align)
-    text, spans = targets[0]
+    found, (text, spans) = changed_result(below.found, source, targets, align), targets[0]
     return below._replace(source=source, target=text, target_spans=spans, found=found)
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from cpunmt.alignment.aligned import Aligned, Layer, Span
-from cpunmt.alignment.hypotheses import aligned_hypotheses, changed_result
+from cpunmt.alignment.aligned import Aligned, Layer, Span, aligned_hypotheses, changed_result
 from cpunmt.markup.blocks import Block, make_block
 from cpunmt.markup.document import END, MOST_NESTED, POINT, START, TEXT, Content, Item
 from cpunmt.markup.html_elements import VOID_ELEMENTS
@@ -87,26 +86,23 @@ class _Tagged:
 
     def restored(self, below: Aligned, align: bool) -> Aligned:
         """Returns the translation of the sentence, made from the translation of `plain`."""
-        source = _Moved(self.plain, self.marked, self.tags)
+        source = _WithTags(self.plain, self.marked, self.tags)
         made = [self._with_tags(one) for one in aligned_hypotheses(below)]
         sources, targets = source.spans(below.source_spans), made[0].spans(below.target_spans)
-        found = below.found
-        if found is not None:
-            texts = [
-                (moved.text, moved.spans(one.spans or ())) for one, moved in zip(found.hypotheses, made, strict=True)
-            ]
-            found = changed_result(found, self.text, source.spans(found.source_spans or ()), texts, align)
+        hypotheses = below.found.hypotheses if below.found else ()
+        texts = [(moved.text, moved.spans(one.spans or ())) for one, moved in zip(hypotheses, made, strict=False)]
+        found = changed_result(below.found, self.text, texts, align, source.spans)
         if not align:
             return Aligned(self.text, made[0].text, found=found)
         kept = [(source.span(one), made[0].span(other)) for one, other in below.kept]
         return Aligned(self.text, made[0].text, sources, targets, below.links, found, kept)
 
-    def _with_tags(self, aligned: Aligned) -> _Moved:
+    def _with_tags(self, aligned: Aligned) -> _WithTags:
         block = self.block
         if block is None or aligned.target == self.plain:
-            return _Moved(aligned.target, self.marked, self.tags)
+            return _WithTags(aligned.target, self.marked, self.tags)
         before, behind = self.marked[: block.begin], self.marked[block.end :]
-        return _Moved(aligned.target, before + rendered(block, aligned, Edits(self.marked)) + behind, self.tags)
+        return _WithTags(aligned.target, before + rendered(block, aligned, Edits(self.marked)) + behind, self.tags)
 
 
 def _kinds(tags: Sequence[re.Match[str]]) -> list[int]:
@@ -127,7 +123,7 @@ def _kinds(tags: Sequence[re.Match[str]]) -> list[int]:
     return found
 
 
-class _Moved:
+class _WithTags:
     """A text with its tags, and the places of the plain text's characters in it.
 
     In `marked` each tag is one character of `tags`.

@@ -7,22 +7,19 @@ is one space is left out; where the source's writes none, one is put in.
 from __future__ import annotations
 
 import functools
-import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpunmt.alignment.aligned import Span
+from cpunmt.decoding.joining import chained, joined_hypothesis
 from cpunmt.results.results import Hypothesis, Result
-from cpunmt.results.sentence import Part, shifted
+from cpunmt.results.sentence import SentencePart, shifted
 from cpunmt.text.scripts import EAST_ASIAN, EAST_ASIAN_MARKS
 
 if TYPE_CHECKING:
     from cpunmt.results.glossary_use import GlossaryUse
-
-T = TypeVar("T")
 
 _UNSPACED = f"[{EAST_ASIAN}{EAST_ASIAN_MARKS}]"  # sentences follow one another without a space
 _LINE_ENDS = dict.fromkeys(
@@ -30,7 +27,7 @@ _LINE_ENDS = dict.fromkeys(
 )  # others are left to the vocabulary, which may drop them
 
 
-class Cut(NamedTuple):
+class CutText(NamedTuple):
     """A text and its parts.
 
     text    the text
@@ -49,7 +46,7 @@ class Cut(NamedTuple):
 
     @property
     def parts(self) -> list[str]:
-        """What is translated: the parts, each after the name of the language, without line breaks."""
+        """The parts to translate, each after the name of the language, without line breaks."""
         language = self.text[: self.begin]
         found = [language + self.text[begin:end] for begin, end in self.spans]
         return list(map(without_line_breaks, found))
@@ -60,7 +57,7 @@ def without_line_breaks(text: str) -> str:
     return text if text.isprintable() else text.translate(_LINE_ENDS)  # a tenth of the time: no line break is printable
 
 
-def assembled(cut: Cut, targets: Sequence[str], unspaced: bool | None) -> tuple[str, list[Span]]:
+def assembled(cut: CutText, targets: Sequence[str], unspaced: bool | None) -> tuple[str, list[Span]]:
     """The translation of the text, and where those of its parts stand in it.
 
     Parameters
@@ -78,8 +75,8 @@ def assembled(cut: Cut, targets: Sequence[str], unspaced: bool | None) -> tuple[
     return "".join(made), spans
 
 
-def gap_before(cut: Cut, number: int, last: int, before: str, target: str, unspaced: bool | None) -> str:
-    """What stands before the translation of part `number`, which begins as `target` does, if it is not empty.
+def gap_before(cut: CutText, number: int, last: int, before: str, target: str, unspaced: bool | None) -> str:
+    """Returns the text before the translation of part `number`, which begins like `target`, unless that is empty.
 
     Parameters
     ----------
@@ -92,12 +89,12 @@ def gap_before(cut: Cut, number: int, last: int, before: str, target: str, unspa
 
 @functools.cache
 def _unspaced() -> Callable[[str], re.Match[str] | None]:
-    """What tells whether a text begins with such a character; compiled when it is needed, which takes 2 ms."""
+    """Returns a function that matches such a character at the beginning of a text; compiling takes 2 ms."""
     return re.compile(_UNSPACED).match
 
 
 def _seam(gap: str, before: str, target: str, following: str, unspaced: bool | None) -> str:
-    """What stands between two translations, where `gap`, nothing or a space, stands between their sources."""
+    """Returns the text between two translations whose sources have `gap`, nothing or a space, between them."""
     if unspaced is None:
         unspaced = bool(_unspaced()(target[-1:]) and _unspaced()(following))
     if gap:
@@ -105,10 +102,8 @@ def _seam(gap: str, before: str, target: str, following: str, unspaced: bool | N
     return " " if _unspaced()(before) and not unspaced and target and following else gap
 
 
-def joined(cut: Cut, results: Sequence[Result], unspaced: bool | None, one: bool = False) -> Result:
+def joined(cut: CutText, results: Sequence[Result], unspaced: bool | None, one: bool = False) -> Result:
     """The Result of a text, from those of its parts. Its k-th translation has the k-th of each, or its last.
-
-    A mean of scores whose weights are the same for each rank keeps them sorted.
 
     Parameters
     ----------
@@ -117,34 +112,20 @@ def joined(cut: Cut, results: Sequence[Result], unspaced: bool | None, one: bool
     """
     best = results[0]
     weights = [result.num_source_pieces for result in results]
-    sources = None if best.source_spans is None else _moved(cut, results)
+    sources = None
+    if best.source_spans is not None:
+        places = [begin for begin, _ in cut.spans]
+        sources = [moved_spans(r.source_spans or (), b, b - cut.begin) for r, b in zip(results, places, strict=True)]
     hypotheses = []
     for rank in range(max(len(result.hypotheses) for result in results)):
         parts = [result.hypotheses[min(rank, len(result.hypotheses) - 1)] for result in results]
         text, spans = assembled(cut, [part.text for part in parts], unspaced)
-        given = parts[0]
-        hypotheses.append(
-            Hypothesis(
-                text,
-                _mean([part.score for part in parts], weights),
-                math.fsum(part.log_prob for part in parts),
-                any(part.truncated for part in parts),
-                _chained(part.pieces for part in parts),
-                None if given.token_log_probs is None else _chained(part.token_log_probs or () for part in parts),
-                None if given.attention_parts is None else _chained(part.attention_parts or () for part in parts),
-                None
-                if given.spans is None
-                else _chained(
-                    [shifted(piece, begin) for piece in part.spans or ()]
-                    for part, (begin, _) in zip(parts, spans, strict=True)
-                ),
-                () if one else _parts(cut, spans, parts, sources),
-            )
-        )
+        sentences = () if one else _sentences(cut, spans, parts, sources)
+        hypotheses.append(joined_hypothesis(parts, text, [begin for begin, _ in spans], weights, sentences))
     return Result(
         tuple(hypotheses),
-        None if best.source_pieces is None else _chained(result.source_pieces or () for result in results),
-        None if sources is None else _chained(sources),
+        None if best.source_pieces is None else chained(result.source_pieces or () for result in results),
+        None if sources is None else chained(sources),
         sum(weights),
         len(cut.text),
         uses_together(results),
@@ -152,36 +133,21 @@ def joined(cut: Cut, results: Sequence[Result], unspaced: bool | None, one: bool
 
 
 def uses_together(results: Iterable[Result]) -> GlossaryUse | None:
-    """What became of the terms in all of them; None: there was no glossary."""
+    """Joins the use of terms in all results; None without a glossary."""
     uses = [result.glossary for result in results if result.glossary is not None]
     return functools.reduce(operator.add, uses) if uses else None
 
 
-def _moved(cut: Cut, results: Sequence[Result]) -> list[list[Span]]:
-    """The spans of each part's source pieces, in the text; that of the name of the language is empty."""
-    moved = []
-    for (begin, _), result in zip(cut.spans, results, strict=True):
-        by = begin - cut.begin
-        found = [shifted(span, by) for span in result.source_spans or ()]
-        moved.append([(max(b, begin), max(e, begin)) for b, e in found])
-    return moved
+def moved_spans(spans: Iterable[Span], begin: int, by: int) -> list[Span]:
+    """Moves the spans of a sentence's pieces, which begins at `begin`; the name of the language becomes empty."""
+    return [(max(b + by, begin), max(e + by, begin)) for b, e in spans]
 
 
-def _parts(
-    cut: Cut, spans: Sequence[Span], parts: Sequence[Hypothesis], sources: Sequence[Sequence[Span]] | None
-) -> tuple[Part, ...]:
+def _sentences(
+    cut: CutText, spans: Sequence[Span], parts: Sequence[Hypothesis], sources: Sequence[Sequence[Span]] | None
+) -> tuple[SentencePart, ...]:
     found = []
     for number, (source, target, part) in enumerate(zip(cut.spans, spans, parts, strict=True)):
         own = None if sources is None else tuple(shifted(span, -source[0]) for span in sources[number])
-        found.append(Part(source, target, part, own))
+        found.append(SentencePart(source, target, part, own))
     return tuple(found)
-
-
-def _mean(scores: Sequence[float], weights: Sequence[int]) -> float:
-    if -math.inf in scores or not any(weights):
-        return min(scores)
-    return math.fsum(score * weight for score, weight in zip(scores, weights, strict=True)) / sum(weights)
-
-
-def _chained(tuples: Iterable[Iterable[T]]) -> tuple[T, ...]:
-    return tuple(chain.from_iterable(tuples))

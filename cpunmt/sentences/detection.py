@@ -73,7 +73,7 @@ class Detector:
 
     @staticmethod
     def is_installed() -> bool:
-        """Whether py3langid is there."""
+        """Returns whether py3langid is installed."""
         return importlib.util.find_spec("py3langid") is not None
 
     def detect(self, text: str) -> list[Detected]:

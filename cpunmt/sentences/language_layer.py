@@ -1,4 +1,4 @@
-"""Sentences for a model of several target languages: each is told which, and its own offsets stay."""
+"""Names the target language in each sentence for a model of several, and keeps the sentence's own offsets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligne
 
 
 def language_name(vocabulary: AnyVocabulary, codes: Sequence[str]) -> str | None:
-    """What a sentence begins with for one of these languages, ">>de<< "; None: the vocabulary names none of them."""
+    """Returns the beginning that names one of these languages, ">>de<< "; None if the vocabulary names none of them."""
     names = (f">>{code}<< " for code in codes)
     return next((name for name in names if vocabulary.language_end(f"{name}a") == len(name)), None)
 
@@ -33,7 +33,7 @@ def told(sentences: Sentences, name: str, vocabulary: AnyVocabulary) -> Sentence
 
 
 def _without(one: Aligned, count: int) -> Aligned:
-    """As if the source had begun so many characters later."""
+    """Returns a translation whose source begins `count` characters later."""
     found = one.found
     if found is not None:
         found = _result_without(found, count)
@@ -49,5 +49,5 @@ def _result_without(result: Result, count: int) -> Result:
 
 
 def _back(spans: Sequence[Span], count: int) -> list[Span]:
-    """Spans of what is left; the name of the language is a piece without characters then."""
+    """Moves spans back by `count`; the name of the language becomes a piece without characters."""
     return [(max(0, begin - count), max(0, end - count)) for begin, end in spans]

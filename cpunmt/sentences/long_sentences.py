@@ -30,12 +30,12 @@ class _Place:
     __slots__ = ("begin", "is_clause", "pieces")
 
     def __init__(self, begin: int, pieces: int, is_clause: bool):
-        """Where what follows begins, how many pieces are before it in the part that is cut off, if a clause ends."""
+        """`begin` of the rest, number of pieces before it in the part that is cut off, and whether a clause ends."""
         self.begin, self.pieces, self.is_clause = begin, pieces, is_clause
 
 
 def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> list[Span]:
-    """Begin and end of parts of `text` of at most `room` and MOST pieces each, without the white space between them.
+    """Returns begin and end of parts of `text`, at most `room` and MOST pieces each, without the white space between.
 
     Each cut takes the last end of a clause in the second half of what fits; else the space in it that is nearest to
     where parts of equal size would be cut, so that no stump is left over; else the last space. A single word that has
@@ -67,7 +67,7 @@ def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> l
 
 
 def _words(text: str, count: Callable[[str], int]) -> Iterator[tuple[int, int, bool]]:
-    """Of each word: where the next one begins, how many pieces it has, and whether a clause ends with it."""
+    """Yields for each word where the next one begins, its number of pieces, and whether a clause ends with it."""
     words, clause_end = _patterns()
     for found in words.finditer(text):
         if found[0]:

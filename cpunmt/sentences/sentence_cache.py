@@ -24,7 +24,7 @@ class SentenceCache(Generic[V]):
         return len(self._values)
 
     def get(self, key: Hashable) -> V | None:
-        """What is kept for a key."""
+        """Returns the value of a key; None if it is not kept."""
         found = self._values.pop(key, None)
         if found is not None:
             self._values[key] = found  # the last one now

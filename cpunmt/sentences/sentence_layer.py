@@ -1,21 +1,24 @@
-"""Texts to sentences, and back: everything between two sentences stays as it is."""
+"""Cuts texts to sentences, and joins translations: everything between two sentences stays as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import TypeVar
 
 from cpunmt.alignment.aligned import Aligned, Layer, Span
 from cpunmt.process.stopping import check
 from cpunmt.registry.store import Languages
 from cpunmt.results.results import Result
 from cpunmt.results.sentence import shifted
-from cpunmt.sentences.cut_text import Cut, joined, without_line_breaks
+from cpunmt.sentences.cut_text import CutText, joined, moved_spans, without_line_breaks
 from cpunmt.sentences.engine_layer import aligned_of
 from cpunmt.text.language_codes import is_unspaced
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.units import Splitter, is_one, units
+
+V = TypeVar("V")
 
 
 class Cutter:
@@ -26,45 +29,45 @@ class Cutter:
         self._split, self._languages, self._vocabulary = split, languages, vocabulary
 
     def is_one(self, text: str) -> bool:
-        """Whether a text is one sentence, handed down as it is."""
+        """Returns whether a text is one sentence, which the layer below gets as it is."""
         if isinstance(self._split, str) and is_one(text):
             return True
         return self.cut(text).parts == [text]
 
     def spans(self, text: str) -> list[Span]:
-        """What of a text is translated: its sentences, but for those without a letter, which stay as they are.
+        """Finds the sentences of a text, without those that have no letter, which stay as they are.
 
         Raises ValueError if a function that splits gives what it must not.
         """
         found = units(text, self._split, self._languages.source)
         return [span for span in found if any(map(str.isalpha, text[slice(*span)]))]
 
-    def cut(self, text: str, forced: bool = False) -> Cut:
+    def cut(self, text: str, forced: bool = False) -> CutText:
         """A text and its sentences. `forced`: its translation must begin with something, so that there must be one.
 
         A text without sentences has none: then `text` itself is what is handed down, empty.
         """
         check()  # texts may be many
-        begin = self._vocabulary.language_end(text)
+        begin = self._vocabulary.language_end(text) if ">>" in text else 0
         spans = [(b + begin, e + begin) for b, e in self.spans(text[begin:])]
         if forced and not spans and (size := len(text[begin:].strip())):
             end = len(text.rstrip())
             spans = [(end - size, end)]
-        return Cut(text, spans, begin)
+        return CutText(text, spans, begin)
 
     def unspaced(self, text: str) -> bool | None:
-        """Whether the language that a text is translated into has no space between sentences; None: not known."""
-        end = self._vocabulary.language_end(text)
+        """Returns whether a text's target language has no space between sentences; None if it is not known."""
+        end = self._vocabulary.language_end(text) if ">>" in text else 0
         return is_unspaced(text[:end].strip(" <>") if end else self._languages.target)
 
 
-def handed_down(cut: Cut) -> list[str]:
-    """The texts that the layer below is to translate for a text: at least one, which tells what there is to tell."""
+def sentences_of(cut: CutText) -> list[str]:
+    """Returns the texts that the layer below translates for a text: at least one, from which a result can be made."""
     return cut.parts or [""]
 
 
-def put_together(cut: Cut, below: Sequence[Aligned], cutter: Cutter, align: bool) -> Aligned:
-    """The translation of a text, from what the layer below made of `handed_down(cut)`."""
+def put_together(cut: CutText, below: Sequence[Aligned], cutter: Cutter, align: bool) -> Aligned:
+    """Returns the translation of a text, from what the layer below made of `sentences_of(cut)`."""
     if cut.spans:
         below = [_with_its_lines(one, cut.text[b:e]) for one, (b, e) in zip(below, cut.spans, strict=True)]
     results = [found_of(aligned) for aligned in below]
@@ -78,15 +81,15 @@ def put_together(cut: Cut, below: Sequence[Aligned], cutter: Cutter, align: bool
 
 
 def _with_its_lines(aligned: Aligned, given: str) -> Aligned:
-    """What came back unchanged, as what is kept does, has its line breaks, which the layer below did not see."""
+    """Puts the line breaks back into a sentence that came back unchanged: the layer below did not see them."""
     found = aligned.found
-    if found is None or aligned.target == given or aligned.target != without_line_breaks(given):
+    if found is None or given.isprintable() or aligned.target != without_line_breaks(given):
         return aligned
     best = replace(found.hypotheses[0], text=given)
     return aligned._replace(target=given, found=replace(found, hypotheses=(best, *found.hypotheses[1:])))
 
 
-def _with_alignment(made: Aligned, cut: Cut, below: Sequence[Aligned]) -> Aligned:
+def _with_alignment(made: Aligned, cut: CutText, below: Sequence[Aligned]) -> Aligned:
     """The alignments of all sentences, which may know more than what the engine found: what was put back has none."""
     sources: list[Span] = []
     targets: list[Span] = []
@@ -99,7 +102,7 @@ def _with_alignment(made: Aligned, cut: Cut, below: Sequence[Aligned]) -> Aligne
         last = (end, place_end)
         links += [(s + len(sources), t + len(targets)) for s, t in part.links]
         by = begin - cut.begin
-        sources += [(max(b + by, begin), max(e + by, begin)) for b, e in part.source_spans]
+        sources += moved_spans(part.source_spans, begin, by)
         targets += [shifted(span, place) for span in part.target_spans]
         kept += [(shifted(source, by), shifted(target, place)) for source, target in part.kept]
     kept += _between(made, last, (len(made.source), len(made.target)))
@@ -120,29 +123,55 @@ def _between(made: Aligned, last: Span, following: Span) -> list[tuple[Span, Spa
 
 
 def found_of(aligned: Aligned) -> Result:
-    """What the engine found, as the layers above it have changed it."""
+    """Returns the engine's result, as the layers have changed it."""
     if aligned.found is None:
         raise TypeError("a layer below the sentences dropped what the engine found")
     return aligned.found
 
 
-def _without_sentences(cut: Cut, blank: Result) -> Result:
-    """Of a text without letters: itself, unless something was forced."""
+def _without_sentences(cut: CutText, blank: Result) -> Result:
+    """Makes the result of a text without letters: the text itself, unless a beginning was forced."""
     best = blank.hypotheses[0]
     kept = replace(best, text=best.text or cut.text[cut.begin :])
     return replace(blank, hypotheses=(kept,), num_source_characters=len(cut.text))
 
 
+# Yields sentences, with the target ids that each begins with; is sent their translations; returns those of the texts
+Steps = Generator[tuple[Sequence[str], Sequence[list[int]]], list[Aligned], list[V]]
+
+
+def cut_steps(texts: Sequence[str], forced: Sequence[list[int]], cutter: Cutter, align: bool) -> Steps[Aligned]:
+    """Translates whole texts, in two steps: before and after their sentences are translated.
+
+    `forced` : the target ids that the translation of each text begins with
+    """
+    cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
+    wanted = [sentences_of(cut) for cut in cuts]
+    prefixes: list[list[int]] = []
+    for sentences, prefix in zip(wanted, forced, strict=True):
+        prefixes += [prefix, *[[]] * (len(sentences) - 1)]
+    found = iter((yield [sentence for sentences in wanted for sentence in sentences], prefixes))
+    return [
+        put_together(cut, list(islice(found, len(sentences))), cutter, align)
+        for cut, sentences in zip(cuts, wanted, strict=True)
+    ]
+
+
+def after(steps: Steps[V], made: list[Aligned]) -> list[V]:
+    """Returns what steps return once they are sent the translations of all sentences."""
+    try:
+        steps.send(made)
+    except StopIteration as end:
+        found: list[V] = end.value
+        return found
+    raise AssertionError("the sentences of a text are asked for once")
+
+
 def sentence_layer(cutter: Cutter, below: Layer) -> Layer:
-    """A layer that translates whole texts; `below` translates sentences."""
+    """Returns a layer that translates whole texts; `below` translates sentences."""
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
-        cuts = [cutter.cut(text) for text in texts]
-        wanted = [handed_down(cut) for cut in cuts]
-        found = iter(below([sentence for sentences in wanted for sentence in sentences], align))
-        return [
-            put_together(cut, list(islice(found, len(sentences))), cutter, align)
-            for cut, sentences in zip(cuts, wanted, strict=True)
-        ]
+        steps = cut_steps(texts, [[]] * len(texts), cutter, align)
+        return after(steps, below(next(steps)[0], align))
 
     return translate

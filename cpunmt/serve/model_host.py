@@ -15,7 +15,6 @@ from cpunmt.files.input_files import read_json
 from cpunmt.formats.any_directory import model_folder
 from cpunmt.registry.store import METADATA, located, model_languages
 from cpunmt.text.language_codes import plain
-from cpunmt.translator.access import weight_bytes
 from cpunmt.translator.pivot import Pivot
 from cpunmt.translator.translator import Translator
 
@@ -201,7 +200,7 @@ class ModelHost:
                 translator = Translator(model.path)
                 with self._lock:
                     hosted = Hosted(translator, self._number(), model.has_several)
-                model.bytes = weight_bytes(translator)
+                model.bytes = translator.loaded.engine.model.bytes
                 model.hosted = hosted
                 self._loaded()
         self._make_room(model)

@@ -32,7 +32,6 @@ from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.serve.usage import Usage
 from cpunmt.text.language_codes import base_of, found_in
-from cpunmt.translator.access import text_call
 from cpunmt.translator.pivot import Pivot
 from cpunmt.translator.streams.text_stream import joined_increments
 from cpunmt.translator.text_pipeline import Sentences, TextCall, after, text_steps, translate_texts
@@ -229,7 +228,7 @@ class Service:
 def _settled(hosted: Hosted, options: Mapping[str, Any]) -> tuple[TextCall, Hashable]:
     """Returns how texts are translated with these options, and a name for it. Raises ServeError for a wrong option."""
     try:
-        call = text_call(hosted.translator, options)
+        call = hosted.translator.text_call(options)
     except (TypeError, ValueError) as error:
         raise bad(f"Invalid request: {error}") from None
     return call, (hosted.number, tuple(sorted(options.items())))

@@ -1,9 +1,14 @@
-"""Finds the few characters of a text that matter to a layer, in a fraction of the time of a regular expression."""
+"""Quick looks at a text, which spare most sentences the work of a layer: each takes a few microseconds at most.
+
+A text that `is_plain` is one sentence. If it also `has_no_codes`, nothing in it is protected.
+"""
 
 from __future__ import annotations
 
 import re
 
+_PLAIN = re.compile("[A-Za-z\u00c0-\u00d6][A-Za-z0-9 ,'\u00c0-\u00d6\u00d8-\u00f6-]+")
+_CODES = re.compile("[0-9][0-9a-f -]{5}|[0-9a-f]{7}")  # dates, telephone numbers; hashes
 _DIGIT, _DIGITS = re.compile(r"\d"), re.compile(r"\d+")
 _ASCII = bytes(range(128))
 _NO_DIGITS = _ASCII.translate(None, b"0123456789")
@@ -28,3 +33,24 @@ def digit_runs(text: str) -> list[bytes] | list[str]:
     if len(data) > len(text) and _DIGIT.search(data.translate(None, _ASCII).decode("utf-8", "surrogatepass")):
         return _DIGITS.findall(text)
     return data.translate(_SPACED).split()
+
+
+def is_plain(text: str) -> bool:
+    """Returns whether a text has only letters, digits, commas and hyphens, and at most a stop at its end.
+
+    Most captions are such texts. The end is not a part of `_PLAIN`: the pattern would try all shorter beginnings.
+    """
+    found = _PLAIN.match(text)
+    if found is None:
+        return False
+    end = found.end()
+    if end < len(text) and (end < len(text) - 1 or text[end] not in ".!?"):
+        return False
+    return text[end - 1] not in " ,'-"
+
+
+def has_no_codes(text: str) -> bool:
+    """Returns whether a text `is_plain` and has nothing that looks like a date, a telephone number or a hash."""
+    if not is_plain(text) or "--" in text:
+        return False
+    return not has_digits(text) or _CODES.search(text) is None

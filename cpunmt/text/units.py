@@ -9,28 +9,14 @@ from itertools import pairwise
 
 from cpunmt.process.first_use import LOCK
 from cpunmt.text.piece_spans import Span
+from cpunmt.text.signs import is_plain
 from cpunmt.values.checks import shown
 
 Splitter = Callable[[str], Iterable[Sequence[int]]]  # text -> begin and end of each unit, in code points
 Protected = str | re.Pattern[str] | Splitter  # "all", "none", a kind, a pattern or a function
 
 NAMES = ("sentence", "paragraph", "line", "none")
-_PLAIN = re.compile("[A-Za-z\u00c0-\u00d6][A-Za-z0-9 ,'\u00c0-\u00d6\u00d8-\u00f6-]+")
 _LINE = r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+"
-
-
-def is_plain(text: str) -> bool:
-    """Returns whether a text has only letters, digits, commas and hyphens, and at most a stop at its end.
-
-    Most captions are such texts. The end is not a part of `_PLAIN`: the pattern would try all shorter beginnings.
-    """
-    found = _PLAIN.match(text)
-    if found is None:
-        return False
-    end = found.end()
-    if end < len(text) and (end < len(text) - 1 or text[end] not in ".!?"):
-        return False
-    return text[end - 1] not in " ,'-"
 
 
 def is_one(text: str) -> bool:

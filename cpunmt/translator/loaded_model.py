@@ -70,7 +70,7 @@ class ModelOwner:
     _default: Settings
     _scored_by: Options
     _checked: dict[object, Settings]  # options of earlier calls: checking takes 20 us
-    _languages: Languages
+    languages: Languages
     _cache_size: int
     _cache: SentenceCache[Aligned] | None
     _loaded: LoadedModel | None
@@ -158,7 +158,7 @@ class ModelOwner:
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
         self.options = model_options(model.config)
         self._default = settings_of(self.options)
-        self._languages = model_languages(model.metadata, self._names[0] or str(self.path))
+        self.languages = model_languages(model.metadata, self._names[0] or str(self.path))
         self._scored_by = replace(self.options, vocabulary="full")
         self._checked = {}
         self._layers = SentenceLayers([model.source_vocabulary], [model.config])
@@ -173,7 +173,7 @@ class ModelOwner:
         self._loaded = None
 
     @property
-    def _model(self) -> LoadedModel:
+    def loaded(self) -> LoadedModel:
         while (model := self._loaded) is None:
             with LOCK:  # once, however many threads want it
                 if self._loaded is None:
@@ -182,7 +182,7 @@ class ModelOwner:
 
     @property
     def _engine(self) -> Engine:
-        return self._model.engine
+        return self.loaded.engine
 
     @property
     def model_is_loaded(self) -> bool:
@@ -237,7 +237,7 @@ class ModelOwner:
         """The text of target pieces, as `translate_batch` gives them."""
         return self.target_vocabulary.text_of(piece_list(pieces, 0))
 
-    def _settings(
+    def call_settings(
         self, given: Mapping[str, Any], options: Options | None, allowed: Collection[str] | None = None
     ) -> Settings:
         """The options of a call, checked. `options`: what `given` changes; None: the model's own defaults."""

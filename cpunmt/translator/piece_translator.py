@@ -1,10 +1,11 @@
-"""Sentences that are pieces already: CTranslate2's calls that translate."""
+"""Translates sentences given as pieces: CTranslate2's calls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.decoding.batching import cut_sentences, translate_parts
@@ -28,7 +29,6 @@ from cpunmt.process.stopping import SharedWork, Watch, under, watched
 from cpunmt.process.workers import Workers
 from cpunmt.results.results import ExecutionStats, GenerationStepResult, TranslationResult, translation_result
 from cpunmt.translator.document_method import DocumentMethod
-from cpunmt.translator.public_names import name_methods
 from cpunmt.translator.scorer import WINDOW, Scorer
 from cpunmt.values.checks import shown, switch
 
@@ -55,7 +55,7 @@ class PieceTranslator(DocumentMethod, Scorer):
             name_methods(cls)
 
     def _target_language(self) -> str | None:
-        return self._languages.target
+        return self.languages.target
 
     @overload
     def translate_batch(
@@ -106,7 +106,7 @@ class PieceTranslator(DocumentMethod, Scorer):
 
         `callback` is given a GenerationStepResult for each piece as soon as it is found, `batch_id` being the number of
         its sentence, and ends that sentence's translation if it returns True: the result has what was said until then.
-        Nothing else changes. The beam is 1; sentences are told side by side. Workers of `inter_threads`, and of
+        Nothing else changes. The beam is 1; sentences are reported in parallel. Workers of `inter_threads`, and of
         `asynchronous`, call it from their threads.
 
         `return_logits_vocab` fills in the `logits` of results, of a vocabulary's size for each piece. Raises ValueError
@@ -117,7 +117,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         """
         callback, watch = given.pop("callback", None), watch_of(given)
         with_logits = switch("return_logits_vocab", given.pop("return_logits_vocab", False))
-        settings, pieces = self._settings(given, options, OF_PIECES), piece_lists(source, "translate_batch")
+        settings, pieces = self.call_settings(given, options, OF_PIECES), piece_lists(source, "translate_batch")
         sentences = [source_ids(sentence, self.source_vocabulary) for sentence in pieces]
         forced = self._prefixes(target_ids).of_all(target_prefix, len(sentences))
         is_asynchronous = switch("asynchronous", asynchronous)
@@ -168,7 +168,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         chosen: dict[str, Any] = {**given}
         if switch("with_scores", with_scores):
             chosen["return_scores"] = True
-        watch, settings = watch_of(chosen), self._settings(chosen, options, OF_PIECES)
+        watch, settings = watch_of(chosen), self.call_settings(chosen, options, OF_PIECES)
         vocabularies = self.source_vocabulary, self.target_vocabulary
         return translate_file(
             lambda sources, prefixes, uneven: self._stream(
@@ -193,9 +193,9 @@ class PieceTranslator(DocumentMethod, Scorer):
         They are the pieces of `translate_batch` with beam_size=1, those of the prefix too, and </s> at the end unless
         the length limit comes first. Of a blank source there are none.
 
-        Options are those of lengths, `vocabulary`, and those that say which pieces a translation may have: of
-        repetitions, of what is suppressed, and of sampling. Raises
-        ValueError for a model that translates from right to left: the first piece is what it finds last.
+        Options are those of lengths, `vocabulary`, and those that restrict or draw pieces: repetitions, suppressed
+        sequences, sampling. Raises ValueError for a model that translates from right to left: it finds the first piece
+        last.
         """
         with LOCK:
             from cpunmt.decoding.piece_stream import generated_pieces
@@ -205,14 +205,14 @@ class PieceTranslator(DocumentMethod, Scorer):
                 "(right-left: true); use translate_batch"
             )
         chosen: dict[str, Any] = {**given}
-        watch, settings = watch_of(chosen), self._settings(chosen, options, GENERATING)
+        watch, settings = watch_of(chosen), self.call_settings(chosen, options, GENERATING)
         ids = source_ids(piece_list(source, 0), self.source_vocabulary)
         prefix = self._prefixes(target_ids).ids(target_prefix)
         with_log_prob = switch("return_log_prob", return_log_prob)
-        return watched(generated_pieces(self._model, settings, ids, prefix, with_log_prob), watch)
+        return watched(generated_pieces(self.loaded, settings, ids, prefix, with_log_prob), watch)
 
     def _check_callback(self, callback: object, settings: Settings) -> None:
-        """Raise TypeError for what is no function, ValueError where pieces cannot be told one by one."""
+        """Raises TypeError unless `callback` is a function, ValueError if pieces are not known one by one."""
         options = settings.options
         if not callable(callback):
             raise TypeError(f"callback is {shown(callback)}, expected a function of a GenerationStepResult, or None")
@@ -231,7 +231,7 @@ class PieceTranslator(DocumentMethod, Scorer):
     def _keeping_logits(
         self, settings: Settings, sentences: Sequence[list[int]], forced: Sequence[list[int]]
     ) -> Settings:
-        """The same, which tells logits; raises ValueError if those of these sentences could be too many."""
+        """Returns settings that keep logits; raises ValueError if those of these sentences could be too many."""
         options, size = settings.options, self.config.vocab_size
         parts = cut_sentences(sentences, forced, options, self.config, self.source_vocabulary)
         pieces = settings.search.num_hypotheses * sum(part.limit for part in parts)
@@ -253,7 +253,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         watch: Watch | None = None,
         callback: Callback | None = None,
     ) -> Iterator[Any]:
-        """Results of items, in order."""
+        """Yields the results of items, in order."""
         first = 0
         for window in windows(items, 1, WINDOW):
             with under(watch):
@@ -279,7 +279,7 @@ class PieceTranslator(DocumentMethod, Scorer):
     def _results(
         self, items: Sequence[Item], settings: Settings, callback: Callback | None = None, first: int = 0
     ) -> list[Any]:
-        """Results of items, all of which are pieces; `callback` is told that they are numbered from `first`."""
+        """Returns the results of items, all of which are pieces; for `callback` they are numbered from `first`."""
         sources = [list(item.source) for item in items]
         ids = [item.ids or [] for item in items]
         return self._pieces(sources, ids, [item.prefix for item in items], settings, callback, first).results()
@@ -294,7 +294,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         first: int = 0,
     ) -> Call[TranslationResult]:
         """A call that translates lists of pieces, of which `sentences` are the ids, to TranslationResults."""
-        model = self._model
+        model = self.loaded
         if not settings.options.return_scores:
             settings = settings._replace(search=settings.search._replace(scored=False))
 
@@ -313,3 +313,15 @@ class PieceTranslator(DocumentMethod, Scorer):
             return [translation_result(result, settings.options) for result in results]
 
         return Call(self._workers, [len(ids) for ids in sentences], translate)
+
+
+def name_methods(public: type) -> None:
+    """Renames inherited methods, so that Python's messages name the class that users know.
+
+    "Translator.__init__() missing 1 required positional argument", for example.
+    """
+    for base in public.__mro__[:-1]:
+        for name, function in vars(base).items():
+            if isinstance(function, FunctionType):
+                shared = "document_method" in function.__module__  # with Pivot, so they name no class
+                function.__qualname__ = name if shared else f"{public.__name__}.{name}"

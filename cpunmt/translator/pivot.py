@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal, overload
 
 from cpunmt.alignment.aligned import Aligned, Layer
 from cpunmt.alignment.composing import composed, pivot_layer
-from cpunmt.decoding.call_settings import LETTERS, Settings, aligning, settings_of, watch_of
+from cpunmt.decoding.call_settings import CHARS_PER_PIECE, Settings, aligning, settings_of, watch_of
 from cpunmt.files.windows import windows
 from cpunmt.options.arguments import Prefixes, in_order, plain_text, text_ids, text_list
 from cpunmt.options.options import TEXT_ONLY, Options
@@ -20,8 +19,8 @@ from cpunmt.process.workers import Workers
 from cpunmt.registry.store import Languages
 from cpunmt.results.results import Result
 from cpunmt.sentence_layers.all_layers import SentenceLayers
+from cpunmt.sentences.engine_layer import Forced, forced_layer
 from cpunmt.sentences.sentence_layer import Cutter
-from cpunmt.sentences.target_prefix import Forced, forced_layer
 from cpunmt.text.language_codes import base_of
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translator.document_method import DocumentMethod
@@ -61,7 +60,7 @@ class Pivot(DocumentMethod):
     translators: tuple[Translator, ...]
 
     def __init__(self, models: Iterable[str | os.PathLike[str] | Translator], **arguments: Any) -> None:
-        """Of two or more models: Translators, or what a `Translator` is made of, which `arguments` are given to.
+        """Takes two or more models: Translators, or the first argument of a `Translator`, which also gets `arguments`.
 
         Raises ValueError for less than two, and where a model is known to read another language than the one before
         it writes; else as `Translator`.
@@ -73,7 +72,7 @@ class Pivot(DocumentMethod):
         self.translators = tuple(made)
         self._layers = self._new_layers()
         for before, after in pairwise(made):
-            written, read = before._languages.target, after._languages.source
+            written, read = before.languages.target, after.languages.source
             if written and read and base_of(written) != base_of(read):
                 raise ValueError(
                     f"{shown(str(before.path))} translates into {written!r}, but {shown(str(after.path))} from "
@@ -81,7 +80,12 @@ class Pivot(DocumentMethod):
                 )
 
     def _target_language(self) -> str | None:
-        return self.translators[-1]._languages.target
+        return self.languages.target
+
+    @property
+    def languages(self) -> Languages:
+        """The first model's source and the last model's target, as far as their directories name them."""
+        return Languages(self.translators[0].languages.source, self.translators[-1].languages.target)
 
     @property
     def source_vocabulary(self) -> AnyVocabulary:
@@ -198,7 +202,7 @@ class Pivot(DocumentMethod):
             return (result for window in read for result in make(window))
         with LOCK:
             from cpunmt.translator.streams.unordered import unordered
-        return unordered(read, lambda text: len(text) // LETTERS + 1, make, Workers(1))
+        return unordered(read, lambda text: len(text) // CHARS_PER_PIECE + 1, make, Workers(1))
 
     def _texts(
         self,
@@ -211,12 +215,13 @@ class Pivot(DocumentMethod):
         forced = Prefixes(text_ids, last.target_vocabulary, last.config).of_all(prefixes, len(texts))
         return translate_texts(texts, forced, self._text_call(settings))
 
+    def text_call(self, given: Mapping[str, Any]) -> TextCall:
+        """Returns the call that translates texts with options: see `Translator.text_call`."""
+        return self._text_call(self._settings(None, given))
+
     def _text_call(self, settings: Sequence[Settings]) -> TextCall:
-        """How texts are translated, by models with these options: see `Translator._text_call`."""
-        first, last = self.translators[0], self.translators[-1]
         of_texts = {name: getattr(settings[0].options, name) for name in TEXT_ONLY}
-        languages = Languages(first._languages.source, last._languages.target)
-        split = of_texts["split"]
+        split, languages = of_texts["split"], self.languages
         cutter = None if split == "none" else Cutter(split, languages, self.source_vocabulary)
         before = [settings_of(leg.options, **_HANDED_ON) for leg in settings[:-1]]
 
@@ -234,9 +239,9 @@ class Pivot(DocumentMethod):
         return pivot_layer([_leg(*leg) for leg in zip(self.translators, settings, prefixes, strict=True)])
 
     def _forced(self, settings: Sequence[Settings]) -> Forced | None:
-        """What translates single sentences whose last translations begin with a text; None: the last model cannot."""
+        """Returns a callable that forces beginnings upon the last translations; None if the last model cannot."""
         *before, last = settings
-        forced = forced_layer(self.translators[-1]._model, last)
+        forced = forced_layer(self.translators[-1].loaded, last)
         if forced is None:
             return None
         layer = pivot_layer([_leg(*leg, None) for leg in zip(self.translators, before, strict=False)])
@@ -260,16 +265,16 @@ class Pivot(DocumentMethod):
         for number, (translator, leg) in enumerate(zip(self.translators, chosen, strict=True)):
             own = given if number == count - 1 else _without_pieces(given)
             if isinstance(leg, Mapping):
-                settings = translator._settings({**leg, **own}, None)
+                settings = translator.call_settings({**leg, **own}, None)
             elif leg is None or isinstance(leg, Options):
-                settings = translator._settings(own, leg)
+                settings = translator.call_settings(own, leg)
             else:
                 raise TypeError(f"options: item {number} is {shown(leg)}, expected cpunmt.Options, a dict or None")
             found.append(settings)
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the layers: they keep functions that calls gave, which may not be pickled. They are made anew."""
+        """Leaves out the layers, which keep functions of calls that may not be pickled; they are made anew."""
         return {name: value for name, value in self.__dict__.items() if name != "_layers"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -287,7 +292,7 @@ class Pivot(DocumentMethod):
 def _without_pieces(options: Any) -> Any:
     """Options, or keywords, of a model that is not the last one: without those that name pieces of its language."""
     if isinstance(options, Options):
-        return replace(options, suppress_sequences=None, end_token=None)
+        return options.changed(suppress_sequences=None, end_token=None)
     return options and {name: value for name, value in options.items() if name not in _OF_THE_LAST}
 
 
@@ -295,6 +300,6 @@ def _leg(translator: Translator, settings: Settings, forced: Sequence[list[int]]
     """The lowest layer of a Translator, whose workers do the work."""
 
     def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
-        return translator._sentences(texts, forced or [[]] * len(texts), aligning(settings, align))
+        return translator.translate_sentences(texts, forced or [[]] * len(texts), aligning(settings, align))
 
     return layer

@@ -66,7 +66,7 @@ class Scorer(ModelOwner):
         options: Options | None = None,
         **given: Any,
     ) -> ScoringResult | list[ScoringResult]:
-        """How probable the text `target` is as a translation of the text `source`; or lists of both.
+        """Scores the text `target` as a translation of the text `source`; or lists of both.
 
         Options are those of `score_batch`.
         """
@@ -128,12 +128,12 @@ class Scorer(ModelOwner):
         options: Options | None = None,
         **given: Any,
     ) -> list[ScoringResult] | list[AsyncResult[ScoringResult]]:
-        """How probable given translations are; sources and targets are pieces. CTranslate2's call.
+        """Scores given translations; sources and targets are pieces. CTranslate2's call.
 
         Probabilities are over the whole vocabulary, also with `options` that name none: `vocabulary="shortlist"`
         scores as `translate` does where there is a shortlist, and a piece that is not among its candidates has
         log-probability minus infinity. `length_penalty`, `word_penalty` and `coverage_penalty` are those of the score;
-        `offset` leaves out so many pieces at the beginning. Raises ValueError for more than 4,095 pieces: what is
+        the first `offset` pieces are skipped. Raises ValueError for more than 4,095 pieces: what is
         scored is not split.
         """
         watch = watch_of(given)
@@ -225,12 +225,12 @@ class Scorer(ModelOwner):
         )
 
     def _scoring(self, given: Mapping[str, Any], options: Options | None) -> Settings:
-        """As `_settings`, but the vocabulary is the whole one unless another is asked for."""
+        """Like `call_settings`, with the whole vocabulary unless another one is requested."""
         if options is None:
             options = self._scored_by
         elif self._base(options).vocabulary is None:
             options = replace(options, vocabulary="full")
-        return self._settings(given, options, SCORING)
+        return self.call_settings(given, options, SCORING)
 
     def _scores(
         self, sources: Sequence[list[int]], targets: Sequence[list[int]], settings: Settings, offset: int = 0
@@ -242,7 +242,7 @@ class Scorer(ModelOwner):
         for name, side in (("source", sources), ("target", targets)):
             for number, ids in enumerate(side):
                 refuse_long(name, number, ids)
-        model = self._model
+        model = self.loaded
 
         def score(numbers: Sequence[int], shared: SharedWork | None) -> list[ScoringResult]:
             chosen = [sources[number] for number in numbers], [targets[number] for number in numbers]

@@ -1,10 +1,9 @@
-"""Texts, HTML or XML, over what translates sentences: a model, or several one after the other."""
+"""Translates texts, HTML or XML, given a callable that translates sentences: of one model, or of several."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain, islice
 from typing import NamedTuple
 
 from cpunmt.alignment.aligned import Aligned
@@ -12,14 +11,13 @@ from cpunmt.decoding.call_settings import Settings, aligning, settings_of
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.store import Languages
 from cpunmt.results.results import Result
-from cpunmt.sentences.sentence_layer import Cutter, found_of, handed_down, put_together, sentence_layer
-
-# (sentences, the target ids that the translation of each begins with, settings) -> as many translations
-Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]
+from cpunmt.sentences.language_layer import Sentences as Sentences
+from cpunmt.sentences.sentence_layer import Cutter, Steps, cut_steps, found_of, sentence_layer
+from cpunmt.sentences.sentence_layer import after as after
 
 
 class TextCall(NamedTuple):
-    """How the texts of a call are translated.
+    """The settings of a call, and the callables that translate its texts.
 
     settings   its options, settled
     languages  from which language into which
@@ -34,7 +32,7 @@ class TextCall(NamedTuple):
 
 
 def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
-    """Results of texts; the translation of each begins with the ids forced upon it.
+    """Returns the results of texts; the translation of each begins with its forced ids.
 
     Raises ValueError if something is forced upon HTML or XML, XmlError for XML that is not well-formed.
     """
@@ -47,37 +45,13 @@ def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: Tex
     return [replace(result, glossary=result.glossary or GlossaryUse()) for result in results]
 
 
-# What yields sentences, with the target ids that each begins with, is sent their translations, and returns the results
-Steps = Generator[tuple[Sequence[str], Sequence[list[int]]], list[Aligned], list[Result]]
-
-
-def text_steps(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> Steps:
-    """Results of plain texts: before and after their sentences are translated, for who does not wait in between."""
-    cutter = call.cutter
-    if cutter is None:
+def text_steps(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> Steps[Result]:
+    """Returns the results of plain texts in two steps, for a caller that does not wait between them."""
+    if call.cutter is None:
         made = yield texts, forced
-        return [found_of(aligned) for aligned in made]
-    cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
-    wanted = [handed_down(cut) for cut in cuts]
-    prefixes: list[list[int]] = []
-    for parts, prefix in zip(wanted, forced, strict=True):
-        prefixes += [prefix, *[[]] * (len(parts) - 1)]
-    found = iter((yield list(chain.from_iterable(wanted)), prefixes))
-    results = []
-    for cut, parts in zip(cuts, wanted, strict=True):
-        below = list(islice(found, len(parts)))
-        results.append(found_of(put_together(cut, below, cutter, False)))
-    return results
-
-
-def after(steps: Steps, made: list[Aligned]) -> list[Result]:
-    """The results, from the translations of all sentences."""
-    try:
-        steps.send(made)
-    except StopIteration as end:
-        results: list[Result] = end.value
-        return results
-    raise AssertionError("the sentences of a text are asked for once")
+    else:
+        made = yield from cut_steps(texts, forced, call.cutter, False)
+    return [found_of(aligned) for aligned in made]
 
 
 def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
@@ -86,7 +60,7 @@ def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) ->
 
 
 def _documents(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
-    """Results of HTML or XML. A document is one hypothesis; its blocks are translated like any texts."""
+    """Returns the results of HTML or XML: a document has one hypothesis; its blocks are translated like other texts."""
     if any(forced):
         named = "html" if call.settings.options.html else "xml"
         raise ValueError(f"target_prefix is given, and {named} is True: a document has no first word; leave it out")

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.alignment.aligned import Aligned, Layer
 from cpunmt.decoding.batching import target_limit
-from cpunmt.decoding.call_settings import LETTERS, Call, Settings, is_simple, watch_of
+from cpunmt.decoding.call_settings import CHARS_PER_PIECE, Call, Settings, watch_of
 from cpunmt.decoding.joining import Source, make_result
 from cpunmt.options.arguments import text_ids, text_list
 from cpunmt.options.options import TEXT_ONLY, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, is_watched, under, watched
 from cpunmt.results.results import Result, TranslationResult
-from cpunmt.sentence_layers.all_layers import has_no_codes
-from cpunmt.sentences.engine_layer import engine_layer
+from cpunmt.sentences.engine_layer import engine_layer, forced_layer
 from cpunmt.sentences.sentence_layer import Cutter, found_of
-from cpunmt.sentences.target_prefix import forced_layer
 from cpunmt.text.language_codes import is_unspaced
-from cpunmt.text.signs import has_digits
-from cpunmt.text.units import is_plain
+from cpunmt.text.signs import has_digits, has_no_codes, is_plain
 from cpunmt.translator.piece_translator import PieceTranslator
 from cpunmt.translator.scorer import WINDOW as WINDOW
 from cpunmt.translator.scorer import batch_sizes
@@ -82,18 +79,18 @@ class Translator(PieceTranslator):
     ) -> Result | list[Result]:
         """Translate a text, or a list of texts: text gives a Result, a list gives a list of equal length.
 
-        Each sentence is translated by itself; what is between sentences, and what has no letters, stays as it is. See
-        the option `split`. A sentence longer than the model takes is cut between words, best where a clause ends. A
+        Each sentence is translated by itself; text between sentences, and text without letters, stays as it is. See the
+        option `split`. A sentence longer than the model takes is cut between words, best where a clause ends. A
         Result does not depend on what is translated beside it.
 
         A list may be any iterable that has an order: a tuple, a generator, a pandas or polars Series, an array.
 
         `target_prefix` is how the translation must begin: one text for all, or a list with a text or None for each.
-        It is that of the text's first sentence. What options say of lengths holds for each sentence.
+        It applies to the text's first sentence. Limits of lengths apply to each sentence.
 
-        Two keywords, of all calls, are no options: they end a call, and change no translation. `time_limit`: after so
-        many seconds TimeLimitError is raised, unless all is done. `cancel`: a `threading.Event`, or a function that is
-        asked several times a second; once it is set, or says so, CancelledError is raised.
+        Every call also takes `time_limit` and `cancel`. They stop a call; they never change its output. `time_limit`:
+        seconds after which TimeLimitError is raised, unless the call has ended. `cancel`: a `threading.Event`, or a
+        function that is called several times a second; CancelledError is raised once it is set, or returns True.
 
         Options: see `cpunmt.Options`. Raises TypeError for an unknown option or another type than text,
         ValueError for a wrong value.
@@ -101,7 +98,7 @@ class Translator(PieceTranslator):
         if given and (watch := watch_of(given)):
             with under(watch):
                 return self.translate(text, target_prefix, options=options, **given)
-        settings = self._settings(given, options) if given or options is not None else self._default
+        settings = self.call_settings(given, options) if given or options is not None else self._default
         if isinstance(text, str):
             text = str.__str__(text)  # the characters of a subclass, which may print as others
             if target_prefix is None and (alone := self._alone(text, settings)):
@@ -193,7 +190,7 @@ class Translator(PieceTranslator):
         with LOCK:  # a process that translates one text starts without it
             from cpunmt.translator.streams.item_stream import checked_items, pieces_only, texts_only
         callback, watch = given.pop("callback", None), watch_of(given)
-        settings = self._settings({**given, **batch_sizes(max_batch_size, batch_type)}, options)
+        settings = self.call_settings({**given, **batch_sizes(max_batch_size, batch_type)}, options)
         vocabularies = self.source_vocabulary, self.target_vocabulary
         items = checked_items(source, target_prefix, vocabularies, self.config)
         if of_texts := [name for name in TEXT_ONLY if name in given]:
@@ -215,15 +212,15 @@ class Translator(PieceTranslator):
         options: Options | None = None,
         **given: Unpack[TranslationOptions],
     ) -> Iterator[str]:
-        """Translate a text, and give its translation as it is found: together it is that of `translate`, to the letter.
+        """Translate a text, and yield its translation in increments, which together are exactly that of `translate`.
 
-        Increments are some characters, where pieces are told before a search ends (`beam_size` 1) and nothing is done
-        to the sentence before or after; else sentences; of HTML, and of models that translate from right to left, what
-        is known at its end. One sentence is translated after the other. Whoever wants no more of it closes the
-        iterator, or drops it. Arguments are those of `translate`.
+        Increments are some characters if the pieces of a search are known before it ends (`beam_size` 1) and no layer
+        changes the sentence; else sentences. HTML, and models that translate from right to left, yield one increment at
+        the end. Sentences are translated one after the other. To stop, close the iterator or drop it. Arguments are
+        those of `translate`.
         """
         watch = watch_of(chosen := {**given})
-        settings = self._settings(chosen, options)
+        settings = self.call_settings(chosen, options)
         if not isinstance(text, str):
             raise TypeError(f"generate_text takes a text, not {type(text).__name__}; use translate_iterable")
         prefix = self._prefixes(text_ids).ids(target_prefix)
@@ -232,13 +229,13 @@ class Translator(PieceTranslator):
     def _increments(self, text: str, prefix: list[int], settings: Settings) -> Iterator[str]:
         with LOCK:  # a process that translates whole texts starts without it
             from cpunmt.translator.streams.text_stream import joined_increments, sentence_increments, tells_pieces
-        model, tells = self._model, is_simple(settings, self.config) and tells_pieces(settings)
+        model, tells = self.loaded, settings.is_alone and tells_pieces(settings)
 
         def translated(sentence: str, is_first: bool = True) -> Iterator[str]:
             forced = prefix if is_first else []
             ids = self._ids_alone(sentence, settings, bool(forced)) if tells else None
             if ids is None:
-                yield found_of(self._sentences([sentence], [forced], settings)[0]).text
+                yield found_of(self.translate_sentences([sentence], [forced], settings)[0]).text
                 return
             yield from sentence_increments(
                 model, settings, (sentence, ids, forced), lambda result: self._mended(sentence, result, settings).text
@@ -267,8 +264,8 @@ class Translator(PieceTranslator):
 
     def _one(self, text: str, settings: Settings) -> Result | None:
         """A sentence; None if more is to be told of it, or a layer has something to do before it is translated."""
-        options, model = settings.options, self._model
-        if not is_simple(settings, self.config) or (ids := self._ids_alone(text, settings)) is None:
+        options, model = settings.options, self._loaded or self.loaded
+        if not settings.is_alone or (ids := self._ids_alone(text, settings)) is None:
             return None
         found = model.engine.translate([ids], [target_limit(len(ids), 0, options, model.config)], settings.search)
         return self._mended(
@@ -281,7 +278,7 @@ class Translator(PieceTranslator):
         `begun`: its translation begins with something, so that no layer changes it after that.
         """
         options, vocabulary = settings.options, self.source_vocabulary
-        if options.glossary is not None and not begun:
+        if self.config.right_to_left or (options.glossary is not None and not begun):
             return None
         plain = has_no_codes(text) and options.protect in ("all", "none") and not text.isupper()
         if not (plain or begun or self._layers.leave(text, options)):
@@ -291,7 +288,7 @@ class Translator(PieceTranslator):
         return ids if 1 < len(ids) <= self.config.max_source_length and not unknown else None
 
     def _mended(self, text: str, result: Result, settings: Settings) -> Result:
-        """What the layers make of the translation of a sentence that they left as it was."""
+        """Applies the layers to the translation of a sentence that they did not change."""
         if not has_digits(text):
             return result
         return self._layers.mended(text, result, settings.options, lambda: self._engine_layer(settings)(None))
@@ -299,21 +296,26 @@ class Translator(PieceTranslator):
     def _results(
         self, items: Sequence[Item], settings: Settings, callback: Callback | None = None, first: int = 0
     ) -> list[Any]:
-        """Results of items, all of which are texts, or all pieces."""
+        """Returns the results of items, all of which are texts, or all pieces."""
         if items[0].ids is not None:
             return super()._results(items, settings, callback, first)
         return self._texts([str(item.source) for item in items], [item.prefix for item in items], settings)
 
     def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
-        """Results of texts, each of whose translations begins with the ids forced upon it."""
+        """Returns the results of texts; the translation of each begins with its forced ids."""
         return translate_texts(texts, forced, self._text_call(settings))
 
-    def _text_call(self, settings: Settings) -> TextCall:
-        """How texts are translated. Who shares sentences among calls (`serve`) puts something else for `sentences`."""
-        return TextCall(settings, self._languages, self._cutter(settings), self._sentences)
+    def text_call(self, given: Mapping[str, Any]) -> TextCall:
+        """Returns the call that translates texts with options; for the server, which shares sentences among calls."""
+        return self._text_call(self.call_settings(given, None))
 
-    def _sentences(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
-        """Sentences, shared among the workers."""
+    def _text_call(self, settings: Settings) -> TextCall:
+        return TextCall(settings, self.languages, self._cutter(settings), self.translate_sentences)
+
+    def translate_sentences(
+        self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings
+    ) -> list[Aligned]:
+        """Translates single sentences, shared among the workers; for `Pivot`, and for the server's `text_call`."""
         if self._cache is None:
             return self._translated(texts, forced, settings)
 
@@ -333,16 +335,16 @@ class Translator(PieceTranslator):
                 [forced[number] for number in numbers],
                 settings.options,
                 self._engine_layer(settings),
-                lambda: forced_layer(self._model, settings, is_unspaced(self._languages.target)),
+                lambda: forced_layer(self.loaded, settings, is_unspaced(self.languages.target)),
             )
 
-        return Call(self._workers, [len(text) // LETTERS + 1 for text in texts], translate).results()
+        return Call(self._workers, [len(text) // CHARS_PER_PIECE + 1 for text in texts], translate).results()
 
     def _engine_layer(self, settings: Settings) -> Callable[[Sequence[list[int]] | None], Layer]:
-        """What makes the lowest layer, from the ids that each translation begins with."""
-        return lambda begun: engine_layer(self._model, settings, begun, is_unspaced(self._languages.target))
+        """Returns a callable that makes the lowest layer from the ids that each translation begins with."""
+        return lambda begun: engine_layer(self.loaded, settings, begun, is_unspaced(self.languages.target))
 
     def _cutter(self, settings: Settings) -> Cutter | None:
-        """What cuts texts to sentences; None: nothing does."""
+        """Makes the cutter of texts; None if texts are not cut."""
         split = settings.options.split
-        return None if split == "none" else Cutter(split, self._languages, self.source_vocabulary)
+        return None if split == "none" else Cutter(split, self.languages, self.source_vocabulary)

@@ -29,19 +29,15 @@ class Parser(argparse.ArgumentParser):
     """Parser without abbreviations, that allows each option once and texts between options; reports errors in one
     line."""
 
-    def __init__(
-        self,
-        fill: Callable[["Parser"], object] | None = None,
-        meant: Mapping[str, str] | None = None,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, fill: Callable[["Parser"], object] | None = None, **settings: Any) -> None:
         """`fill` adds the arguments just before the parser is first used, so that unused commands cost nothing.
 
-        `meant`: maps flags of other programs to the flags of this one.
+        It may set `meant`, which maps flags of other programs to the flags of this one.
         """
         super().__init__(**{"allow_abbrev": False, **settings})
         self.register("action", None, _Once)
-        self._fill, self._meant = fill, meant or {}
+        self._fill = fill
+        self.meant: Mapping[str, str] = {}
 
     def _filled(self) -> None:
         fill, self._fill = self._fill, None
@@ -71,7 +67,7 @@ class Parser(argparse.ArgumentParser):
         list_of_all = self._list_of_all()
         if flags or list_of_all is None:
             first = flags[0].partition("=")[0] if flags else ""
-            known = self._meant.get(first.replace("_", "-"))
+            known = self.meant.get(first.replace("_", "-"))
             meant = hint(known) if known else did_you_mean(first, self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
         setattr(found, list_of_all.dest, getattr(found, list_of_all.dest) + unknown[:end] + unknown[end + 1 :])

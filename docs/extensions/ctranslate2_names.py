@@ -3,9 +3,8 @@
 import inspect
 
 import cpunmt
-from cpunmt.options.ctranslate2_missing import ABSENT
-from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
-from cpunmt.options.options import OF_PIECES
+from cpunmt.options.foreign_names import ABSENT, CTRANSLATE2_OFF
+from cpunmt.options.options import CTRANSLATE2_NAMES, OF_PIECES
 from docs.extensions.markdown_table import Table
 
 # CTranslate2 4.8, ctranslate2/__init__.py and the bindings of python/cpp/translator.cc; what is for GPUs is left out.

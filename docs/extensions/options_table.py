@@ -3,9 +3,9 @@
 import dataclasses
 import re
 
-from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, MARIAN_FLAGS
+from cpunmt.options.foreign_names import CTRANSLATE2_OFF
 from cpunmt.options.option_field import kind
-from cpunmt.options.options import Options
+from cpunmt.options.options import CTRANSLATE2_NAMES, MARIAN_FLAGS, Options
 from docs.extensions.markdown_table import Table
 
 
@@ -48,6 +48,15 @@ def ctranslate2_options() -> list[list[str]]:
     return rows
 
 
+def _field_text(app, what, name, object_, options, lines):
+    """Fills in the text of a field of Options in the reference: it is said where the option is declared."""
+    option = Options.__dataclass_fields__.get(name.removeprefix("cpunmt.Options."))
+    if what == "attribute" and name.startswith("cpunmt.Options.") and option is not None:
+        rule = option.metadata
+        ends = "" if rule["low"] is None else f"; {_number(rule['low'])} to {_number(rule['high'])}"
+        lines[:] = [f"{rule['help']}{ends}.".replace("`", "``").replace("*", r"\*")]
+
+
 def _number(value) -> str:
     """A default or the end of a range."""
     return f"{value:,.15g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else f"{value}"
@@ -65,4 +74,5 @@ def setup(app):
     """Called by Sphinx."""
     for function in (options_table, marian_flags, ctranslate2_options):
         app.add_directive(function.__name__.replace("_", "-"), Table.of(function))
+    app.connect("autodoc-process-docstring", _field_text, priority=600)  # after the docstrings were converted
     return {"parallel_read_safe": True}

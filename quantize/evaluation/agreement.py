@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cpunmt.decoding.batching import Part, cut_sentences, translate_parts
+from cpunmt.decoding.batching import SourcePart, cut_sentences, translate_parts
 from cpunmt.decoding.call_settings import settings_of
 from cpunmt.decoding.loading import LoadedModel
 from cpunmt.decoding.splitting import joined
@@ -20,7 +20,7 @@ class Translated(NamedTuple):
     """The output of a model for some sentences."""
 
     texts: list[str]
-    parts: list[Part]  # the sentences as it reads them: one that is too long is several
+    parts: list[SourcePart]  # the sentences as it reads them: one that is too long is several
     found: list[Hypothesis]  # of each part
 
 

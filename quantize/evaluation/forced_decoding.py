@@ -9,7 +9,7 @@ costs one translation, and one more for each place where the model disagrees.
 from collections.abc import Sequence
 from typing import Any
 
-from cpunmt.decoding.batching import Part, search_parts
+from cpunmt.decoding.batching import SourcePart, search_parts
 from cpunmt.engine.engine import Engine, Hypothesis
 from cpunmt.engine.search import Search
 from cpunmt.options.options import Options
@@ -62,7 +62,7 @@ def forced(
     engine: Engine, sources: Any, prefixes: Any, limits: Sequence[int], options: Options, search: Search
 ) -> list[Hypothesis]:
     """The best translation of each source that begins with its prefix and has at most `limit` pieces."""
-    parts = [Part(0, *part) for part in zip(sources, prefixes, limits, strict=True)]
+    parts = [SourcePart(0, *part) for part in zip(sources, prefixes, limits, strict=True)]
     return [hypotheses[0] for hypotheses in search_parts(engine, parts, options, search)]
 
 

@@ -12,7 +12,7 @@ WORDS = [(0, 3), (4, 7), (8, 13), (14, 18)]
 
 
 def test_an_edit_and_the_pieces_it_touches_are_one():
-    text, new = edited(TEXT, [Edit(4, 13, "2 3!"), Edit(18, 18, " five")])
+    text, _, new = edited(TEXT, [Edit(4, 13, "2 3!"), Edit(18, 18, " five")])
     assert text == "one 2 3! four five"
     found = moved(WORDS, [(4, 13), (18, 18)], new)
     assert [text[begin:end] for begin, end in found.spans] == ["one", "2 3!", "four", " five"]
@@ -20,14 +20,14 @@ def test_an_edit_and_the_pieces_it_touches_are_one():
 
 
 def test_what_is_put_into_a_piece_becomes_a_part_of_it():
-    text, new = edited(TEXT, [Edit(5, 5, "XX")])
+    text, _, new = edited(TEXT, [Edit(5, 5, "XX")])
     found = moved(WORDS, [(5, 5)], new)
     assert [text[begin:end] for begin, end in found.spans] == ["one", "tXXwo", "three", "four"]
     assert found.pieces == [0, 1, 2, 3] and found.edits == [1]
 
 
 def test_each_piece_keeps_its_number():
-    text, new = edited(TEXT, [Edit(4, 13, "2 3!")])
+    text, _, new = edited(TEXT, [Edit(4, 13, "2 3!")])
     found = moved_each(WORDS, [(4, 13)], new)
     assert [text[begin:end] for begin, end in found] == ["one", "2 3!", "", "four"]
 
@@ -46,8 +46,7 @@ def edits_of(draw):
 @example(("aaa", [Edit(0, 0, "X"), Edit(0, 0, "X"), Edit(0, 2, "X")], [(0, 1), (1, 2), (2, 3)]))
 def test_moved_pieces_are_ascending_and_hold_what_was_not_edited(case):
     text, edits, spans = case
-    changed, new = edited(text, edits)
-    old = [(edit.begin, edit.end) for edit in edits]
+    changed, old, new = edited(text, edits)
     found = moved(spans, old, new)
     assert all(0 <= b <= e <= len(changed) for b, e in found.spans)
     assert all(before[1] <= after[0] for before, after in zip(found.spans, found.spans[1:], strict=False))

@@ -3,7 +3,7 @@
 import pytest
 
 from cpunmt.alignment.aligned import Aligned
-from cpunmt.alignment.projection import target_range
+from cpunmt.alignment.projection import Projection, least_crossed
 
 #                 0123456789012345       01234567890123456
 ONE = Aligned(
@@ -28,5 +28,20 @@ ONE = Aligned(
     ],
 )
 def test_the_smallest_range_of_what_is_linked(begin, end, expected):
-    assert target_range(ONE, begin, end) == expected
-    assert target_range(Aligned("a", "b"), 0, 1) is None
+    assert Projection(ONE).target_range(begin, end) == expected
+    assert Projection(Aligned("a", "b")).target_range(0, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("links", "piece", "expected"),
+    [
+        ([], 1, None),
+        ([(30, 0)], 5, None),  # too far
+        ([(0, 0), (1, 1), (2, 2)], 1, 1),
+        ([(0, 2), (1, 0), (2, 1)], 1, 0),  # equally many links cross before 0 and behind 2: the first is taken
+        ([(0, 0), (1, 0), (2, 1)], 2, 1),
+        ([(0, 3), (5, 1)], 1, 4),  # the near link counts most
+    ],
+)
+def test_a_gap_is_where_the_fewest_links_cross(links, piece, expected):
+    assert least_crossed(links, piece) == expected

@@ -13,8 +13,7 @@ import pytest
 import cpunmt
 from cpunmt.commands import cli
 from cpunmt.engine import prebuilt, program_files
-from cpunmt.options.foreign_names import MARIAN_FLAGS
-from cpunmt.options.options import Options
+from cpunmt.options.options import MARIAN_FLAGS, Options
 from tests.golden.bergamot_int8 import write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
 from tests.sample_models.real_model import DIRECTORIES

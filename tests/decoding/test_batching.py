@@ -57,6 +57,9 @@ def test_a_prefix_belongs_to_the_first_part():
         (5, 0, {}, 10),
         (5, 0, {"max_length_factor": 0.1}, 1),
         (5, 0, {"max_length_factor": 1.5}, 8),
+        (5, 0, {"max_length_extra": 7}, 17),
+        (5, 0, {"max_length_factor": 0.1, "max_length_extra": 2}, 3),
+        (5, 0, {"max_length_extra": 7, "max_length": 12}, 12),
         (5, 0, {"max_length": 3}, 3),
         (5, 0, {"max_length": 30}, 10),
         (2, 0, {"min_length": 30}, 31),  # room for as many pieces as are asked for, and </s>

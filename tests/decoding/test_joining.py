@@ -53,22 +53,6 @@ def test_attention_leaves_out_the_ends(vocabulary):
     assert made.attention.shape == (2, 2) and made.truncated
 
 
-def test_parts_are_joined_rank_by_rank(vocabulary):
-    one, man, dog = ([vocabulary.ids([piece])[0], 0] for piece in ("▁Ein", "▁Mann", "▁Hund"))
-    first = [found(one, -0.1, 3), found(dog, -0.4, 3)]
-    second = [found(man, -0.3, 1), found(dog, -0.5, 1), found(man[:1], -0.6, 1, truncated=True)]
-    made = make_result([first, second], [3, 1], vocabulary, Source(pieces=list("abcd")), ALIGNED)
-    assert [hypothesis.text for hypothesis in made.hypotheses] == ["Ein Mann", "Hund Hund", "Hund Mann"]
-    scores = [hypothesis.score for hypothesis in made.hypotheses]
-    assert scores == pytest.approx([(3 * -0.1 - 0.3) / 4, (3 * -0.4 - 0.5) / 4, (3 * -0.4 - 0.6) / 4])
-    assert scores == sorted(scores, reverse=True)
-    assert [h.log_prob for h in made.hypotheses] == pytest.approx([-0.8, -1.8, -1.4])
-    assert [h.truncated for h in made.hypotheses] == [False, False, True]
-    assert made.token_log_probs == (-0.1, -0.1, -0.3, -0.3)  # each part has its </s>
-    assert made.attention.shape == (2, 4) and made.alignments == [(0, 0), (3, 1)]
-    assert made.source_pieces == ("a", "b", "c", "d")
-
-
 def test_source_pieces_beyond_the_input_limit_are_left_out(vocabulary):
     ids = vocabulary.ids(["▁Ein"])
     source = Source(12, ["▁One", "▁man", "▁more"], [(0, 3), (4, 7), (8, 12)])
@@ -109,16 +93,6 @@ def test_a_whole_is_what_its_parts_are(vocabulary, parts):
         )
         stands = [whole.text[slice(*span)] for span in whole.spans]
         assert stands == [piece.strip("▁") for piece in whole.pieces] and list(whole.spans) == sorted(whole.spans)
-
-
-def test_pieces_stand_where_their_part_stands(vocabulary):
-    first, empty = [*vocabulary.ids(["▁Ein", "▁Mann"]), 0], [0]
-    last = [*vocabulary.ids(["▁Hund", "."]), 0]
-    parts = [[found(first, -0.5, 2)], [found(empty, -0.5, 1)], [found(last, -0.5, 1)]]
-    made = make_result(parts, [2, 1, 1], vocabulary, Source(1, list("abcd"), [(0, 1)] * 4), ALIGNED)
-    (whole,) = made.hypotheses
-    assert [whole.text[slice(*span)] for span in whole.spans] == ["Ein", "Mann", "Hund", "."]
-    assert whole.text == "Ein Mann Hund."
 
 
 # Unknown pieces

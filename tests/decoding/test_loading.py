@@ -194,7 +194,7 @@ def test_unloading_gives_memory_back_and_the_next_translation_loads_again(studen
     translator = Translator(DIRECTORIES["int8"])
     expected = translator.translate("A dog.", vocabulary="full")
     assert translator.model_is_loaded
-    engine = weakref.ref(translator._model.engine)
+    engine = weakref.ref(translator.loaded.engine)
     translator.unload_model()
     gc.collect()
     assert not translator.model_is_loaded and engine() is None

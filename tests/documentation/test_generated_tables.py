@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 import cpunmt
-from cpunmt.options.ctranslate2_missing import ABSENT
-from cpunmt.options.foreign_names import MARIAN_FLAGS
+from cpunmt.options.foreign_names import ABSENT
+from cpunmt.options.options import MARIAN_FLAGS
 from docs.extensions.command_help import command_help
 from docs.extensions.ctranslate2_names import ARGUMENTS, NAMES, OPTIONS, ctranslate2_names
 from docs.extensions.options_table import ctranslate2_options, marian_flags, options_table

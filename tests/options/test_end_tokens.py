@@ -2,8 +2,7 @@
 
 import pytest
 
-from cpunmt import Options, Translator
-from tests.sample_models.real_model import DIRECTORIES
+from cpunmt import Options
 from tests.support.command_line import sentences
 
 TEXT = "A man and a woman are riding a bicycle."
@@ -83,14 +82,6 @@ def test_no_hypothesis_of_a_beam_has_it(student, source):
         assert [pieces[:-1] for pieces in kept.hypotheses] == result.hypotheses
 
 
-def test_alone_and_together(student):
-    sources = [student.tokenize(line) for line in sentences(60)]
-    for options in ({}, {"beam_size": 3}, {"sampling_topk": 0, "num_hypotheses": 2}):
-        together = student.translate_batch(sources, end_token=[".", "▁ein"], return_scores=True, **options)
-        alone = [student.translate_batch([s], end_token=[".", "▁ein"], return_scores=True, **options) for s in sources]
-        assert together == [result for (result,) in alone]
-
-
 def test_pieces_one_by_one_are_the_same(student, source, whole):
     at = whole.index(END)
     steps = list(student.generate_tokens(source, end_token=END, return_log_prob=True))
@@ -165,9 +156,3 @@ def test_scoring_knows_no_end_but_that_of_sentences(student):
         student.score_batch([["▁A"]], [["."]], end_token=".")
     scored = student.score("A dog.", "Ein Hund.", options=Options(end_token="▁Hund"))
     assert scored == student.score("A dog.", "Ein Hund.")
-
-
-def test_a_copy_has_it(student, source):
-    assert Translator(DIRECTORIES["int8"]).translate_batch([source], end_token=END) == student.translate_batch(
-        [source], end_token=END
-    )

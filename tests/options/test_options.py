@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF, MARIAN_FLAGS, MEANT
+from cpunmt.options.foreign_names import CTRANSLATE2_OFF
 from cpunmt.options.option_field import kind
-from cpunmt.options.options import SCORING, VOCABULARIES, Options, make_options, model_options
+from cpunmt.options.options import (
+    CTRANSLATE2_NAMES,
+    MARIAN_FLAGS,
+    MEANT,
+    SCORING,
+    VOCABULARIES,
+    Options,
+    make_options,
+    model_options,
+)
 from tests.sample_models.transformers import make_config
 from tests.support.option_values import beside
 
@@ -54,6 +63,7 @@ def test_nothing_given_gives_the_defaults():
         "vocabulary": None,
         "min_length": 0,
         "max_length_factor": None,
+        "max_length_extra": 0,
         "max_length": None,
         "max_input_length": 0,
         "replace_unknowns": False,

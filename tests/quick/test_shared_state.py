@@ -67,7 +67,7 @@ def in_threads(work) -> list:
 
 
 @pytest.mark.parametrize("rounds", slow_after(1, [2, pytest.param(100, marks=pytest.mark.slow)]))
-@pytest.mark.parametrize("kept", [0, 7], ids=["nothing kept", "sentences kept"])
+@pytest.mark.parametrize("kept", slow_after(1, [7, 0]), ids=["sentences kept", "nothing kept"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_threads_share_a_translator(cases, expected, short_turns, kept, workers, rounds):
     texts, known = expected

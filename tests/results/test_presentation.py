@@ -190,13 +190,13 @@ def test_options_are_taken_as_a_whole(tmp_path):
     path = KINDS["bergamot"](tmp_path / "model").path
     translator = Translator(path)
     translator.options = replace(translator.options, max_length=2)
-    translator._default = translator._settings({}, translator.options)
+    translator._default = translator.call_settings({}, translator.options)
     text = "A dog."
     assert len(translator.translate(text).pieces) <= 2
     kept = replace(translator.options, beam_size=2)
-    assert translator._settings({}, kept).options.max_length == 2
-    assert translator._settings({}, Options(beam_size=2)).options.max_length is None
-    assert translator._settings({"beam_size": 2}, None).options.max_length == 2
+    assert translator.call_settings({}, kept).options.max_length == 2
+    assert translator.call_settings({}, Options(beam_size=2)).options.max_length is None
+    assert translator.call_settings({"beam_size": 2}, None).options.max_length == 2
 
 
 @pytest.mark.parametrize("wrong", [{"beam_size": 2}, 4, "beam"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.decoding.batching import Part, search_parts
+from cpunmt.decoding.batching import SourcePart, search_parts
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Member
@@ -40,7 +40,7 @@ def model(request, checkpoints):
 def searched(engine, sources, search, prefixes=None, **options):
     limits = np.random.default_rng(len(sources)).integers(4, 10, len(sources)).tolist()
     begun = prefixes or [[]] * len(sources)
-    parts = [Part(*part) for part in zip(range(len(sources)), sources, begun, limits, strict=True)]
+    parts = [SourcePart(*part) for part in zip(range(len(sources)), sources, begun, limits, strict=True)]
     return search_parts(engine, parts, Options(**options), search)
 
 
@@ -79,7 +79,7 @@ def test_they_do_not_depend_on_the_batch(model, seed, search):
     sources = random_sources(seed, VOCAB, 20, longest=30)
     search = search._replace(vocab_logits=True)
     limits = [9] * len(sources)
-    parts = [Part(i, source, [], limit) for i, (source, limit) in enumerate(zip(sources, limits, strict=True))]
+    parts = [SourcePart(i, source, [], limit) for i, (source, limit) in enumerate(zip(sources, limits, strict=True))]
     together = search_parts(engine, parts, Options(), search)
     for part, hypotheses in zip(parts, together, strict=True):
         (alone,) = search_parts(engine, [part], Options(max_batch_size=1), search)
@@ -98,7 +98,7 @@ def test_of_a_model_that_reads_from_right_to_left_rows_belong_to_its_pieces(chec
 
     config, tensors = checkpoints[0]
     engines = [engine_of(config.changed(right_to_left=backward), tensors) for backward in (False, True)]
-    parts = [Part(i, source, [], 9) for i, source in enumerate(random_sources(5, VOCAB, 20))]
+    parts = [SourcePart(i, source, [], 9) for i, source in enumerate(random_sources(5, VOCAB, 20))]
     turned = [part._replace(ids=[*part.ids[:-1][::-1], part.ids[-1]]) for part in parts]
     search = Search(beam_size=2, num_hypotheses=2, vocab_logits=True)
     plain, backward = (translate_parts(e, p, Options(), search) for e, p in zip(engines, (parts, turned), strict=True))

@@ -40,7 +40,7 @@ def test_small_letters_stand_where_the_capitals_stood(text):
 
 
 def test_capitals_are_put_back(student):
-    layer = capitals_layer(engine_layer(student._model, student._default))
+    layer = capitals_layer(engine_layer(student.loaded, student._default))
     texts = ["TWO DOGS ARE PLAYING IN THE SNOW.", "Two dogs are playing in the snow.", "NATO"]
     capitals, small, name = layer(texts, True)
     assert capitals.source == texts[0] and capitals.target == small.target.upper() == capitals.found.text

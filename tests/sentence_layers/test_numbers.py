@@ -98,7 +98,7 @@ def edits_by_definition(aligned):
 @given(any_alignment())
 @settings(max_examples=1000)
 def test_what_is_replaced_is_as_defined(aligned):
-    assert _edits(aligned) == edits_by_definition(aligned)
+    assert [edit[:3] for edit in _edits(aligned)] == edits_by_definition(aligned)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_agreement():
 def test_a_real_model(student):
     from cpunmt.sentences.engine_layer import engine_layer
 
-    below = engine_layer(student._model, student._default)
+    below = engine_layer(student.loaded, student._default)
     lines = [f"A Boeing {number} has {number + 1000} seats." for number in range(700, 790, 3)]
     before = sum(not agree(line, made.target) for line, made in zip(lines, below(lines, False), strict=True))
     made = number_layer(below)(lines, False)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpunmt import Translator
 from cpunmt.markup.document import END, POINT, START
-from cpunmt.sentence_layers.tags import _TAG, _kinds, _Moved, _Tagged, has_tags, tag_layer
+from cpunmt.sentence_layers.tags import _TAG, _kinds, _Tagged, _WithTags, has_tags, tag_layer
 from tests.sample_models.real_model import ROOT
 from tests.support.html_layers import Parsed, identity, shuffled
 from tests.support.linear_time import takes_linear_time
@@ -115,6 +115,13 @@ def test_alternatives_have_them_too(translator):
     assert [Counter(TAG.findall(one.text)) for one in found.hypotheses] == [Counter(["<b>", "</b>"])] * 4
 
 
+def test_alternatives_have_them_beside_what_is_protected(translator):
+    """Links of an alternative are between the engine's own pieces, of which protection puts some together."""
+    text = "See <b>https://example.org</b> for more dogs <i>and</i> cats, or mail a@b.de."
+    found = translator.translate(text, protect=["tag", "url", "email"], beam_size=4, num_hypotheses=4)
+    assert all(Counter(TAG.findall(one.text)) == Counter(TAG.findall(text)) for one in found.hypotheses)
+
+
 def test_that_they_are_text_can_be_asked_for(translator):
     assert TAG.findall(translator.translate("One <b>man</b>", protect="none").text) != ["<b>", "</b>"]
 
@@ -149,7 +156,7 @@ def test_where_pieces_stand_between_tags(text):
     """Each character of the text without tags is the same one with them; an empty span stands before the next one."""
     assume(has_tags(text))
     sentence = _Tagged(text, 0)
-    moved = _Moved(sentence.plain, sentence.marked, sentence.tags)
+    moved = _WithTags(sentence.plain, sentence.marked, sentence.tags)
     assert moved.text == text
     for place, character in enumerate(sentence.plain):
         begin, end = moved.span((place, place + 1))

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from cpunmt.results.results import Hypothesis, Result
-from cpunmt.sentences.cut_text import Cut, assembled, joined
+from cpunmt.sentences.cut_text import CutText as Cut
+from cpunmt.sentences.cut_text import assembled, joined
 
 
 def result(*hypotheses, weight=2):

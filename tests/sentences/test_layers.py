@@ -5,9 +5,8 @@ import re
 import pytest
 
 from cpunmt import Translator
-from cpunmt.alignment.aligned import Aligned
-from cpunmt.alignment.hypotheses import changed_result
-from cpunmt.alignment.projection import target_range
+from cpunmt.alignment.aligned import Aligned, changed_result
+from cpunmt.alignment.projection import Projection
 from cpunmt.decoding.call_settings import settings_of
 from cpunmt.options.options import Options
 from cpunmt.registry.store import Languages
@@ -30,7 +29,7 @@ def shipped():
 
 def layers(translator, split="sentence"):
     settings = settings_of(Options(split=split))
-    engine = engine_layer(translator._model, settings)
+    engine = engine_layer(translator.loaded, settings)
     return engine, sentence_layer(Cutter(split, Languages("en", "de"), translator.source_vocabulary), engine)
 
 
@@ -55,8 +54,8 @@ def test_ranges_of_a_translation(shipped):
     text = "Yes. Two dogs are playing."
     (made,) = layers(shipped)[1]([text], True)
     begin = text.index("dogs")
-    assert made.target[slice(*target_range(made, begin, begin + 4))] == "Hunde"
-    assert made.target[slice(*target_range(made, 0, 4))] == "Ja."
+    assert made.target[slice(*Projection(made).target_range(begin, begin + 4))] == "Hunde"
+    assert made.target[slice(*Projection(made).target_range(0, 4))] == "Ja."
 
 
 def test_texts_are_what_their_sentences_are(shipped):
@@ -78,7 +77,7 @@ def test_what_a_layer_between_changes_is_in_the_result(shipped):
 
     def _louder(one, align):
         changed = [(one.target, one.target_spans)]
-        return changed_result(one.found, one.source, one.source_spans, changed, align)
+        return changed_result(one.found, one.source, changed, align)
 
     whole = sentence_layer(Cutter("sentence", Languages("en", "de"), shipped.source_vocabulary), louder)
     (made,) = whole(["Two dogs. One man."], True)

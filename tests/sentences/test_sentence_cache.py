@@ -55,13 +55,13 @@ def test_results_are_the_same_to_the_bit(student):
 def test_a_sentence_that_is_kept_is_not_translated_again():
     cached = Translator(MODEL, sentence_cache=8)
     first = cached.translate("A dog. A cat.")
-    cached._model.engine.translate, kept = None, cached._model.engine.translate  # would raise
+    cached.loaded.engine.translate, kept = None, cached.loaded.engine.translate  # would raise
     try:
         assert cached.translate(["A cat. A dog."])[0].text.split(". ")[0] + "." == first.text.split(". ")[1]
         with pytest.raises(TypeError):
             cached.translate("A man.")
     finally:
-        cached._model.engine.translate = kept
+        cached.loaded.engine.translate = kept
     cached.load_model()
     assert len(cached._cache) == 0  # it may be another model by now
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.serve.queue.byte_cache import ByteCache, size_of
-from cpunmt.translator.access import text_call
 
 ENTRY = 200 + size_of("0") + size_of("")  # bytes of an empty text
 
@@ -42,7 +41,7 @@ def test_it_is_a_dict_that_forgets(steps, most):
 
 def test_sizes_are_those_of_the_memory(student):
     def made():
-        call = text_call(student, {"return_alignments": True})
+        call = student.text_call({"return_alignments": True})
         return call.sentences(["A man is riding a bicycle through the snow."], [[]], call.settings)[0]
 
     made()  # what is made once

@@ -124,14 +124,14 @@ def test_a_fault_of_the_engine_is_one_answer(monkeypatch, translators, caplog):
     """Whatever raises, and whoever is translated beside it."""
     with serving() as served:
         translator = served.service.host.between("en", "de").translator
-        whole = translator._sentences
+        whole = translator.translate_sentences
 
         def raising(texts, forced, settings):
             if any("trouble" in text for text in texts):
                 raise RuntimeError("/secret/path and text")
             return whole(texts, forced, settings)
 
-        monkeypatch.setattr(translator, "_sentences", raising)
+        monkeypatch.setattr(translator, "translate_sentences", raising)
         answers = {}
 
         def ask(path, text):

@@ -140,14 +140,14 @@ class Held:
 
     def __init__(self, served, monkeypatch):
         translator = served.service.host.between("en", "de").translator
-        whole, self.go, self.begun = translator._sentences, threading.Event(), threading.Event()
+        whole, self.go, self.begun = translator.translate_sentences, threading.Event(), threading.Event()
 
         def waiting(*given):
             self.begun.set()
             assert self.go.wait(WAIT)
             return whole(*given)
 
-        monkeypatch.setattr(translator, "_sentences", waiting)
+        monkeypatch.setattr(translator, "translate_sentences", waiting)
 
 
 def test_what_is_too_much_is_refused_for_now(monkeypatch):

@@ -3,14 +3,13 @@
 import re
 
 from cpunmt.alignment.aligned import Aligned
-from cpunmt.sentences.engine_layer import engine_layer
-from cpunmt.sentences.target_prefix import forced_layer
+from cpunmt.sentences.engine_layer import engine_layer, forced_layer
 
 
 def layers_of(translator, **options):
     """The lowest layer of a Translator, and what forces a beginning upon its translations."""
-    settings = translator._settings(options, None)
-    return engine_layer(translator._model, settings), forced_layer(translator._model, settings)
+    settings = translator.call_settings(options, None)
+    return engine_layer(translator.loaded, settings), forced_layer(translator.loaded, settings)
 
 
 def word_layer(translate=lambda word: word, order=lambda words: words):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from cpunmt.text.abbreviations import LANGUAGES
 from cpunmt.text.language_rules import ALWAYS, rules
 from cpunmt.text.sentences import sentence_spans
-from cpunmt.text.units import NAMES, is_one, is_plain, units
+from cpunmt.text.signs import is_plain
+from cpunmt.text.units import NAMES, is_one, units
 
 TEXT = "One man. Two\nmen.\n\n- A dog! \r\n\tThe end  "
 

@@ -16,6 +16,7 @@ from cpunmt import ModelFileError, Options, Translator
 from tests.sample_models.foreign_directories import KINDS
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.support.command_line import sentences
+from tests.support.speeds import slow_after
 
 LINES = sentences(30)
 
@@ -147,7 +148,7 @@ def translated(translator, text):
     return os.getpid(), translator.translate(text)
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("method", slow_after(1, ["spawn", "forkserver"]))
 def test_processes_that_are_started_anew(student, method):
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
         found = list(pool.map(translated, [student] * 4, LINES[:4]))

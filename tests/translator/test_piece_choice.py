@@ -58,12 +58,6 @@ def test_scoring_a_sample_gives_its_log_probability(student):
                 assert scored.log_prob == h.log_prob
 
 
-def test_an_ensemble_draws(ensemble):
-    drawn = ensemble.translate(sentences(5), **DRAWN)
-    assert drawn == [ensemble.translate(line, **DRAWN) for line in sentences(5)]
-    assert any(len(set(texts(result))) > 1 for result in drawn)
-
-
 def test_alternatives_differ_behind_the_prefix(student):
     ways = {"return_alternatives": True, "num_hypotheses": 4}
     (found,) = student.translate_batch([student.tokenize(SENTENCE)], [["▁Ein"]], **ways)

@@ -13,7 +13,6 @@ from cpunmt.formats.packed.packed_directory import write_directory
 from tests.sample_models.random_models import random_tensors
 from tests.sample_models.recurrents import NAMED, make_config
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
-from tests.support.side_by_side import in_threads
 
 LINES = [*TEXT, "", "dog", "?!", " ".join(TEXT), *(f"{a[:20]} {b[-25:]}" for a in TEXT for b in TEXT)]
 
@@ -30,40 +29,6 @@ def write_model(folder, scheme="int8", **options):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     return write_model(tmp_path_factory.mktemp("recurrent"), **NAMED["Bahdanau"], encoder_layers=2)
-
-
-def said(results):
-    """What must be equal to the last bit."""
-    return [
-        [(h.text, h.pieces, h.score, h.log_prob, h.attention is None or h.attention.tobytes()) for h in r.hypotheses]
-        for r in results
-    ]
-
-
-@pytest.mark.parametrize("options", [{}, {"beam_size": 4, "num_hypotheses": 3, "return_alignments": True}])
-def test_alone_together_backwards_and_in_threads(model, options):
-    translator = Translator(model)
-    alone = [said([translator.translate(line, **options)])[0] for line in LINES]
-    assert len({str(found) for found in alone}) > 0.9 * len(set(LINES))
-    assert said(translator.translate(LINES, **options)) == alone
-    assert said(translator.translate(LINES[::-1], max_batch_tokens=150, **options)) == alone[::-1]
-    assert said(Translator(model, inter_threads=2).translate(LINES, **options)) == alone
-    assert in_threads(4, lambda seed: said(translator.translate(LINES[seed::4], **options))) == [
-        alone[seed::4] for seed in range(4)
-    ]
-
-
-def test_scoring_and_prefixes_say_what_the_search_says(model):
-    translator = Translator(model)
-    results = translator.translate(TEXT, beam_size=3, num_hypotheses=3, split="none")
-    whole = [(line, h) for line, r in zip(TEXT, results, strict=True) for h in r.hypotheses if not h.truncated]
-    assert len(whole) > 3
-    sources = [translator.tokenize(line) for line, _ in whole]
-    scored = translator.score_batch(sources, [list(h.pieces) for _, h in whole])
-    assert [s.log_prob for s in scored] == [h.log_prob for _, h in whole]
-    prefixes = [list(h.pieces[:2]) for _, h in whole]
-    for prefix, result in zip(prefixes, translator.translate_batch(sources, prefixes), strict=True):
-        assert all(pieces[:2] == prefix for pieces in result.hypotheses)
 
 
 def test_attention_is_of_the_source(model):

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt import Hypothesis, Result, TranslationResult
+from cpunmt import Hypothesis, Result, TranslationResult, Translator
 from cpunmt.decoding.splitting import split_pieces
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.support.command_line import sentences
+from tests.support.streams import broken, taken
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "ende_student_greedy.json").read_text("utf-8"))
 ODD = [
@@ -217,32 +218,35 @@ def test_a_warm_start_imports_no_compiler(student):
 # Streams that end badly
 
 
-def broken(items, error):
-    yield from items
-    raise error
+@pytest.fixture(scope="module")
+def threaded():
+    return Translator(DIRECTORIES["int8"], inter_threads=3)
 
 
-def taken(results):
-    """(what comes, the error that ends it)."""
-    found = []
-    try:
-        for result in results:
-            found.append(result)
-    except Exception as error:
-        return found, error
-    return found, None
+@pytest.fixture(params=["ordered", "one thread", "three threads"])
+def stream(request, student, threaded):
+    """A function that translates a stream, and returns its results by number, and the error that ends it."""
+    if request.param == "ordered":
+        return lambda items: taken(student.translate_iterable(items))
+
+    def by_number(items):
+        translator = student if request.param == "one thread" else threaded
+        found, error = taken(translator.translate_iterable(items, ordered=False))
+        assert sorted(number for number, _ in found) == list(range(len(found)))
+        return [result for _, result in sorted(found)], error
+
+    return by_number
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 100])
-def test_what_was_read_before_the_source_raised_is_translated(student, count):
-    """63 of 100 were lost."""
+def test_what_was_read_before_the_source_raised_is_translated(student, stream, count):
     texts, error = sentences(count), OSError("the disk is gone")
-    assert taken(student.translate_iterable(broken(texts, error))) == (student.translate(texts), error)
+    assert stream(broken(texts, error)) == (student.translate(texts), error)
     pieces = [student.tokenize(text) for text in texts]
-    assert taken(student.translate_iterable(broken(pieces, error))) == (student.translate_batch(pieces), error)
+    assert stream(broken(pieces, error)) == (student.translate_batch(pieces), error)
 
 
-def test_what_comes_before_a_wrong_item_is_translated(student):
+def test_what_comes_before_a_wrong_item_is_translated(student, stream):
     texts = sentences(20)
     pieces = [student.tokenize(text) for text in texts]
     for good, bad, message in (
@@ -251,8 +255,13 @@ def test_what_comes_before_a_wrong_item_is_translated(student):
         (pieces, "A dog.", "sentence 20 is str, expected a list of pieces; translate and score take text"),
         (pieces, [7], "sentence 20: piece 0 is 7, expected str; they are counted from 0"),
     ):
-        found, error = taken(student.translate_iterable([*good, bad, good[0]]))
+        found, error = stream([*good, bad, good[0]])
         assert len(found) == 20 and (type(error), str(error)) == (TypeError, message)
+
+
+def test_ctrl_c_of_the_source_ends_the_stream(stream):
+    with pytest.raises(KeyboardInterrupt):
+        stream(broken(sentences(2), KeyboardInterrupt))
 
 
 def test_prefixes_of_a_stream(student):

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from cpunmt import ModelFileError, Pivot, Translator
+from cpunmt import ModelFileError, Translator
 from cpunmt.commands.cli import main as cpunmt_main
 from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
@@ -105,14 +105,6 @@ def test_one_that_may_does_not_where_that_is_disabled(directories):
         assert found.pieces == may_not.translate(text, **asked).pieces
         assert "<unk>" not in may.translate(text, disable_unk=True, suppress_sequences=[["<unk>"]], **asked).pieces
     assert may_not.translate(TEXT, disable_unk=True) == may_not.translate(TEXT)
-
-
-def test_it_is_the_same_in_batches_and_in_a_chain(directories):
-    translator = Translator(directories[0])
-    texts = [*TEXTS, *TEXT]
-    assert [r.text for r in translator.translate(texts)] == [translator.translate(text).text for text in texts]
-    chain = Pivot([directories[0], directories[0]])
-    assert chain.translate(TEXTS[0]).text == translator.translate(translator.translate(TEXTS[0]).text).text
 
 
 @pytest.mark.parametrize("beam", [1, 4])

@@ -16,6 +16,7 @@ from tests.sample_models.real_model import DIRECTORIES, GERMAN, ROOT
 from tests.support.command_line import TIMEOUT, sentences
 from tests.support.processes import wait_for
 from tests.support.speeds import slow_after
+from tests.support.streams import taken
 
 
 @pytest.fixture(scope="module")
@@ -26,22 +27,6 @@ def threaded():
 @pytest.fixture(params=["one thread", "three threads"])
 def translator(request, student, threaded):
     return student if request.param == "one thread" else threaded
-
-
-def broken(items, error):
-    yield from items
-    raise error
-
-
-def taken(results):
-    """(what comes, the error that ends it)."""
-    found = []
-    try:
-        for result in results:
-            found.append(result)
-    except Exception as error:
-        return found, error
-    return found, None
 
 
 @pytest.mark.parametrize("count", slow_after(3, [0, 1, 2, 300]))
@@ -110,21 +95,6 @@ def test_a_stream_without_end_is_read_no_further_than_needed(translator):
     wait_for(lambda: translator.num_active_batches == 0)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 100])
-def test_what_was_read_before_the_source_raised_is_translated(translator, count):
-    texts, error = sentences(count), OSError("the disk is gone")
-    found, raised = taken(translator.translate_iterable(broken(texts, error), ordered=False))
-    assert raised is error
-    assert [result for _, result in sorted(found)] == translator.translate(texts)
-
-
-def test_what_comes_before_a_wrong_item_is_translated(translator):
-    texts = sentences(20)
-    found, error = taken(translator.translate_iterable([*texts, 7, texts[0]], ordered=False))
-    assert sorted(number for number, _ in found) == list(range(20))
-    assert (type(error), str(error)) == (TypeError, "text 20 is 7, expected str; they are counted from 0")
-
-
 def test_an_error_of_a_translation_ends_the_stream(translator):
     def split(text):
         if text == "Two.":
@@ -135,11 +105,6 @@ def test_an_error_of_a_translation_ends_the_stream(translator):
     found, error = taken(translator.translate_iterable(texts, ordered=False, split=split))
     assert isinstance(error, KeyError) and 1 not in [number for number, _ in found]
     assert translator.translate("A dog.").text == "Ein Hund."
-
-
-def test_ctrl_c_of_the_source_ends_the_stream(translator):
-    with pytest.raises(KeyboardInterrupt):
-        list(translator.translate_iterable(broken(sentences(2), KeyboardInterrupt), ordered=False))
 
 
 @pytest.mark.parametrize("wrong", [1, 0, None, "no"])

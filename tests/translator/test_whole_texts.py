@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cpunmt import Sentence, Translator
 from cpunmt.results.results import Hypothesis
-from cpunmt.results.sentence import Part
+from cpunmt.results.sentence import SentencePart as Part
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.real_model import ROOT
 from tests.sample_models.small_vocabulary import train_vocabulary
@@ -82,10 +82,11 @@ def in_a_line(text):
     return re.sub("[\n\r\f\u2028\u2029]", " ", text)
 
 
+@pytest.mark.parametrize("count", slow_after(1, [25, 150]))
 @pytest.mark.parametrize("split", ["sentence", "paragraph", "line"])
-def test_the_law_of_texts(shipped, split):
+def test_the_law_of_texts(shipped, split, count):
     @given(texts(), st.booleans())
-    @settings(max_examples=150, database=None)
+    @settings(max_examples=count, database=None)
     def check(text, align):
         (made,) = shipped.translate([text], split=split, return_alignments=align)
         check_the_law(text, made, shipped.translate(sentences_of(text, made), **ALONE))
@@ -104,7 +105,7 @@ def tiny(tmp_path_factory):
     return Translator(folder)
 
 
-@pytest.mark.parametrize("count", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", slow_after(1, [500, 100_000]))
 def test_the_law_of_many_texts(tiny, count):
     """Random texts in batches, by all ways to split."""
 
@@ -238,14 +239,6 @@ def test_pieces_are_not_split(student):
     with pytest.raises(ValueError, match="^split is given, but the items are lists of pieces"):
         list(student.translate_iterable([pieces], split="line"))
     assert next(student.translate_iterable([TEXT], split="line")).sentences[0].source == (0, len(TEXT))
-
-
-def test_a_stream_and_threads_give_the_same(shipped):
-    lines = [TEXT, *SENTENCES, " ", TEXT + "\n" + TEXT] * 20
-    threaded = Translator(SHIPPED, inter_threads=2)
-    expected = shipped.translate(lines)
-    assert threaded.translate(lines) == expected == list(shipped.translate_iterable(iter(lines)))
-    assert [result.sentences for result in threaded.translate(lines)] == [result.sentences for result in expected]
 
 
 def hostile(size):

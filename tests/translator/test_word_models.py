@@ -2,11 +2,9 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from cpunmt import ModelFileError, Translator
-from cpunmt.commands.cli import main as cpunmt_main
 from cpunmt.decoding.batching import cut_sentences
 from quantize.commands.cli import main as quantize
 from tests.sample_models.foreign_directories import words, words_of
@@ -79,15 +77,6 @@ def test_unknown_words_are_those_of_the_source(packed):
     assert seen > 3
 
 
-def test_batches_streams_and_scores_are_the_same(packed):
-    translator = Translator(packed)
-    alone = [translator.translate(text, beam_size=3) for text in TEXTS]
-    assert translator.translate(TEXTS, beam_size=3) == alone
-    assert list(translator.translate_iterable(iter(TEXTS), beam_size=3)) == alone
-    (score,) = translator.score([TEXTS[0]], [TEXT[1]])
-    assert np.isfinite(score.score)
-
-
 def test_a_long_sentence_is_cut_between_words(packed):
     translator = Translator(packed)
     text = " ".join(TEXT[::2] * 20)
@@ -97,12 +86,6 @@ def test_a_long_sentence_is_cut_between_words(packed):
     parts = cut_sentences([ids], None, translator.options, translator.config, translator.source_vocabulary)
     texts = [translator.source_vocabulary.decode(part.ids) for part in parts]
     assert len(texts) > 5 and " ".join(texts) == text and all(part.endswith((".", "!")) for part in texts)
-
-
-def test_it_is_told(packed, capsys):
-    assert cpunmt_main(["info", str(packed)]) in (0, None)
-    said = capsys.readouterr().out
-    assert "unknown words:     the source's word with most attention\n" in said
 
 
 def test_a_broken_table_is_one_line(written, tmp_path):

@@ -15,9 +15,9 @@ from cpunmt.architectures.families import FAMILIES
 from cpunmt.engine.engine import Engine
 from cpunmt.model.config import ModelConfig
 from cpunmt.options.end_tokens import EndTokens
-from cpunmt.options.foreign_names import CTRANSLATE2_NAMES, CTRANSLATE2_OFF
+from cpunmt.options.foreign_names import CTRANSLATE2_OFF
 from cpunmt.options.option_field import kind
-from cpunmt.options.options import Options
+from cpunmt.options.options import CTRANSLATE2_NAMES, Options
 from cpunmt.options.suppressed_sequences import Suppressed
 from cpunmt.values.checks import choice, number, same, shown, switch, whole
 from tests.support.command_line import sentences

@@ -63,6 +63,6 @@ def trained_work(checkpoint: Path, folder: Path, lines: list[str], shortlist: Pa
         words,
         sources,
         limits,
-        one._model.engine.shortlist,
-        lambda scheme: translator(scheme)._model.engine.model,
+        one.loaded.engine.shortlist,
+        lambda scheme: translator(scheme).loaded.engine.model,
     )

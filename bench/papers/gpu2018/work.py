@@ -43,4 +43,4 @@ def trained_task(model: str, text, sentences: int) -> Task:
         counts = drawn(lengths, sentences)
         sources = translator.source_vocabulary.encode_batch(of_lengths(lines, counts))
         works[name] = Work(sources, [2 * len(source) for source in sources], sum(counts))
-    return Task(f"{model}, {translator.config.vocab_size:,} pieces", translator._model.engine, works)
+    return Task(f"{model}, {translator.config.vocab_size:,} pieces", translator.loaded.engine, works)

@@ -9,8 +9,7 @@ from typing import Any
 from cpunmt.files.console import say
 from cpunmt.options.options import Options
 from cpunmt.results.repetition import repeats
-from cpunmt.results.results import Result
-from cpunmt.results.told_sentences import sentences_of
+from cpunmt.results.results import Result, sentences_of
 from cpunmt.translator.translator import Translator
 from cpunmt.values.checks import shown
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cpunmt.files.console import say
-from cpunmt.results.results import Result
-from cpunmt.results.told_sentences import sentences_in_markup
+from cpunmt.results.results import Result, sentences_in_markup
 
 
 class RunStatistics:

@@ -7,18 +7,16 @@ similarity to them (Eikema and Aziz 2020). https://aclanthology.org/N04-1022, ht
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Literal, TypeVar
 
 import numpy as np
 
 from cpunmt.decoding.reranking.utilities import UTILITIES
-from cpunmt.options.arguments import in_order, text_list
-from cpunmt.values.checks import choice, number
+from cpunmt.options.arguments import text_list, weight_list
+from cpunmt.values.checks import choice
 
 T = TypeVar("T")
 MOST = 1024  # texts: each is compared with each
-MOST_WEIGHT = 1e6  # only the ratios count
 
 
 def expected_utilities(
@@ -44,7 +42,10 @@ def expected_utilities(
     if len(texts) > MOST:
         raise ValueError(f"expected_utilities has more than {MOST} hypotheses; give at most {MOST}")
     table_of = UTILITIES[choice("utility", utility, UTILITIES)]
-    shares = _shares(weights, len(texts))
+    count = len(texts)
+    shares = [1.0] * count
+    if weights is not None:
+        shares = weight_list(weights, count, "hypothesis", f"one for each of the {count} hypotheses")
     different: dict[str, float] = {}
     for text, share in zip(texts, shares, strict=True):
         different[text] = different.get(text, 0.0) + share
@@ -55,19 +56,6 @@ def expected_utilities(
         total += share
     found = dict(zip(different, (expected / (total or 1.0)).tolist(), strict=True))
     return [found[text] for text in texts]
-
-
-def _shares(weights: Iterable[float] | None, count: int) -> list[float]:
-    if weights is None:
-        return [1.0] * count
-    items = list(islice(in_order(weights, "weights", "a list with a number for each hypothesis"), count + 1))
-    if len(items) != count:
-        has = f"more than {count}" if len(items) > count else len(items)
-        raise ValueError(f"weights has {has} items, expected one for each of the {count} hypotheses")
-    shares = [number(f"weights[{place}]", weight, 0.0, MOST_WEIGHT) for place, weight in enumerate(items)]
-    if count and not any(shares):
-        raise ValueError("weights are all 0, expected at least one that is not")
-    return shares
 
 
 def reranked(candidates: Sequence[T], texts: Sequence[str], rerank: str, most: int) -> list[T]:

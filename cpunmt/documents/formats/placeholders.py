@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from cpunmt.documents.document import Document, Source, Span, Unit, has_letters, whole
 from cpunmt.documents.marks import Mark, read, written
-from cpunmt.sentence_layers.protection.braces import brace_ends
-from cpunmt.sentence_layers.protection.patterns import MESSAGE, PATTERNS
+from cpunmt.sentence_layers.protection.patterns import MESSAGE, PATTERNS, brace_ends
 
 _CONVERSION = r"[-+ #0'I]{0,6}(?:\*(?:\d{1,2}\$)?|\d{1,9})?(?:\.(?:\*|\d{0,9}))?"
 _LENGTH = r"(?:hh|ll|[hlqjztL])?"

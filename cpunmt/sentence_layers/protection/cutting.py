@@ -1,4 +1,4 @@
-"""What is cut out of a sentence before it is translated, and put back into the translation."""
+"""Cuts parts out of a sentence before it is translated, and puts them back into the translation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from cpunmt.alignment.aligned import Aligned, Span
 from cpunmt.alignment.edits import Edit
-from cpunmt.sentence_layers.protection.finding import Unit
+from cpunmt.alignment.projection import least_crossed
+from cpunmt.sentence_layers.protection.finding import KeptPart
 from cpunmt.text.scripts import EAST_ASIAN_MARKS, UNSPACED
 
 _PAIRS = {'"': '"', "'": "'", "(": ")", "[": "]", "{": "}", "<": ">", "\uff08": "\uff09", "\u300c": "\u300d"}
@@ -19,12 +20,11 @@ _ENDS = re.compile(r"[\W_]*")
 _MARK_BEHIND = re.compile(r"[,:;](?=\s)")
 _MARK_BEFORE = re.compile(r"[,:;]\s?$")
 _SPACES = re.compile(r"\s*")
-_NEAR = 24  # pieces before and behind, whose links count
-_MOST = 256  # links, and pieces of a word, that are looked at
+_MOST = 256  # pieces of a word that are looked at
 _UNSPACED = re.compile(f"[{UNSPACED}{EAST_ASIAN_MARKS}]")
 
 
-class Cut(NamedTuple):
+class CutOut(NamedTuple):
     """A part of a sentence that is left out.
 
     text           what is put back
@@ -40,8 +40,8 @@ class Cut(NamedTuple):
     edit: Edit
 
 
-def cut(sentence: str, unit: Unit, first: int = 0) -> Cut:
-    """How `unit` is left out of `sentence`, with what stands around it and would be left over: brackets, a comma.
+def cut(sentence: str, unit: KeptPart, first: int = 0) -> CutOut:
+    """Cuts `unit` out of `sentence`, with the brackets or the comma around it that would be left over.
 
     The sentence begins at `first`; what is before that names a language.
     """
@@ -58,16 +58,16 @@ def cut(sentence: str, unit: Unit, first: int = 0) -> Cut:
     beyond = sentence[behind : behind + 1] if behind > end else ""
     if after.isalnum():
         words = before.isalnum()
-        return Cut(text, before, after, beyond, Edit(begin, end, " " if words else ""))
+        return CutOut(text, before, after, beyond, Edit(begin, end, " " if words else ""))
     if begin == first or before in _OPENING:  # the spaces behind it go too
         end = behind
     elif not before:
         begin -= 1
-    return Cut(text, before, after, beyond, Edit(begin, end, ""))
+    return CutOut(text, before, after, beyond, Edit(begin, end, ""))
 
 
 class Places:
-    """Where in a translation that belongs which was cut out of its source.
+    """Finds where text cut from the source belongs in the translation.
 
     It goes where the fewest links cross it, near ones counting most; at either end of the sentence it stays there.
     """
@@ -81,7 +81,7 @@ class Places:
         self._target_ends = _inner(below.target)
         self._marks: dict[str, list[list[int]]] = {}  # punctuation -> where it is in the source, and in the target
 
-    def of(self, at: int, cut: Cut) -> int:
+    def of(self, at: int, cut: CutOut) -> int:
         """The place in the target, in code points, of `cut`, which was at place `at` of the source."""
         target, (first, last) = self._below.target, self._source_ends
         if first < at < last and (mark := self._same_mark(at, cut)) is not None:
@@ -96,23 +96,12 @@ class Places:
         if at >= last:
             return len(target) if not self._below.source[at:].strip() else self._target_ends[1]
         piece = bisect_left(self._begins, at)
-        low = bisect_left(self._links, (piece - _NEAR, 0))
-        near = self._links[low : bisect_left(self._links, (piece + _NEAR, 0), low)][:_MOST]
-        if not near:
+        place = least_crossed(self._links, piece)
+        if place is None:
             return self._target_ends[1] if 2 * at > len(self._below.source) else self._target_ends[0]
-        weights = sorted((t, s >= piece, 1 / (1 + (s - piece if s >= piece else piece - 1 - s))) for s, t in near)
-        # before the first target piece all links of what stands before cross
-        crossing = sum(weight for _, is_behind, weight in weights if not is_behind)
-        best, place = crossing, weights[0][0]
-        for position, (t, is_behind, weight) in enumerate(weights):
-            crossing += weight if is_behind else -weight
-            if position + 1 < len(weights) and weights[position + 1][0] == t:
-                continue
-            if crossing < best - 1e-9:
-                best, place = crossing, t + 1
         return self._boundary(place)
 
-    def _same_mark(self, at: int, cut: Cut) -> int | None:
+    def _same_mark(self, at: int, cut: CutOut) -> int | None:
         """Right behind or before the same punctuation as in the source, if the target has as many of it."""
         for mark, offset in ((cut.before, -1), (cut.after, 0)):
             if not mark or mark.isalnum():
@@ -135,7 +124,7 @@ class Places:
 
 
 def is_boundary(text: str, at: int) -> bool:
-    """Whether no word goes over place `at` of `text`."""
+    """Returns whether no word crosses place `at` of `text`."""
     if not 0 < at < len(text):
         return True
     before, behind = text[at - 1], text[at]
@@ -157,7 +146,7 @@ def _inner(text: str, begin: int = 0) -> Span:
     return first, last
 
 
-def put_back(target: str, cuts: Sequence[tuple[int, Cut]], taken: Sequence[Span]) -> list[tuple[Edit, int]]:
+def put_back(target: str, cuts: Sequence[tuple[int, CutOut]], taken: Sequence[Span]) -> list[tuple[Edit, int]]:
     """Edits of `target` that put `cuts` back, each at its place; ascending, with the number of the cut that each is.
 
     Spaces stand around it as they did in the source, and where punctuation allows. What is `taken`, a stand-in, is not
@@ -177,13 +166,13 @@ def put_back(target: str, cuts: Sequence[tuple[int, Cut]], taken: Sequence[Span]
 
 
 def _needs_space(beside: str, glued: str, punctuation: Collection[str]) -> bool:
-    """Whether between a cut and `beside`, where in the source `glued` was beside it; either may be nothing."""
+    """Returns whether a space stands between a cut and `beside`; the source had `glued` there. Both may be empty."""
     if not beside or beside.isspace() or beside in punctuation or _UNSPACED.match(beside):
         return False
     return not glued or not (beside == glued or (beside.isalnum() and glued.isalnum()))
 
 
-def _glued(target: str, place: int, cut: Cut) -> int:
+def _glued(target: str, place: int, cut: CutOut) -> int:
     """`place` without spaces between it and the word that `cut` stood right beside."""
     if cut.before.isalnum():
         while place and target[place - 1].isspace():

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
 from string import ascii_letters, digits, printable
 from typing import NamedTuple
 
 from cpunmt.options.protect_option import KINDS
 from cpunmt.process.stopping import check
-from cpunmt.sentence_layers.protection.braces import brace_ends
-from cpunmt.sentence_layers.protection.patterns import EMOJI, MESSAGE, PATTERNS, SIGNS, TRIGGER, UNITS
-from cpunmt.sentence_layers.protection.unknown import UnknownWords
+from cpunmt.sentence_layers.protection.patterns import EMOJI, MESSAGE, PATTERNS, SIGNS, TRIGGER, UNITS, brace_ends
 from cpunmt.text.piece_spans import Span
 from cpunmt.text.signs import without
 from cpunmt.text.units import Splitter
@@ -25,7 +24,7 @@ _URL_TAIL = ".,;:!?'\"*_~\u2019\u201d\u00bb\u2026"
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 
-class Unit(NamedTuple):
+class KeptPart(NamedTuple):
     """`begin` to `end` of a sentence, in code points; `loose`: it stands beside what is said, as an emoji does."""
 
     begin: int
@@ -60,7 +59,7 @@ class Finder:
         self._quiet = "".join(sign for sign in quiet if not (self._unknown and self._unknown.are_in(sign))).encode()
 
     def is_clean(self, text: str) -> bool:
-        """Whether nothing is in `text`; False if it takes a closer look to know."""
+        """Returns whether `text` certainly has nothing to keep; False if that takes a closer look."""
         if self._patterns or self._functions:
             return False
         signs = without(text, self._quiet)  # of most sentences the stop at the end
@@ -70,8 +69,8 @@ class Finder:
             return False
         return not (self._unknown and self._unknown.are_in(signs))
 
-    def units(self, text: str, first: int = 0) -> list[Unit]:
-        """What is in `text`, which begins at `first`: ascending, without overlaps.
+    def units(self, text: str, first: int = 0) -> list[KeptPart]:
+        """Finds the parts of `text`, which begins at `first`, to keep: ascending, without overlaps.
 
         Neighbours with no word between them are one. Where no word is left, the whole text is one. Raises ValueError
         if a function gives something else than spans of the text.
@@ -82,24 +81,24 @@ class Finder:
         found = [*self._of_patterns(text), *self._of_kinds(text), *self._of_unknown(text)]
         found += self._of_functions(text[first:], first)
         found.sort()
-        units: list[Unit] = []
+        units: list[KeptPart] = []
         for unit in found:
             last = units[-1] if units else None
             if unit.begin < first:
                 continue
             if last and (unit.begin < last.end or _NO_TEXT.fullmatch(text, last.end, unit.begin)):
-                units[-1] = Unit(last.begin, max(last.end, unit.end), last.loose and unit.loose)
+                units[-1] = KeptPart(last.begin, max(last.end, unit.end), last.loose and unit.loose)
             else:
                 units.append(unit)
-        if units and not any(map(str.isalnum, _left(text, first, units))):
-            return [Unit(first, len(text), True)]
+        if units and not any(map(str.isalnum, text_left(text, units, first))):
+            return [KeptPart(first, len(text), True)]
         return units
 
-    def _of_patterns(self, text: str) -> Iterator[Unit]:
+    def _of_patterns(self, text: str) -> Iterator[KeptPart]:
         for pattern in self._patterns:
-            yield from (Unit(*match.span(), False) for match in pattern.finditer(text) if match.group())
+            yield from (KeptPart(*match.span(), False) for match in pattern.finditer(text) if match.group())
 
-    def _of_functions(self, text: str, first: int) -> Iterator[Unit]:
+    def _of_functions(self, text: str, first: int) -> Iterator[KeptPart]:
         for function in self._functions:
             given = function(text)
             try:
@@ -113,9 +112,9 @@ class Finder:
                         f"which has {len(text)} characters"
                     )
                 if begin < end:
-                    yield Unit(begin + first, end + first, False)
+                    yield KeptPart(begin + first, end + first, False)
 
-    def _of_kinds(self, text: str) -> Iterator[Unit]:
+    def _of_kinds(self, text: str) -> Iterator[KeptPart]:
         ends = brace_ends(text) if "{" in text else {}
         search = re.compile(self._kinds).search
         at = 0
@@ -129,19 +128,18 @@ class Finder:
                 at = begin + _url_length(match.group())
             if match.lastgroup == "placeholder":
                 begin, at = _with_what_is_glued(text, begin, at)
-            yield Unit(begin, at, match.lastgroup == "emoji")
+            yield KeptPart(begin, at, match.lastgroup == "emoji")
 
-    def _of_unknown(self, text: str) -> Iterator[Unit]:
+    def _of_unknown(self, text: str) -> Iterator[KeptPart]:
         if self._unknown and self._unknown.are_in(text):
-            yield from (Unit(*span, not is_word) for span, is_word in self._unknown.spans(text))
+            yield from (KeptPart(*span, not is_word) for span, is_word in self._unknown.spans(text))
 
 
-def _left(text: str, first: int, units: Sequence[Unit]) -> Iterator[str]:
-    """The characters of `text` that are in no unit."""
-    for unit in units:
-        yield from text[first : unit.begin]
-        first = unit.end
-    yield from text[first:]
+def text_left(text: str, units: Sequence[KeptPart], first: int = 0) -> str:
+    """Returns what of `text`, which begins at `first`, is in no unit."""
+    ends = [first, *(unit.end for unit in units)]
+    begins = [*(unit.begin for unit in units), len(text)]
+    return "".join([text[end:begin] for end, begin in zip(ends, begins, strict=True)])
 
 
 def _with_what_is_glued(text: str, begin: int, end: int) -> Span:
@@ -166,3 +164,73 @@ def _url_length(url: str) -> int:
             break
         end -= 1
     return end or len(url)
+
+
+_WORD = re.compile(r"\S{1,1024}")
+_CHECKED = 64  # words between two looks at whether the call is to end
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+class UnknownWords:
+    """Finds them; safe to share between threads.
+
+    `knows` tells whether the vocabulary has pieces for all of a text. It is asked for each character once.
+    """
+
+    def __init__(self, knows: Callable[[str], bool]) -> None:
+        self._knows = knows
+        self._known = {" ", "\t", "\n", "\r"}
+        self._unknown: set[str] = set()
+
+    def are_in(self, text: str) -> bool:
+        """Returns whether a character of `text` is unknown."""
+        if self._known.issuperset(text):
+            return False
+        for character in set(text) - self._known - self._unknown:
+            known = character.isspace() or self._knows(character)
+            (self._known if known else self._unknown).add(character)
+        return not self._unknown.isdisjoint(text)
+
+    def spans(self, text: str) -> Iterator[tuple[Span, bool]]:
+        """Yields the spans of unknown words and signs in `text`, ascending, each with whether it is a word."""
+        for number, word in enumerate(_WORD.finditer(text)):
+            if number % _CHECKED == 0:
+                check()
+            if self.are_in(word.group()) and not self._knows(word.group()):
+                yield from self._within(text, *word.span())
+
+    def _within(self, text: str, begin: int, end: int) -> Iterator[tuple[Span, bool]]:
+        """Runs of letters, marks and digits with an unknown one among them; runs of unknown signs."""
+        at = begin
+        while at < end:
+            is_word, first, unknown = _is_word(text[at]), at, False
+            while at < end and _is_word(text[at]) == is_word:
+                if not is_word and (text[at] in self._unknown) != (text[first] in self._unknown):
+                    break
+                unknown = unknown or text[at] in self._unknown
+                at += 1
+            apostrophe = not is_word and at - first == 1 and begin < first and at < end and _is_mark(text[first])
+            if unknown and not apostrophe:
+                amount = None if is_word else _amount(text, first, at)
+                yield amount or (first, at), is_word or bool(amount)
+
+
+def _amount(text: str, begin: int, end: int) -> Span | None:
+    """A sign of currency with the number behind or before it, if `begin` to `end` is one."""
+    if end - begin > 1 or unicodedata.category(text[begin]) != "Sc":
+        return None
+    if behind := _NUMBER.match(text, end):
+        return begin, behind.end()
+    first = begin
+    while first and (text[first - 1].isdecimal() or text[first - 1] in ".,"):
+        first -= 1
+    return (first, end) if first < begin else None
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or unicodedata.category(character)[0] in "MC"
+
+
+def _is_mark(character: str) -> bool:
+    """Punctuation that may stand within a word: an apostrophe, a hyphen."""
+    return unicodedata.category(character)[0] == "P"

@@ -131,3 +131,18 @@ PATTERNS: dict[str, str] = {
     r"|(?<![\w&#])#(?=\d{0,50}[^\W\d])\w{1,100}",
     "emoji": rf"[0-9#*]\ufe0f?\u20e3[{_JOINING}]*|[\xa9\xae]\ufe0f|[{_EMOJI}][{_EMOJI}{_JOINING}]*",
 }
+
+
+_BRACES = re.compile("[{}]")
+
+
+def brace_ends(text: str) -> dict[int, int]:
+    """Maps the place of each closed `{` of `text` to the end after its `}`, in linear time."""
+    open_: list[int] = []
+    ends: dict[int, int] = {}
+    for brace in _BRACES.finditer(text):
+        if brace.group() == "{":
+            open_.append(brace.start())
+        elif open_:
+            ends[open_.pop()] = brace.end()
+    return ends

@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from cpunmt.alignment.aligned import Aligned
-from cpunmt.decoding.call_settings import LETTERS, Settings
+from cpunmt.decoding.call_settings import CHARS_PER_PIECE, Settings
 from cpunmt.errors import CpunmtError
 from cpunmt.process.stopping import Watch, under
 from cpunmt.translator.text_pipeline import Sentences
@@ -92,7 +92,7 @@ class Group:
 
     def size(self, text: str) -> int:
         """Estimates the pieces of a sentence, multiplied by the size of the beam."""
-        return self._settings.search.beam_size * (len(text) // LETTERS + 1)
+        return self._settings.search.beam_size * (len(text) // CHARS_PER_PIECE + 1)
 
     def translate(self, jobs: Sequence[Job]) -> list[Aligned]:
         return self._sentences([job.text for job in jobs], [job.forced for job in jobs], self._settings)

@@ -1,4 +1,4 @@
-"""The items of a stream, checked one by one: one that is wrong is no fault of the others."""
+"""Checks the items of a stream one by one: those before a wrong one have their results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from operator import length_hint
 from typing import NamedTuple
 
-from cpunmt.decoding.call_settings import LETTERS
+from cpunmt.decoding.call_settings import CHARS_PER_PIECE
 from cpunmt.decoding.scoring import refuse_long
 from cpunmt.model.config import ModelConfig
 from cpunmt.options.arguments import (
@@ -38,11 +38,11 @@ class Item(NamedTuple):
     @property
     def size(self) -> int:
         """About how many pieces it has."""
-        return len(self.source) // LETTERS + 1 if self.ids is None else len(self.ids)
+        return len(self.source) // CHARS_PER_PIECE + 1 if self.ids is None else len(self.ids)
 
 
 class Pair(NamedTuple):
-    """What is to be scored: ids of both sides, with </s>."""
+    """The ids of a pair to score, with </s> on both sides."""
 
     source: list[int]
     target: list[int]
@@ -55,7 +55,7 @@ def checked_items(
     config: ModelConfig,
     uneven: Uneven | None = None,
 ) -> Iterator[Item]:
-    """Items of texts or of lists of pieces, as the first of them is.
+    """Returns items of texts, or of lists of pieces if the first one is a list.
 
     Parameters
     ----------
@@ -109,28 +109,31 @@ def _uneven(number: int, shorter: int) -> ValueError:
 
 
 def texts_only(items: Iterator[Item], option: str) -> Iterator[Item]:
-    """The items. Raises ValueError if the first is pieces: an option that was given is one of texts."""
-    for item in items:
-        if item.ids is not None:
-            raise ValueError(
-                f"{option} is given, but the items are lists of pieces, which it says nothing of; leave it out"
-            )
-        yield item
+    """Returns the items. Raises ValueError if the first is pieces: an option that was given is one of texts."""
+    return _of_kind(
+        items, True, f"{option} is given, but the items are lists of pieces, which it says nothing of; leave it out"
+    )
 
 
 def pieces_only(items: Iterator[Item]) -> Iterator[Item]:
-    """The items. Raises ValueError if the first is a text: `callback` is given, which is told pieces."""
+    """Returns the items. Raises ValueError if the first is a text: `callback` is given, which takes pieces."""
+    return _of_kind(
+        items,
+        False,
+        "callback is given, and the items are texts; expected lists of pieces, or generate_text, which gives a "
+        "translation as it is found",
+    )
+
+
+def _of_kind(items: Iterator[Item], is_text: bool, message: str) -> Iterator[Item]:
     for item in items:
-        if item.ids is None:
-            raise ValueError(
-                "callback is given, and the items are texts; expected lists of pieces, or generate_text, which gives "
-                "a translation as it is found"
-            )
+        if (item.ids is None) != is_text:
+            raise ValueError(message)
         yield item
 
 
 def paired(sources: Iterator[object], targets: Iterator[object], uneven: Uneven) -> Iterator[tuple[object, object]]:
-    """Source and target of each pair. If one side ends first, raises `uneven(pairs, 0 for the source or 1)`."""
+    """Yields source and target of each pair. Raises `uneven(pairs, 0 for the source or 1)` if one side ends first."""
     for number, (source, target) in enumerate(itertools.zip_longest(sources, targets, fillvalue=_NONE)):
         if source is _NONE or target is _NONE:
             raise uneven(number, 0 if source is _NONE else 1)
@@ -154,7 +157,7 @@ def paired_arguments(source: object, target: object) -> Iterator[tuple[object, o
 def checked_pairs(
     pairs: Iterator[tuple[object, object]], vocabularies: tuple[AnyVocabulary, AnyVocabulary]
 ) -> Iterator[Pair]:
-    """Ids of pairs of texts or of lists of pieces, as the first source is.
+    """Yields the ids of pairs of texts, or of lists of pieces if the first source is a list.
 
     Raises TypeError or ValueError for the first one that is wrong, or too long to be scored, when its turn comes.
     """

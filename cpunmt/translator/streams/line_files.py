@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError
@@ -32,14 +31,14 @@ class FilePaths(NamedTuple):
 
 
 class Tokenizers(NamedTuple):
-    """How a line becomes pieces, and pieces a line; None: pieces with a space between."""
+    """Functions that make pieces of a line, and a line of pieces; None: pieces are separated by spaces."""
 
     source: Tokenize | None = None
     target: Tokenize | None = None
     target_back: Detokenize | None = None
 
     def line_of(self, pieces: list[str]) -> str:
-        """What is written of target pieces. Raises TypeError if the caller's function gives no text."""
+        """Makes a line of target pieces. Raises TypeError if the caller's function returns no text."""
         made: Any = self.target_back(pieces) if self.target_back else " ".join(pieces)
         if not isinstance(made, str):
             raise TypeError(f"target_detokenize_fn gave {type(made).__name__}, expected str")
@@ -61,7 +60,6 @@ def translate_file(
 
     Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
     """
-    began = time.perf_counter()
     source_path, output_path, target_path = _names(paths)
     sources = map(tokenizers.source or _pieces, _lines(source_path))
     prefixes = None if target_path is None else map(tokenizers.target or _pieces, _lines(target_path))
@@ -70,17 +68,12 @@ def translate_file(
         has = "more" if shorter == 0 else "fewer"
         return CpunmtError(f"{target_path}: has {has} lines than {source_path}, expected as many")
 
+    def made(result: TranslationResult) -> list[str]:
+        scores = [f"{score:g} ||| " for score in result.scores] if with_scores else [""] * len(result.hypotheses)
+        return [score + tokenizers.line_of(pieces) for score, pieces in zip(scores, result.hypotheses, strict=True)]
+
     results = translate(sources, prefixes, uneven)
-    tokens = examples = 0
-    with replacing_file(output_path) as file:
-        for result in results:
-            for pieces, score in zip_longest(result.hypotheses, result.scores):
-                line = encode_line((f"{score:g} ||| " if with_scores else "") + tokenizers.line_of(pieces))
-                with told(output_path):
-                    file.write(line)
-            tokens += len(result.hypotheses[0])
-            examples += 1
-    return ExecutionStats(tokens, examples, 1000 * (time.perf_counter() - began))
+    return _written(output_path, ((made(result), len(result.hypotheses[0])) for result in results))
 
 
 def score_file(
@@ -98,7 +91,6 @@ def score_file(
 
     Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
     """
-    began = time.perf_counter()
     source_path, output_path, target_path = _names(paths)
     sources = map(tokenizers.source or _pieces, _lines(source_path))
     targets = map(tokenizers.target or _pieces, _lines(target_path))
@@ -107,19 +99,25 @@ def score_file(
         short, long = (source_path, target_path) if shorter == 0 else (target_path, source_path)
         return CpunmtError(f"{short}: has {number} lines and {long} more, expected as many")
 
+    def made(result: ScoringResult) -> str:
+        line = f"{result.score:g} ||| {tokenizers.line_of(result.tokens[:-1])}"  # without </s>
+        return f"{line} ||| {' '.join(f'{value:g}' for value in result.log_probs)}" if with_tokens_score else line
+
     results = score(paired(sources, targets, uneven))
+    return _written(output_path, (([made(result)], len(result.tokens)) for result in results))
+
+
+def _written(path: str, results: Iterator[tuple[list[str], int]]) -> ExecutionStats:
+    """Writes the lines of each result, and adds up their target pieces."""
+    began = time.perf_counter()
     tokens = examples = 0
-    with replacing_file(output_path) as file:
-        for result in results:
-            pieces = result.tokens[:-1] if result.tokens else []  # without </s>
-            line = f"{result.score:g} ||| {tokenizers.line_of(pieces)}"
-            if with_tokens_score:
-                line += " ||| " + " ".join(f"{value:g}" for value in result.log_probs)
-            encoded = encode_line(line)
-            with told(output_path):
-                file.write(encoded)
-            tokens += len(result.tokens)
-            examples += 1
+    with replacing_file(path) as file:
+        for lines, count in results:
+            for line in lines:
+                encoded = encode_line(line)
+                with told(path):
+                    file.write(encoded)
+            tokens, examples = tokens + count, examples + 1
     return ExecutionStats(tokens, examples, 1000 * (time.perf_counter() - began))
 
 

@@ -12,15 +12,15 @@ from cpunmt.decoding.loading import LoadedModel
 from cpunmt.decoding.piece_stream import one_hypothesis
 from cpunmt.engine.engine import Hypothesis
 from cpunmt.results.results import Result
-from cpunmt.sentences.cut_text import Cut, gap_before, without_line_breaks
-from cpunmt.sentences.sentence_layer import handed_down
+from cpunmt.sentences.cut_text import CutText, gap_before, without_line_breaks
+from cpunmt.sentences.sentence_layer import sentences_of
 
 _DIGITS = re.compile(r"\d")
 _OPEN_END = " \ufffd"  # half a character of a vocabulary that has bytes; a space goes with the word behind it
 
 
 def joined_increments(
-    cut: Cut, unspaced: bool | None, translated: Callable[[str, bool], Iterator[str]]
+    cut: CutText, unspaced: bool | None, translated: Callable[[str, bool], Iterator[str]]
 ) -> Iterator[str]:
     """The translation of a text with sentences.
 
@@ -30,7 +30,7 @@ def joined_increments(
     translated : the increments of a sentence; whether it is the text's first one
     """
     before, last = "", cut.begin
-    for number, (part, (begin, end)) in enumerate(zip(handed_down(cut), cut.spans, strict=True)):
+    for number, (part, (begin, end)) in enumerate(zip(sentences_of(cut), cut.spans, strict=True)):
         increments, given, target = translated(part, number == 0), cut.text[begin:end], ""
         if (flat := without_line_breaks(given)) != given:  # it keeps them if it comes back as it was
             whole = "".join(increments)
@@ -87,7 +87,7 @@ def sentence_increments(
 
 
 def tells_pieces(settings: Settings) -> bool:
-    """Whether the pieces of a search are known before it ends."""
+    """Returns whether the pieces of a search are known before it ends."""
     options, search = settings.options, settings.search
     alone = options.beam_size == options.num_hypotheses == 1 and search.prefix_bias_beta == 0
     return alone and not (search.patience and search.most_ended > 1)

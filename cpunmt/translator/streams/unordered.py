@@ -1,4 +1,4 @@
-"""Results of a stream as soon as they are there: `translate_iterable(..., ordered=False)`."""
+"""Yields the results of a stream as soon as they are made: `translate_iterable(..., ordered=False)`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _by_workers(
     wanted = Watch()
 
     def results(most: int) -> Iterator[tuple[int, R]]:
-        """Those that are there, and then until no more than `most` shares are running."""
+        """Yields finished results, then waits until at most `most` shares are running."""
         while running and (len(running) > most or not done.empty()):
             if os.getpid() != process:
                 raise RuntimeError(

@@ -72,11 +72,11 @@ def test_of_pieces(student):
 def test_no_part_is_left_behind_the_chosen_one_that_ended_with_an_end_token(student):
     """Whether a part ends the sentence is told by the candidate that was chosen, not by that of the best score."""
     pieces = student.tokenize(" and ".join(line.rstrip(".") for line in sentences(40)))
-    model, differ = student._model, 0
+    model, differ = student.loaded, 0
     source = source_ids(pieces, student.source_vocabulary)
     for seed in range(6):
         way = {**MBR, "sampling_topk": 20, "end_token": ".", "seed": seed, "vocabulary": "full"}
-        options, search = student._settings(way, None)
+        options, search, _ = student.call_settings(way, None)
         parts = cut_sentences([source], None, options, model.config, student.source_vocabulary)
         assert len(parts) > 1
         expected = []

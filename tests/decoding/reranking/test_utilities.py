@@ -9,8 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
 
-from cpunmt.decoding.reranking.overlaps import ngram_overlaps
-from cpunmt.decoding.reranking.utilities import bleu, chrf, cube_root, exponential, tokens
+from cpunmt.decoding.reranking.utilities import bleu, chrf, cube_root, exponential, ngram_overlaps, tokens
 from tests.support.command_line import sentences
 
 SACREBLEU = {"chrf": CHRF(), "bleu": BLEU(effective_order=True)}

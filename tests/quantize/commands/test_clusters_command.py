@@ -215,7 +215,7 @@ def test_a_text_is_translated_with_the_clusters_of_its_target_language(files, bi
         assert make(files, files / "bilingual", "--target-language", language, "--out", tmp_path / language[2:4]) == 0
         found = read_clusters(tmp_path / language[2:4] / "clusters.safetensors", read_directory(bilingual).config)
         translator = Translator(tmp_path / language[2:4])
-        translator._model.engine.clusters = {OTHERS: found[language]}
+        translator.loaded.engine.clusters = {OTHERS: found[language]}
         texts = [f"{language} {line}" for line in TEXT]
         expected |= zip(texts, translator.translate(texts, vocabulary="clusters"), strict=True)
     expected |= zip(TEXT, Translator(bilingual).translate(TEXT, vocabulary="full"), strict=True)

@@ -11,7 +11,7 @@ from cpunmt import Translator
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.registry.store import Languages
-from cpunmt.sentence_layers.glossary.layer import METHODS, glossary_layer
+from cpunmt.sentence_layers.terms import METHODS, glossary_layer
 from cpunmt.sentences.sentence_layer import Cutter, sentence_layer
 from tests.sample_models.real_model import SHIPPED
 from tests.sentence_layers.glossary.test_placing import checked, is_said

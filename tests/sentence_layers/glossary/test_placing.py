@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.alignment.aligned import Aligned
+from cpunmt.alignment.edits import Edit, shared_out
 from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.results.glossary_use import use_of
-from cpunmt.sentence_layers.glossary.placing import Edit, edited, planned
+from cpunmt.sentence_layers.terms import planned
 from tests.support.aligned_layers import word_layer
 from tests.support.linear_time import takes_linear_time
 from tests.support.speeds import slow_after
@@ -43,7 +44,7 @@ def used(text, terms, translate=TRANSLATE):
     glossary, before = Glossary(terms), aligned(text, translate)
     matches = glossary.matches(text)
     plan = planned(before, matches)
-    after = checked(edited(before, plan.edits))
+    after = checked(shared_out(before, plan.edits))
     linked = [
         (after.target[slice(*after.target_spans[t])], text[slice(*after.source_spans[s])])
         for s, t in after.links
@@ -103,7 +104,7 @@ def test_what_is_another_terms_is_a_conflict():
     plan = planned(one, matches)
     use = use_of(matches, plan.fates)
     assert use.applied == (("hot", "heiß"),) and use.conflict == (("dog", "Hund"),)
-    assert edited(one, plan.edits).target == "Heiß"
+    assert shared_out(one, plan.edits).target == "Heiß"
 
 
 def test_without_a_link_nothing_is_done():
@@ -120,21 +121,21 @@ def test_a_stray_link_takes_nothing_away():
     spans = [(0, 3), (4, 7), (8, 14)]
     one = Aligned(source, target, spans, [(0, 3), (4, 11), (12, 19), (20, 23)], [(0, 0), (1, 1), (2, 2), (1, 3)])
     plan = planned(one, Glossary({"dog": "Hund"}).matches(source))
-    assert edited(one, plan.edits).target == "der Hund schläft nun"
+    assert shared_out(one, plan.edits).target == "der Hund schläft nun"
 
 
 def test_pieces_of_words_and_spaces():
     """A piece with its space, or with the sign after the word, keeps what is not the term's."""
     one = Aligned("a dog.", "ein Köter.", [(0, 1), (2, 5)], [(0, 3), (3, 6), (6, 10)], [(0, 0), (1, 1), (1, 2)])
     plan = planned(one, Glossary({"dog": "Hund"}).matches("a dog."))
-    after = checked(edited(one, plan.edits))
+    after = checked(shared_out(one, plan.edits))
     assert after.target == "ein Hund." and list(after.target_spans) == [(0, 3), (3, 8), (8, 9)]
     before_spans = [(0, 3), (4, 5), (5, 7), (7, 9), (9, 10)]
     cut = one._replace(target_spans=before_spans, links=[(0, 0), (0, 1), (1, 2), (1, 3), (1, 4)])
-    after = checked(edited(cut, plan.edits))
+    after = checked(shared_out(cut, plan.edits))
     assert list(after.target_spans) == [(0, 3), (4, 4), (4, 8), (8, 8), (8, 9)]
     around = Aligned("a dog.", "ein Köter.", [(0, 1), (2, 5)], [(0, 10)], [(1, 0)])
-    after = checked(edited(around, [Edit(4, 9, "Hund", [1])]))
+    after = checked(shared_out(around, [Edit(4, 9, "Hund", [1])]))
     assert after.target == "ein Hund." and list(after.target_spans) == [(0, 9)]
 
 
@@ -153,7 +154,7 @@ def test_laws_of_any_alignment(words, terms, generator):
     before = copy._replace(links=links)
     matches = Glossary(terms).matches(text)
     plan = planned(before, matches)
-    after = checked(edited(before, plan.edits))
+    after = checked(shared_out(before, plan.edits))
     assert after.source == text and after.source_spans is before.source_spans
     for match, fate in zip(matches, plan.fates, strict=True):
         assert fate in ("applied", "already", "not_found", "conflict")
@@ -181,7 +182,7 @@ def test_long_texts_take_linear_time(words):
         text = " ".join(generator.choice([words, f"w{generator.randrange(2000)}"]) for _ in range(count))
         return aligned(text), terms.matches(text)
 
-    takes_linear_time(lambda made: checked(edited(made[0], planned(*made).edits)), content, 2_000)
+    takes_linear_time(lambda made: checked(shared_out(made[0], planned(*made).edits)), content, 2_000)
 
 
 def test_a_term_that_is_all_that_is_said_is_all_that_stands_there():

@@ -27,7 +27,7 @@ def tiny():
     translator = Translator(ROOT / "models" / "ende-tiny")
     vocabulary = translator.source_vocabulary
     finder = Finder(knows=lambda text: vocabulary.unk_id not in vocabulary.encode(text))
-    return engine_layer(translator._model, translator._default), finder
+    return engine_layer(translator.loaded, translator._default), finder
 
 
 def check(source, made, align):
@@ -140,8 +140,8 @@ def test_a_name_is_translated_around_and_a_smiley_is_not(tiny):
 
 def test_alternatives_keep_it_too():
     translator = Translator(ROOT / "models" / "ende-tiny")
-    settings_ = translator._settings({"beam_size": 4, "num_hypotheses": 4}, None)
-    layer = protection_layer(engine_layer(translator._model, settings_), Finder())
+    settings_ = translator.call_settings({"beam_size": 4, "num_hypotheses": 4}, None)
+    layer = protection_layer(engine_layer(translator.loaded, settings_), Finder())
     texts = ["{user} is my friend.", "I saw 😀 {user} and https://x.org yesterday."]
     for text, made in zip(texts, layer(texts, False), strict=True):
         spans = [span for span in ("{user}", "https://x.org", "😀") if span in text]
@@ -158,9 +158,9 @@ def test_the_language_at_the_beginning_stays_there():
         seen.extend(texts)
         return identity(texts, align)
 
-    layer = protection_layer(below, Finder(knows=lambda text: "<" not in text), lambda text: len("<2de> "))
-    layer(["<2de> {name} is here 😀"], False)
-    assert seen and all(text.startswith("<2de> ") and "<2de>" in text for text in seen)
+    layer = protection_layer(below, Finder(knows=lambda text: "<" not in text), lambda text: len(">>de<< "))
+    layer([">>de<< {name} is here 😀"], False)
+    assert seen and all(text.startswith(">>de<< ") for text in seen)
 
 
 def test_capitals_around_a_span(tiny):

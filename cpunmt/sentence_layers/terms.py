@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from cpunmt.alignment.aligned import Aligned, Layer
-from cpunmt.alignment.hypotheses import aligned_hypotheses, changed_result
+from cpunmt.alignment.aligned import Aligned, Layer, Span, aligned_hypotheses, changed_result
+from cpunmt.alignment.edits import Edit, shared_out
+from cpunmt.alignment.target_words import Target
 from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.options.glossary.matching import Match
-from cpunmt.options.glossary.words import capitalised, is_word, tokens
+from cpunmt.options.glossary.words import capitalised, is_word, token_texts, tokens
 from cpunmt.results.glossary_use import GlossaryUse, use_of
-from cpunmt.sentence_layers.glossary.placing import Edit, Plan, edited, is_all, planned
-from cpunmt.sentences.target_prefix import Forced
+from cpunmt.sentences.engine_layer import Forced
 
 Method = Literal["replace", "constrain"]
 METHODS: tuple[Method, ...] = ("replace", "constrain")
@@ -31,7 +32,7 @@ def glossary_layer(
 ) -> Layer:
     """A layer that sees to it that translations of sentences use the terms of `glossary`.
 
-    What became of them is told in `found`.
+    `found.glossary` reports the use of each term.
 
     Parameters
     ----------
@@ -64,29 +65,29 @@ def glossary_layer(
 
 
 def _together(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """What became of terms that were placed in several steps."""
+    """Joins the fates of terms that were placed in several steps."""
     return ["applied" if b != "already" and a == "already" else a for b, a in zip(before, after, strict=True)]
 
 
 def _without_terms(aligned: Aligned, align: bool) -> Aligned:
-    """As it is, without what nobody asked for but this layer."""
+    """Drops an alignment that only this layer requested."""
     found = aligned.found
     if align:
         return aligned
     if found is not None and found.source_spans is not None:
         targets = [(hypothesis.text, ()) for hypothesis in found.hypotheses]
-        found = changed_result(found, aligned.source, (), targets, False)
+        found = changed_result(found, aligned.source, targets, False)
     return Aligned(aligned.source, aligned.target, found=found)
 
 
-def _changed(aligned: Aligned, plan: Plan, matches: Sequence[Match], use: GlossaryUse, align: bool) -> Aligned:
-    """With the edits of the best translation, and those that the others need."""
-    made = edited(aligned, plan.edits)
-    found = aligned.found
+def _changed(aligned: Aligned, plan: Placement, matches: Sequence[Match], use: GlossaryUse, align: bool) -> Aligned:
+    """Applies the edits of the best translation, and those of the others."""
+    made = shared_out(aligned, plan.edits)
+    others = [shared_out(other, planned(other, matches).edits) for other in aligned_hypotheses(aligned)[1:]]
+    texts = [(one.target, one.target_spans) for one in (made, *others)]
+    found = changed_result(aligned.found, aligned.source, texts, align)
     if found is not None:
-        others = [edited(other, planned(other, matches).edits) for other in aligned_hypotheses(aligned)[1:]]
-        texts = [(one.target, one.target_spans) for one in (made, *others)]
-        found = replace(changed_result(found, aligned.source, aligned.source_spans, texts, align), glossary=use)
+        found = replace(found, glossary=use)
     if not align:
         return Aligned(made.source, made.target, found=found)
     return made._replace(found=found)
@@ -96,7 +97,7 @@ def _constrain(
     texts: Sequence[str],
     matches: Sequence[Sequence[Match]],
     results: list[Aligned],
-    plans: dict[int, Plan],
+    plans: dict[int, Placement],
     forced: Forced,
 ) -> None:
     """Translate again what has terms to be put in, term by term from the left, a round for all sentences.
@@ -126,7 +127,7 @@ def _constrain(
 
 
 def _beginnings(target: str, edit: Edit, done: int) -> list[str]:
-    """How a translation with the term may begin: as it did up to what is replaced, or up to some words before."""
+    """Returns beginnings with the term: the translation up to the replaced words, or up to some words before."""
     begins = [begin for token, begin, _ in tokens(target) if is_word(token)]
     places = [begin for begin in begins if done <= begin < edit.begin][-EARLIER:]
     found = [target[: edit.begin] + edit.text]
@@ -137,8 +138,8 @@ def _beginnings(target: str, edit: Edit, done: int) -> list[str]:
 
 
 def _best(
-    tries: Sequence[tuple[str, Aligned | None]], before: Aligned, plan: Plan, matches: Sequence[Match]
-) -> tuple[str, Aligned, Plan] | None:
+    tries: Sequence[tuple[str, Aligned | None]], before: Aligned, plan: Placement, matches: Sequence[Match]
+) -> tuple[str, Aligned, Placement] | None:
     """Of translations with their beginnings: that with fewest terms missing, of those the most probable.
 
     None if none of them has more terms than there were.
@@ -156,5 +157,80 @@ def _best(
     return best
 
 
-def _missing(plan: Plan) -> int:
+def _missing(plan: Placement) -> int:
     return sum(fate != "already" for fate in plan.fates)
+
+
+class Placement(NamedTuple):
+    """The fate of each match, "applied", "already", ..., and the edits of the applied ones, ascending."""
+
+    fates: list[str]
+    edits: list[Edit]
+
+
+def planned(aligned: Aligned, matches: Sequence[Match]) -> Placement:
+    """Finds the terms that the target has, and the places of the others."""
+    target = Target(aligned)
+    places = target.places(match.target for match in matches)
+    if is_all(aligned.source, matches):
+        ranges = [_all_words(aligned.target)]
+    else:
+        ranges = [target.of_source(match.begin, match.end) for match in matches]
+    taken = bytearray(len(aligned.target))
+    fates = [""] * len(matches)
+    # first those that stand where they belong, then others wherever they stand
+    for number, (match, span) in enumerate(zip(matches, ranges, strict=True)):
+        place = span and _overlapping(places[match.target], span, taken)
+        if place:
+            fates[number] = "already"
+            _take(taken, place)
+    left = {term: iter(found) for term, found in places.items()}
+    for number, match in enumerate(matches):
+        if not fates[number]:
+            place = next((place for place in left[match.target] if not any(taken[slice(*place)])), None)
+            if place:
+                fates[number] = "already"
+                _take(taken, place)
+    edits = []
+    for number, (match, span) in enumerate(zip(matches, ranges, strict=True)):
+        if fates[number]:
+            continue
+        if span is None:
+            fates[number] = "not_found"
+        elif any(taken[slice(*span)]):
+            fates[number] = "conflict"
+        else:
+            fates[number] = "applied"
+            _take(taken, span)
+            initial = span[0] == target.first and aligned.target[span[0]].isupper()
+            text = capitalised(match.target) if initial else match.target
+            edits.append(Edit(*span, text, target.projection.source_pieces(match.begin, match.end)))
+    return Placement(fates, sorted(edits, key=lambda edit: edit.begin))
+
+
+def is_all(source: str, matches: Sequence[Match]) -> bool:
+    """Returns whether a sentence consists of one term, whose translation then replaces all words of the model's."""
+    if len(matches) != 1:
+        return False
+    ((begin, end, *_),) = matches
+    return not any(is_word(token) for token in [*token_texts(source[:begin]), *token_texts(source[end:])])
+
+
+def _all_words(text: str) -> Span | None:
+    """From the first word to the end of the last; None if there is none."""
+    words = [(begin, end) for token, begin, end in tokens(text) if is_word(token)]
+    return (words[0][0], words[-1][1]) if words else None
+
+
+def _overlapping(places: Sequence[Span], span: Span, taken: bytearray) -> Span | None:
+    """Returns the first of `places` that overlaps `span` and is free."""
+    number = bisect_left(places, span[0] + 1, key=lambda place: place[1])
+    while number < len(places) and places[number][0] < span[1]:
+        if not any(taken[slice(*places[number])]):
+            return places[number]
+        number += 1
+    return None
+
+
+def _take(taken: bytearray, span: Span) -> None:
+    taken[slice(*span)] = b"\1" * (span[1] - span[0])
