@@ -44,7 +44,7 @@ def translated(
 ) -> Translated:
     """Translate texts. `progress` is called with how many are ready."""
     search = settings_of(options).search._replace(token_log_probs=True)
-    parts: list[Part] = []
+    parts: list[SourcePart] = []
     found: list[Hypothesis] = []
     made: list[str] = []
     for begin in range(0, len(texts), WINDOW):
