@@ -18,7 +18,7 @@ from bench.harness.command import command, machine, save
 from bench.harness.timing import seconds_of
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.markup.html_elements import VOID_ELEMENTS
-from cpunmt.markup.html_layer import translate_html
+from cpunmt.markup.pages import translate_html
 from cpunmt.markup.scanner import CLOSE, OPEN, scan
 
 _WORD = re.compile(r"\S+")

@@ -13,6 +13,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, one_line, progress_bar, say, stream_errors, tell
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import refuse_overwriting, write_file
+from cpunmt.markup.units import bare, parts_of
 from cpunmt.translator.translator import Translator
 
 # Options that a format decides about, or that are no text.
@@ -110,7 +111,7 @@ class _Told:
 
     def __init__(self, model: dict, options: dict):
         self.translator, self.statistics = Translator(**model), None
-        self.language = self.translator._target_language()
+        self.language = self.translator.target_language
         self.options, self.counts = options, {}
         self.begin()
 
@@ -118,15 +119,21 @@ class _Told:
         """Begins another file."""
         self.doubts = Doubts(self.translator, self.options)
 
-    def translate(self, text, target_prefix=None, **options):
-        """Translates one text or a list, as `Translator.translate` does."""
-        began = time.perf_counter()
-        results = self.translator.translate(text, target_prefix, **options)
-        both = ([text], [results]) if isinstance(text, str) else (text, results)
-        self.doubts.add_texts(*both)
-        if self.statistics:
-            self.statistics.add(*both, time.perf_counter() - began)
-        return results
+    def translating(self, options, pages=False):
+        """Returns a function that translates units, as `Translator.translating` does."""
+        translate = self.translator.translating(options, pages)
+
+        def told(units):
+            began = time.perf_counter()
+            made = translate(units)
+            results = [page.result() for page in made]
+            texts = [bare(parts_of(unit.words)) for unit in units]
+            self.doubts.add_texts(texts, results)
+            if self.statistics:
+                self.statistics.add(texts, results, time.perf_counter() - began)
+            return made
+
+        return told
 
     def end(self, name: str):
         """Reports doubtful translations of the file `name`."""

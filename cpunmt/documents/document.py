@@ -6,16 +6,27 @@ is another text than the source is ever written, so a translator that gives all 
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
 
-from cpunmt.documents.encodings import Encoding
+from cpunmt.alignment.edits import Edit, edited
 from cpunmt.errors import CpunmtError
+from cpunmt.markup.units import Unit, Words
 
 Span = tuple[int, int]  # begin and end, in code points of the file's text
 
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, ""),  # begins as that of UTF-16 does
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_EXPECTED = "expected UTF-8, or UTF-16 with its byte order mark; name its encoding (--encoding cp1252), or convert it"
+_LEAST, _MOST = 16, 64  # bytes that tell UTF-16 without its mark
 LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")  # a line and its end; the last one is empty
 
 
@@ -23,27 +34,16 @@ class DocumentError(CpunmtError):
     """A file is not what its format says, or cannot be translated. The message has the line, if it is of one."""
 
 
-class Unit(NamedTuple):
-    """What is translated by itself: one sentence, or several that belong together.
-
-    text  in the form
-    form  "plain": a text; "marked": one with marks in it, see `marks`; "html": a page
-    """
-
-    text: str
-    form: Literal["plain", "marked", "html"] = "plain"
-
-
 class Place(NamedTuple):
     """Where a unit stands.
 
     spans  what its translation is put in place of, ascending; an empty span is a place to insert something
-    write  the translation, in the unit's form -> what is put there, one text for each span
+    write  the translation of the unit's words -> what is put there, one text for each span
     """
 
     unit: Unit
     spans: tuple[Span, ...]
-    write: Callable[[str], Sequence[str]]
+    write: Callable[[Any], Sequence[str]]
 
 
 class Contents(Protocol):
@@ -53,8 +53,19 @@ class Contents(Protocol):
     def units(self) -> list[Unit]:
         """All that is translated, in order; equal ones as often as they stand there."""
 
-    def rendered(self, translations: Sequence[str]) -> bytes:
+    def rendered(self, translations: Sequence[Words]) -> bytes:
         """The file with the translation of each unit in its place; of unchanged ones, the bytes that were read."""
+
+
+class Encoding(NamedTuple):
+    """How a text is written as bytes: the byte order mark, which may be empty, and Python's name of the encoding."""
+
+    mark: bytes = b""
+    name: str = "utf-8"
+
+    def encoded(self, text: str) -> bytes:
+        """The bytes of a file."""
+        return self.mark + text.encode(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,12 @@ class Source:
         """The first one of the text, with which what is added is written."""
         at = self.text.find("\n")
         return "\r\n" if at > 0 and self.text[at - 1] == "\r" else "\n"
+
+    def edited(self, edits: Sequence[Edit]) -> bytes:
+        """Returns the file with these edits, which do not overlap."""
+        ordered = sorted(edits, key=lambda edit: edit[:2])
+        assert all(one.end <= other.begin for one, other in pairwise(ordered)), "edits overlap"
+        return self.encoding.encoded(edited(self.text, ordered)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +104,13 @@ class Document:
         """All that is translated, in order; equal ones as often as they stand there."""
         return [place.unit for place in self.places]
 
-    def rendered(self, translations: Sequence[str]) -> bytes:
+    def rendered(self, translations: Sequence[Words]) -> bytes:
         """The file with the translation of each unit in its place."""
-        edits: list[tuple[Span, str]] = []
+        edits: list[Edit] = []
         for (unit, spans, write), translation in zip(self.places, translations, strict=True):
-            if translation != unit.text:
-                edits += zip(spans, write(translation), strict=True)
-        edits.sort(key=lambda edit: edit[0])
-        text, parts, at = self.source.text, [], 0
-        for (begin, end), new in edits:
-            assert at <= begin, "places overlap"
-            parts += text[at:begin], new
-            at = end
-        return self.source.encoding.encoded("".join([*parts, text[at:]]))
+            if translation != unit.words:
+                edits += [Edit(*span, new) for span, new in zip(spans, write(translation), strict=True)]
+        return self.source.edited(edits)
 
 
 def whole(text: str, span: Span) -> Place:
@@ -115,10 +126,37 @@ def trimmed(text: str, span: Span) -> Span:
 
 
 def has_letters(text: str) -> bool:
-    """Whether there is anything to translate."""
+    """Returns whether there is anything to translate."""
     return any(map(str.isalpha, text))
 
 
 def broken(text: str, at: int, said: str) -> DocumentError:
     """The error for what stands at `at`."""
     return DocumentError(f"line {text.count(chr(10), 0, at) + 1}: {said}")
+
+
+def read_source(content: bytes) -> Source:
+    """Returns the text of a file. Raises CpunmtError for other encodings than UTF-8 and UTF-16."""
+    mark, name = next(((mark, name) for mark, name in _BYTE_ORDER_MARKS if content.startswith(mark)), (b"", "utf-8"))
+    if not name:
+        raise CpunmtError(f"is UTF-32; {_EXPECTED}")
+    if not mark and (found := _unmarked(content[:_MOST])):
+        raise CpunmtError(f"looks like UTF-16 without its byte order mark; name its encoding (--encoding {found})")
+    try:
+        return Source(content[len(mark) :].decode(name), Encoding(mark, name))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start + len(mark)) + 1
+        shown = name.upper().removesuffix("-LE").removesuffix("-BE")
+        raise CpunmtError(
+            f"line {line}, byte {error.start + len(mark) + 1} of the file: is not {shown}; {_EXPECTED}"
+        ) from None
+
+
+def _unmarked(beginning: bytes) -> str:
+    """The name of UTF-16, if that is what a file begins with: every second byte is a NUL, and none of the others."""
+    first, second = beginning[::2], beginning[1::2]
+    if len(beginning) < _LEAST:
+        return ""
+    if not any(second) and all(first):
+        return "utf-16-le"
+    return "utf-16-be" if not any(first) and all(second) else ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Sequence
 
-from cpunmt.documents.document import Contents, DocumentError, Unit
+from cpunmt.documents.document import Contents, DocumentError
+from cpunmt.markup.units import Unit, Words
 
 _NO_FILES = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7", "undefined")  # Python's other codecs
 _BINARY = (b"PK\x03\x04", b"%PDF", b"\xd0\xcf\x11\xe0")
@@ -39,7 +40,7 @@ class Recoded:
         """The notes of the text."""
         return getattr(self._contents, "notes", ())
 
-    def rendered(self, translations: Sequence[str]) -> bytes:
+    def rendered(self, translations: Sequence[Words]) -> bytes:
         """The file in its own encoding. Raises DocumentError if that lacks a character of a translation."""
         text = self._contents.rendered(translations).decode("utf-8")
         try:

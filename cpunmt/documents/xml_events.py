@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from xml.parsers import expat
 
 from cpunmt.documents.document import DocumentError, Span, broken
@@ -89,7 +89,7 @@ class _Scanner:
     """Expat's events since they were last taken: kind, byte index, value (a text in pieces), attributes."""
 
     def __init__(self, content: bytes, prefixes: Mapping[str, str]):
-        self.found: list[tuple] = [
+        self.found: list[tuple[Any, ...]] = [
             ("other", 0, "", _NO_ATTRIBUTES)
         ]  # what is before the first: expat tells document types late
         self._prefixes = prefixes

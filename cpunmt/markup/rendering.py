@@ -1,4 +1,7 @@
-"""A translated block as HTML again: its text encoded, its tags and what has no text as the source has them."""
+"""A translated block as markup again: its text, and between the texts spans of the source, which are copied.
+
+Spans are tags, and all that has no text. A text is encoded as its syntax wants, see `Content`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 
-from cpunmt.alignment.aligned import Aligned
+from cpunmt.alignment.aligned import Aligned, Span
 from cpunmt.alignment.links import Links
 from cpunmt.alignment.word_units import is_unspaced
 from cpunmt.markup.blocks import Block, Element, Point
@@ -19,36 +22,6 @@ _ENDS = frozenset(".,;:!?)]}%")  # marks that no word follows at once
 _SPACES = re.compile(rf"[{SPACE}]*")
 
 
-class Edits:
-    """An HTML text and what is put in place of parts of it."""
-
-    def __init__(self, html: str) -> None:
-        self.html = html
-        self._edits: list[tuple[int, int, str]] = []
-        self._begins: list[int] | None = None
-
-    def add(self, begin: int, end: int, text: str) -> None:
-        """Puts `text` in place of the part from `begin` to `end`, which overlaps no other."""
-        self._edits.append((begin, end, text))
-        self._begins = None
-
-    def text(self, begin: int, end: int) -> str:
-        """The part from `begin` to `end` with all edits in it."""
-        if self._begins is None:
-            self._edits.sort(key=lambda edit: edit[:2])
-            self._begins = [edit[0] for edit in self._edits]
-        number = bisect_left(self._begins, begin)
-        if number == len(self._begins) or self._begins[number] >= end:
-            return self.html[begin:end]
-        made: list[str] = []
-        while number < len(self._begins) and self._begins[number] < end:
-            first, last, text = self._edits[number]
-            made += self.html[begin:first], text
-            begin = last
-            number += 1
-        return "".join(made) + self.html[begin:end]
-
-
 def has_all(block: Block, target: str) -> bool:
     """Whether each stand-in is in the translation, once."""
     if not block.holds:
@@ -57,27 +30,30 @@ def has_all(block: Block, target: str) -> bool:
     return all(counts[name] == 1 for name in block.stand_ins())
 
 
-def rendered(block: Block, aligned: Aligned, edits: Edits) -> str:
-    """The HTML of the block's translation, without what is before its first and after its last word."""
-    if block.content.is_raw and not block.has_tags:
-        return edits.html[block.begin : block.end] if "]]>" in aligned.target else aligned.target.strip()
+def rendered(block: Block, aligned: Aligned, html: str) -> list[str | Span]:
+    """Returns the block's translation, as it stands between the source's parts before and behind the block."""
+    syntax = block.content.syntax
+    if syntax == "raw" and not block.has_tags:
+        return [(block.begin, block.end) if "]]>" in aligned.target else aligned.target.strip()]
     if not block.has_tags and not block.holds:
-        return encoded(aligned.target.strip(), block.spellings)
+        text = aligned.target.strip()
+        return [text if syntax == "parts" else encoded(text, block.spellings)]
     root, links = placed(block, aligned)
-    written = _Writer(block, aligned, links, edits)
+    written = _Writer(block, aligned, links, html)
     written.inside(root)
-    return "".join(written.parts)
+    return written.parts
 
 
 class _Writer:
-    def __init__(self, block: Block, aligned: Aligned, links: Links, edits: Edits) -> None:
+    def __init__(self, block: Block, aligned: Aligned, links: Links, html: str) -> None:
         self.block = block
         self.target = aligned.target
         self.units = links.targets
-        self.edits = edits
+        self.html = html
+        self.is_encoded = block.content.syntax != "parts"
         self.held = block.stand_ins()  # name -> its offset in the source
         self.held_at = list(block.holds)  # ascending
-        self.parts: list[str] = []
+        self.parts: list[str | Span] = []
 
     def inside(self, place: Place) -> None:
         """What is in an element, its own tags left out."""
@@ -104,7 +80,7 @@ class _Writer:
             else:
                 if not behind:
                     self.parts.append(self._space_before(what.span[0]))
-                self.parts.append(self.edits.text(*what.span))
+                self.parts.append(what.span)
                 if behind and at < place.end:
                     self.parts.append(self._space_after(what, at))
                 elif joined:
@@ -118,17 +94,22 @@ class _Writer:
             self._keep(element)
             return
         if element.opening is not None:
-            self.parts.append(self.edits.text(*element.opening))
+            self.parts.append(element.opening)
         self.inside(place)
         if element.closing is not None:
-            self.parts.append(self.edits.text(*element.closing))
+            self.parts.append(element.closing)
 
     def _is_lost_link(self, place: Place) -> bool:
         """Whether none of a link's words is in the translation: nobody could follow it."""
         element, block = place.element, self.block
-        if not block.content.is_html or place.begin < place.end or element.opening is None or element.closing is None:
+        if (
+            block.content.syntax != "html"
+            or place.begin < place.end
+            or element.opening is None
+            or element.closing is None
+        ):
             return False
-        name = self.edits.html[element.opening[0] + 1 : element.opening[0] + 3]
+        name = self.html[element.opening[0] + 1 : element.opening[0] + 3]
         if name[:1] not in "aA" or name[1:] not in f"{SPACE}>":
             return False
         first = bisect_left(self.held_at, element.begin)
@@ -140,10 +121,11 @@ class _Writer:
         """A link as the source has it."""
         assert element.opening is not None and element.closing is not None
         written = next((part for part in reversed(self.parts) if part), " ")
-        if not written[-1].isspace():
+        last = written[-1] if isinstance(written, str) else self.html[written[1] - 1]
+        if not last.isspace():
             was_apart = self.block.plain[element.begin - 1 : element.begin].isspace()
             self.parts.append(self._space_before(element.opening[0]) or " " * was_apart)
-        self.parts.append(self.edits.text(element.opening[0], element.closing[1]))
+        self.parts.append((element.opening[0], element.closing[1]))
 
     def _units(self, begin: int, end: int, has_gap: bool) -> None:
         """The text of units, each after its gap, but the first if that is there."""
@@ -151,19 +133,20 @@ class _Writer:
             return
         first = self.units[begin][0] if has_gap or begin == 0 else self.units[begin - 1][1]
         text = self.target[first : self.units[end - 1][1]]
-        spellings = self.block.spellings
         if not self.held or "{" not in text:
-            self.parts.append(encoded(text, spellings))
+            self._text(text)
             return
         at = 0
         for found in _STAND_IN.finditer(text):
             if (name := found[0]) in self.held:
                 before, after = self._spaces(name, first + found.start())
-                span = self.block.holds[self.held[name]]
-                self.parts += encoded(text[at : found.start()], spellings), before, self.edits.text(*span)
-                self.parts.append(after)
+                self._text(text[at : found.start()])
+                self.parts += before, self.block.holds[self.held[name]], after
                 at = found.end()
-        self.parts.append(encoded(text[at:], spellings))
+        self._text(text[at:])
+
+    def _text(self, text: str) -> None:
+        self.parts.append(encoded(text, self.block.spellings) if self.is_encoded else text)
 
     def _spaces(self, name: str, begin: int) -> tuple[str, str]:
         """What is missing before and after the stand-in at `begin`: no word grows together with what is held."""
@@ -186,17 +169,17 @@ class _Writer:
         if gap == " " and opening is not None:
             before = self._space_before(opening[0])
             gap = before if "\n" in before else gap
-        self.parts.append(encoded(gap, self.block.spellings))
+        self._text(gap)
 
     def _space_before(self, at: int) -> str:
-        html, begin = self.edits.html, at
+        html, begin = self.html, at
         while begin > self.block.begin and html[begin - 1] in SPACE:
             begin -= 1
         return html[begin:at]
 
     def _space_after(self, point: Point, at: int) -> str:
         """White space between a point and the unit after it: the source's, or one that keeps a word apart."""
-        found = _SPACES.match(self.edits.html, point.span[1], self.block.end)
+        found = _SPACES.match(self.html, point.span[1], self.block.end)
         space = found[0] if found else ""
         first, was = self.target[self.units[at][0]], self.block.plain[point.offset : point.offset + 1]
         return " " if not space and _grows(first, was) else space

@@ -7,7 +7,6 @@ complete (a tag, a comment, the content of a <script>), nothing after it can be 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from cpunmt.markup.html_elements import ENDS_FOREIGN, FOREIGN, HTML_IN_FOREIGN, RAW_TEXT, ROLES, SKIPPED
 
@@ -27,7 +26,7 @@ _ENDS = {"plaintext": None} | {name: re.compile(rf"</{name}(?=[{SPACE}/>])", re.
 _END_TAG = re.compile(rf"</({_NAME})")
 
 
-def scan(html: str) -> Iterator[Token]:
+def scan(html: str) -> list[Token]:
     """The tokens of `html`, ascending; what lies between them is text.
 
     OPEN, CLOSE  a tag; an element without content that is not read has both, the second of them empty
@@ -35,6 +34,7 @@ def scan(html: str) -> Iterator[Token]:
     RAW          the content of an element that has no tags; its own tags come before and after it
     REST         from something that is not complete to the end of the text
     """
+    tokens: list[Token] = []
     at = 0
     foreign: list[str] = []  # open elements, from an <svg> on, that change the syntax
     has_templates = True
@@ -46,7 +46,7 @@ def scan(html: str) -> Iterator[Token]:
                 name = found[1].lower()
                 if foreign:
                     _close_foreign(foreign, name)
-                yield CLOSE, begin, end, name
+                tokens.append((CLOSE, begin, end, name))
             elif kind is not None:
                 is_long = kind == 4 and not found[4]
                 if is_long:
@@ -54,13 +54,13 @@ def scan(html: str) -> Iterator[Token]:
                     if end < 0:
                         break
                 name = found[2].lower()
-                yield OPEN, begin, end, name
+                tokens.append((OPEN, begin, end, name))
                 if foreign or name in FOREIGN:
                     is_foreign = bool(foreign) and foreign[-1] in FOREIGN
                     is_empty = html[end - 2] == "/"
                     _open_foreign(foreign, name, is_empty)
                     if is_foreign and is_empty and ROLES.get(name) == SKIPPED:
-                        yield CLOSE, end, end, name
+                        tokens.append((CLOSE, end, end, name))
                 else:
                     is_foreign = False
                 if name in _ENDS and not is_foreign:
@@ -70,7 +70,7 @@ def scan(html: str) -> Iterator[Token]:
                         begin = at
                         break
                     if at < end:
-                        yield RAW, at, end, name
+                        tokens.append((RAW, at, end, name))
                     break
                 if is_long:
                     break
@@ -79,7 +79,7 @@ def scan(html: str) -> Iterator[Token]:
                 if end == 1:  # not a template's tag; neither are those that follow
                     has_templates, end = False, begin + 2
                 else:
-                    yield OTHER, begin, end, ""
+                    tokens.append((OTHER, begin, end, ""))
                 break
             else:
                 end, name = _end_of_other(html, begin)
@@ -87,13 +87,13 @@ def scan(html: str) -> Iterator[Token]:
                     break
                 if foreign and name:
                     _close_foreign(foreign, name)
-                yield CLOSE if name else OTHER, begin, end, name
+                tokens.append((CLOSE if name else OTHER, begin, end, name))
                 break
         else:
-            return
+            return tokens
         if end < 0:
-            yield REST, begin, len(html), ""
-            return
+            tokens.append((REST, begin, len(html), ""))
+            return tokens
         at = end
 
 

@@ -1,14 +1,18 @@
-"""An XML text as what is to be translated of it: blocks of text. No element or attribute has a meaning of its own."""
+"""Reads XML, and units with marks, as blocks of text. No element has a meaning of its own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from html.entities import html5
+from typing import Literal
 
+from cpunmt.alignment.aligned import Span
 from cpunmt.markup import document
+from cpunmt.markup.blocks import MARK
 from cpunmt.markup.document import MOST_NESTED, MOST_TEXT, Content, Document, Item
-from cpunmt.markup.markers import MARK
+from cpunmt.markup.units import Mark, Part, Words, words_of
 from cpunmt.markup.xml_scanner import CDATA, CLOSE, EMPTY, OPEN, TEXT, Token, broken, scan_xml
 from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN
 from cpunmt.text.scripts import LETTER
@@ -34,19 +38,61 @@ def read_xml(text: str, tags: Mapping[str, str], lines: bool = True) -> Document
 
     Raises XmlError for what is not well-formed.
     """
-    return _Reader(text, tags, lines).read()
+    return _Reader(Document(text), list(scan_xml(text)), tags, lines).read()
+
+
+_SIGN = "\ufffc"  # stands for a mark; its offset says which one
+_UNIT = "unit"  # the element that is around all of a unit
+_TAGS = {"g": WITHIN, "x": WITHIN, "k": KEEP, _UNIT: SPLIT}
+
+
+def read_parts(parts: Sequence[Part], lines: bool = True) -> Document:
+    """Returns the texts of a unit: its marks are tags, see `read_xml`."""
+    marks: dict[int, Mark] = {}
+    texts: list[str] = []
+    tokens: list[Token] = [(OPEN, 0, 0, _UNIT)]
+    at = 0
+    for part in parts:
+        text = part if isinstance(part, str) else _SIGN
+        if isinstance(part, str):
+            tokens.append((TEXT, at, at + len(part), ""))
+        else:
+            marks[at] = part
+            tokens.append((CLOSE if part.closes else OPEN if part.kind == "g" else EMPTY, at, at + 1, part.kind))
+        texts.append(text)
+        at += len(text)
+    tokens.append((CLOSE, at, at, _UNIT))
+    return _Reader(Document("".join(texts), marks=marks), tokens, _TAGS, lines).read()
+
+
+def words_in(document: Document, pieces: Iterable[str | Span]) -> Words:
+    """Returns texts, and what stands in these spans of a unit, as texts and marks."""
+    marks = document.marks or {}
+    offsets = list(marks)
+    parts: list[Part] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            parts.append(piece)
+            continue
+        at, end = piece
+        for offset in offsets[bisect_left(offsets, at) : bisect_left(offsets, end)]:
+            parts += document.html[at:offset], marks[offset]
+            at = offset + 1
+        parts.append(document.html[at:end])
+    return words_of(parts)
 
 
 class _Reader:
-    def __init__(self, text: str, tags: Mapping[str, str], lines: bool) -> None:
-        self.text = text
+    def __init__(self, found: Document, tokens: list[Token], tags: Mapping[str, str], lines: bool) -> None:
+        self.found = found
+        self.text = found.html
+        self.syntax: Literal["xml", "parts"] = "xml" if found.marks is None else "parts"
         self.tags = tags
         self.lines = lines
-        self.tokens = list(scan_xml(text))
+        self.tokens = tokens
         self.partners: dict[int, int] = {}  # number of a start tag -> that of its end tag
         self.mixed: set[int] = set()  # numbers of start tags of elements that have text of their own; -1: the document
         self.parents: list[int] = []  # of tokens: numbers of start tags
-        self.found = Document(text)
         self.items: list[Item] = []
         self.has_letters = False
         self.depth = self.size = 0
@@ -143,7 +189,7 @@ class _Reader:
     def _text(self, begin: int, end: int) -> None:
         self.has_letters = self.has_letters or _LETTER.search(self.text, begin, end) is not None
         self.size += end - begin
-        for found in _ENTITY.finditer(self.text, begin, end):
+        for found in _ENTITY.finditer(self.text, begin, end) if self.syntax == "xml" else ():
             if found[0][1:] not in html5:
                 if begin < found.start():
                     self.items.append((document.TEXT, begin, found.start(), ""))
@@ -167,11 +213,11 @@ class _Reader:
         for first, last in [*parts, (begin, end)]:
             if _LETTER.search(self.text, first, last):
                 items = [(document.TEXT, first, last, "")]
-                self.found.contents.append(Content(items, False, None, is_html=False, is_raw=True))
+                self.found.contents.append(Content(items, False, None, "raw"))
 
     def _break(self) -> None:
         if self.has_letters:
-            self.found.contents.append(Content(self.items, False, None, is_html=False))
+            self.found.contents.append(Content(self.items, False, None, self.syntax))
         self.items = []
         self.has_letters = False
         self.depth = self.size = 0

@@ -80,8 +80,14 @@ class Pivot(DocumentMethod):
                     f"{read!r}; expected models in the order in which they are used"
                 )
 
-    def _target_language(self) -> str | None:
-        return self.translators[-1]._languages.target
+    @property
+    def target_language(self) -> str | None:
+        """The language that the last model translates into; None: not known."""
+        return self.translators[-1].target_language
+
+    def text_call(self, given: Mapping[str, Any]) -> TextCall:
+        """Validates options of `translate`, and returns how texts are translated with them."""
+        return self._text_call(self._settings(None, given))
 
     @property
     def source_vocabulary(self) -> AnyVocabulary:

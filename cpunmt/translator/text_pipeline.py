@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpunmt.alignment.aligned import Aligned
+from cpunmt.alignment.aligned import Aligned, Layer
 from cpunmt.decoding.call_settings import Settings, aligning, settings_of
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.languages import Languages
 from cpunmt.results.results import Result
 from cpunmt.sentences.sentence_layer import Cutter, found_of, handed_down, put_together, sentence_layer
+
+if TYPE_CHECKING:
+    from cpunmt.markup.pages import Page
+    from cpunmt.markup.units import Unit
 
 # (sentences, the target ids that the translation of each begins with, settings) -> as many translations
 Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]
@@ -39,7 +43,7 @@ def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: Tex
     Raises ValueError if something is forced upon HTML or XML, XmlError for XML that is not well-formed.
     """
     options = call.settings.options
-    results = (_documents if options.html or options.xml else _texts)(texts, forced, call)
+    results = (_pages if options.html or options.xml else _texts)(texts, forced, call)
     if options.glossary is None:
         return results
     with LOCK:
@@ -85,19 +89,37 @@ def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) ->
     return after(steps, call.sentences(*next(steps), call.settings))
 
 
-def _documents(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
-    """Results of HTML or XML. A document is one hypothesis; its blocks are translated like any texts."""
+def _pages(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
+    """Returns the results of HTML or XML. A page is one hypothesis; its blocks are translated like any texts."""
     if any(forced):
         named = "html" if call.settings.options.html else "xml"
         raise ValueError(f"target_prefix is given, and {named} is True: a document has no first word; leave it out")
     with LOCK:  # a process that translates plain text starts without it
-        from cpunmt.markup.html_result import document_result, read_documents
-    settings, languages, cutter, sentences = call
-    documents = read_documents(texts, settings.options, languages.source)
-    plain = settings_of(settings.options, html=False, xml=False, tags=None, num_hypotheses=1)
+        from cpunmt.markup.pages import read_documents, translate_pages
+    pages = read_documents(texts, call.settings.options, call.languages.source)
+    translate_pages(pages, _whole_texts(call))
+    return [page.result() for page in pages]
 
-    def translate(parts: Sequence[str], align: bool) -> list[Aligned]:
-        return sentences(parts, [[]] * len(parts), aligning(plain, align))
 
-    below = translate if cutter is None else sentence_layer(cutter, translate)
-    return [document_result(document, below) for document in documents]
+def translate_units(units: Sequence[Unit], call: TextCall) -> list[Page]:
+    """Returns the units of a document with their translations; the texts of all are translated together.
+
+    `call` is one of HTML where there are pages among them.
+    """
+    with LOCK:
+        from cpunmt.markup.pages import read_units, translate_pages
+    pages = read_units(units, call.settings.options, call.languages.source)
+    translate_pages(pages, _whole_texts(call))
+    return pages
+
+
+def _whole_texts(call: TextCall) -> Layer:
+    """Returns the layer that translates whole texts, for what stands in markup."""
+    options, plain = call.settings.options, call.settings
+    if options.html or options.xml or options.tags is not None or options.num_hypotheses != 1:
+        plain = settings_of(options, html=False, xml=False, tags=None, num_hypotheses=1)
+
+    def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
+        return call.sentences(texts, [[]] * len(texts), aligning(plain, align))
+
+    return translate if call.cutter is None else sentence_layer(call.cutter, translate)

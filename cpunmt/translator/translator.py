@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from cpunmt.alignment.aligned import Aligned, Layer
@@ -307,6 +307,10 @@ class Translator(PieceTranslator):
     def _texts(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Result]:
         """Results of texts, each of whose translations begins with the ids forced upon it."""
         return translate_texts(texts, forced, self._text_call(settings))
+
+    def text_call(self, given: Mapping[str, Any]) -> TextCall:
+        """Validates options of `translate`, and returns how texts are translated with them."""
+        return self._text_call(self._settings(given, None))
 
     def _text_call(self, settings: Settings) -> TextCall:
         """How texts are translated. Who shares sentences among calls (`serve`) puts something else for `sentences`."""

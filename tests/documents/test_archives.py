@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.documents.archives import zip_file
-from cpunmt.documents.archives.parts import Parts
-from cpunmt.documents.archives.zip_file import Archive
-from cpunmt.documents.document import DocumentError, Source
-from cpunmt.documents.encodings import decoded
+from cpunmt.documents.archives.zip_file import Archive, Parts
+from cpunmt.documents.document import DocumentError, read_source
 from cpunmt.documents.formats.plain_text import read_plain_text
+from tests.documents.laws import shown
 
 NAMES = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1, max_size=8)
 
@@ -58,9 +57,9 @@ def test_what_is_not_changed_stays(members, new, which, stored, comment):
 def test_parts_are_one_document():
     members = {"a.txt": b"One.\n\nTwo.", "image": bytes(99), "b.txt": b"Three."}
     archive = Archive(zipped(members))
-    texts = {n: read_plain_text(Source(*decoded(archive.read(n)))) for n in archive.names if n.endswith(".txt")}
+    texts = {n: read_plain_text(read_source(archive.read(n))) for n in archive.names if n.endswith(".txt")}
     parts = Parts(archive, texts)
-    assert [unit.text for unit in parts.units] == ["One.", "Two.", "Three."]
+    assert [shown(unit) for unit in parts.units] == ["One.", "Two.", "Three."]
     assert parts.rendered(["One.", "Two.", "Three."]) == archive.content
     assert contents(parts.rendered(["One.", "Zwei.", "Drei."])) == {
         "a.txt": b"One.\n\nZwei.",

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from cpunmt.documents.archives.epub import read_epub
-from cpunmt.documents.bulk import translated
 from cpunmt.documents.document import DocumentError, Unit
+from cpunmt.documents.translate import translated
 from tests.documents.laws import echo, upper
 from tests.documents.test_archives import contents, zipped
 
@@ -48,8 +48,8 @@ def test_a_book():
     content = zipped(MEMBERS)
     assert made(MEMBERS, None) == content
     book = read_epub(content)
-    assert book.rendered([unit.text for unit in book.units]) == content
-    assert [unit for unit in book.units if unit.form == "plain"] == [Unit("Two & dogs"), Unit("First chapter")]
+    assert book.rendered([unit.words for unit in book.units]) == content
+    assert [unit for unit in book.units if not unit.is_page] == [Unit("Two & dogs"), Unit("First chapter")]
     found = contents(made(MEMBERS, upper))
     assert list(found) == list(MEMBERS)
     changed = {name: found[name].decode() for name in MEMBERS if found[name] != MEMBERS[name]}
@@ -73,7 +73,7 @@ def test_the_first_member_stays_stored():
         for name, content in MEMBERS.items():
             out.writestr(name, content, zipfile.ZIP_STORED if name == "mimetype" else None)
     book = read_epub(file.getvalue())
-    rendered = book.rendered([unit.text.upper() for unit in book.units])
+    rendered = book.rendered([unit.words.upper() for unit in book.units])
     assert rendered[30:58] == b"mimetypeapplication/epub+zip"  # as readers look for it
 
 

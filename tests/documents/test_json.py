@@ -11,7 +11,7 @@ from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.paths import Paths
 from cpunmt.documents.formats.yaml_text import read_yaml
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, shown, upper, written
 from tests.support.linear_time import takes_linear_time
 
 FILE = """{
@@ -31,7 +31,7 @@ TREES = st.recursive(
 
 
 def texts(text, *select):
-    return [unit.text for unit in document_of(read_json, text, select=select).units]
+    return [shown(unit) for unit in document_of(read_json, text, select=select).units]
 
 
 def mapped(change, tree):
@@ -64,7 +64,7 @@ def test_each_value_is_translated_and_no_key(tree, ascii):
 @given(WORDS, WORDS.filter(str.strip))
 def test_what_is_written_is_read_again(before, after):
     document = document_of(read_json, json.dumps(["a", before.encode("utf-8", "replace").decode()]))
-    written = document.rendered(["b" + after] + [unit.text for unit in document.units[1:]])
+    written = document.rendered(["b" + after] + [unit.words for unit in document.units[1:]])
     assert json.loads(written.decode("utf-8", "surrogatepass"))[0] == "b" + after
 
 
@@ -139,7 +139,7 @@ def test_a_path_chooses_what_its_definition_says(tree, steps):
     expected = [text for text, keys in known.items() if is_chosen(steps, keys)]
     for read, text in ((read_json, json.dumps(tree)), (read_yaml, yaml.safe_dump(tree, sort_keys=False))):
         try:
-            assert [unit.text for unit in document_of(read, text, select=[path]).units] == expected
+            assert [shown(unit) for unit in document_of(read, text, select=[path]).units] == expected
         except CpunmtError as refused:
             assert expected == [] and "nothing has this path" in str(refused)
 
@@ -148,7 +148,7 @@ def test_a_path_chooses_what_its_definition_says(tree, steps):
 def test_letters_are_escaped_in_files_that_escape_them_all(items):
     text = f"[{', '.join(items)}]"
     document = document_of(read_json, text)
-    made = document.rendered([f"ü {unit.text}" for unit in document.units]).decode()
+    made = written(document, lambda text: f"ü {text}")
     assert json.loads(made) == [f"ü {item}" for item in json.loads(text)]
     assert made.isascii() == (text.isascii() and "\\" in text)
 

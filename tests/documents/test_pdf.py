@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt import Translator
-from cpunmt.documents.bulk import translated
 from cpunmt.documents.formats import pdf as pdf_format
 from cpunmt.documents.formats.pdf import paragraphs, read_pdf
+from cpunmt.documents.translate import translated
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import echo, upper
 from tests.sample_models.real_model import ROOT, SHIPPED

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpunmt.markup.html_layer import translate_html
+from cpunmt.markup.pages import translate_html
 from tests.support.html_layers import given
 
 # source and target pieces, for each target piece the source piece that it comes from, HTML, translation

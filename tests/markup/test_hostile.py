@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from cpunmt.alignment.aligned import Aligned
-from cpunmt.markup.html_layer import translate_html
+from cpunmt.markup.pages import translate_html
 from cpunmt.markup.scanner import scan
 from tests.support.html_layers import identity, shuffled, upper
 from tests.support.linear_time import takes_linear_time

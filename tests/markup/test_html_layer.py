@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpunmt.markup.html_layer import translate_html
+from cpunmt.markup.pages import translate_html
 from tests.support.html_layers import identity, in_place, upper
 
 
@@ -179,7 +179,7 @@ def test_elements_over_block_ends():
     assert shout("<b><i>a</b>b</i> c") == "<b><i>A</b>B</i> C"
 
 
-def test_the_layer_below_is_called_once_for_each_kind():
+def test_all_pages_share_one_call_of_the_layer_below():
     calls = []
 
     def below(texts, align):
@@ -188,7 +188,7 @@ def test_the_layer_below_is_called_once_for_each_kind():
 
     pages = ["<p title=t>a<p>b <b>c</b> d<p>a", "<i>e</i> f<p>g", ""]
     assert translate_html(pages, below) == ['<p title="T">A<p>B <b>C</b> D<p>A', "<i>E</i> F<p>G", ""]
-    assert calls == [(["t", "a", "g"], False), (["b c d", "e f"], True)]
+    assert calls == [(["t", "a", "b c d", "e f", "g"], True)]
     calls.clear()
     assert translate_html([""], below) == [""] and translate_html([], below) == [] and calls == []
 

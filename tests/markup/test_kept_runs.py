@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt import Translator
-from cpunmt.markup.html_layer import translate_html
+from cpunmt.markup.pages import translate_html
 from cpunmt.sentence_layers.protection.finding import Finder
 from cpunmt.sentence_layers.protection.layer import protection_layer
 from tests.markup.kept_pages import check, page

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.markup.html_elements import READ
-from cpunmt.markup.html_layer import translate_html
+from cpunmt.markup.pages import translate_html
 from tests.support.html_layers import Parsed, identity, shuffled, unread, upper
 
 WORDS = [

@@ -3,7 +3,7 @@
 import pytest
 
 from cpunmt.alignment.aligned import Aligned
-from cpunmt.markup.html_layer import translate_html
+from cpunmt.markup.pages import translate_html
 from tests.support.html_layers import given, shuffled
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.alignment.aligned import Aligned
-from cpunmt.markup.html_layer import translate_html
+from cpunmt.markup.pages import translate_html
 from tests.sample_models.real_model import ROOT
 from tests.support.html_layers import Parsed
 

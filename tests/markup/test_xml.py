@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cpunmt import Pivot, Translator, XmlError
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.markup.document import read_document
-from cpunmt.markup.html_layer import translate_documents
+from cpunmt.markup.pages import translate_documents
 from cpunmt.markup.xml_document import read_xml
 from tests.sample_models.real_model import GERMAN, SHIPPED
 from tests.support.html_layers import identity, shuffled, upper
@@ -75,7 +75,7 @@ def test_elements_beside_text_are_part_of_it():
 
 
 def test_lines():
-    assert sent("One\n two <b>three</b>\nfour") == ["One", "four", "two three"]
+    assert sent("One\n two <b>three</b>\nfour") == ["One", "two three", "four"]
     assert sent("<a>\n <b>One</b>\n <b>two</b>\n three\n</a>") == ["three", "One two"]
     assert shout("One\n two <b>three</b>\nfour", lines=False) == "ONE TWO <b>THREE</b> FOUR"
     assert sent("<a>\n  One\n</a>") == ["One"] and sent("<a><![CDATA[One\ntwo]]></a>") == ["One", "two"]

@@ -6,12 +6,11 @@ import posixpath
 from collections.abc import Collection, Iterator
 from urllib.parse import unquote
 
-from cpunmt.documents.archives.parts import Parts
-from cpunmt.documents.archives.zip_file import Archive, inside
-from cpunmt.documents.document import Contents, Document, DocumentError, Place, Source, Unit, has_letters
-from cpunmt.documents.encodings import decoded
+from cpunmt.documents.archives.zip_file import Archive, Parts, inside
+from cpunmt.documents.document import Contents, Document, DocumentError, Place, Source, has_letters, read_source
 from cpunmt.documents.formats.web_page import read_web_page
 from cpunmt.documents.xml_events import Node, escaped, nodes
+from cpunmt.markup.units import Unit
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
@@ -53,7 +52,7 @@ def read_epub(content: bytes) -> Parts:
 def _source(archive: Archive, name: str) -> Source:
     content = archive.read(name)
     with inside(name):
-        return Source(*decoded(content))
+        return read_source(content)
 
 
 def _page(archive: Archive, name: str) -> Document:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from cpunmt.documents.document import DocumentError
+from cpunmt.documents.document import Contents, DocumentError
 from cpunmt.errors import CpunmtError
+from cpunmt.markup.units import Unit, Words
 
 MOST_MEMBERS = 1 << 14
 MOST_EXPANDED = 1 << 30  # bytes of all members
@@ -79,6 +80,29 @@ class Archive:
                 out.writestr(_header(member), content)
             out.comment = self._zip.comment
         return file.getvalue()
+
+
+class Parts:
+    """Those members of an archive that have texts, each read by a reader of its own: `Contents` of the whole file."""
+
+    def __init__(self, archive: Archive, parts: Mapping[str, Contents]):
+        self.archive, self.parts = archive, parts
+        self._units = {name: part.units for name, part in parts.items()}
+
+    @property
+    def units(self) -> list[Unit]:
+        """Those of all parts, in the parts' order."""
+        return [unit for units in self._units.values() for unit in units]
+
+    def rendered(self, translations: Sequence[Words]) -> bytes:
+        """The file; its bytes are those that were read, if no part's are others."""
+        changed, at = {}, 0
+        for name, units in self._units.items():
+            end = at + len(units)
+            if any(new != unit.words for new, unit in zip(translations[at:end], units, strict=True)):
+                changed[name] = self.parts[name].rendered(translations[at:end])
+            at = end
+        return self.archive.rewritten(changed)
 
 
 @contextlib.contextmanager

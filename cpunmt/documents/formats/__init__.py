@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cpunmt.documents.archives.epub import read_epub
-from cpunmt.documents.document import Contents, DocumentError, Source
-from cpunmt.documents.encodings import decoded
+from cpunmt.documents.document import Contents, DocumentError, Source, read_source
 from cpunmt.documents.formats.csv_table import read_csv, read_tsv
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.pdf import read_pdf
@@ -42,7 +41,7 @@ class Format(NamedTuple):
 
 def _of_text(read: Callable[[Source], Contents]) -> Reader:
     """The reader of a file that is all text."""
-    return lambda content, select: read(Source(*decoded(content)))
+    return lambda content, select: read(read_source(content))
 
 
 def _of_archive(read: Callable[[bytes], Contents]) -> Reader:
@@ -57,7 +56,7 @@ def _of_office(read: Callable[[str, bytes], Contents], kind: str) -> Reader:
 
 def _of_selected(read: Callable[[Source, Select], Contents]) -> Reader:
     """The same, of a file with parts to choose."""
-    return lambda content, select: read(Source(*decoded(content)), select)
+    return lambda content, select: read(read_source(content), select)
 
 
 _COLUMNS = "columns, their names or their numbers from 1"

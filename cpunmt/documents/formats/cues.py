@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from cpunmt.documents.document import Span
-from cpunmt.documents.marks import Mark, read
+from cpunmt.markup.units import Mark, Words, parts_of
 from cpunmt.text.scripts import EAST_ASIAN, EAST_ASIAN_MARKS
 
 WIDTH = 42  # characters of a line, as most guides for subtitles have it
@@ -50,14 +50,14 @@ def goes_on(group: Sequence[Cue], following: Cue) -> bool:
     return not _END.search(last.text)
 
 
-def shared_out(translation: str, group: Sequence[Cue], line_end: str) -> list[str]:
+def shared_out(translation: Words, group: Sequence[Cue], line_end: str) -> list[str]:
     """The text of each cue: a part of the translation of all, which has a mark where each but the first begins.
 
     A part ends between words, near where the words of its cue end (by alignment) and where its time does: so none has
     to be read much faster than the others.
     """
     text, aligned = "", []
-    for part in read(translation):
+    for part in parts_of(translation):
         if isinstance(part, Mark):
             aligned.append(len(text))
         else:

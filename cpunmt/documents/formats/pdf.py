@@ -11,8 +11,9 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpunmt.documents.document import DocumentError, Unit, has_letters
+from cpunmt.documents.document import DocumentError, has_letters
 from cpunmt.documents.formats.broken_lines import groups, joined
+from cpunmt.markup.units import Unit, Words
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
@@ -35,7 +36,7 @@ class Paragraphs(NamedTuple):
         """The paragraphs that have letters."""
         return [Unit(text) for text in self.texts if has_letters(text)]
 
-    def rendered(self, translations: Sequence[str]) -> bytes:
+    def rendered(self, translations: Sequence[Words]) -> bytes:
         """A plain text in UTF-8."""
         made = iter(translations)
         texts = [next(made) if has_letters(text) else text for text in self.texts]

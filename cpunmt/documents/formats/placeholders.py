@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from cpunmt.documents.document import Document, Source, Span, Unit, has_letters, whole
-from cpunmt.documents.marks import Mark, read, written
+from cpunmt.alignment.edits import Edit
+from cpunmt.documents.document import Source, Span, has_letters
+from cpunmt.markup.units import Mark, Part, Unit, Words, bare, parts_of, unit_of
 from cpunmt.sentence_layers.protection.braces import brace_ends
 from cpunmt.sentence_layers.protection.patterns import MESSAGE, PATTERNS
 
@@ -57,7 +58,7 @@ class Message:
         self._parts: list[str | int] = []  # what stays, and the numbers of units
         if not has_letters(text) or _PLURALS.search(text):
             return
-        parts: list[str | Mark] = self._marks(text, known) if _TRIGGER.search(text) else [text]
+        parts: list[Part] = self._marks(text, known) if _TRIGGER.search(text) else [text]
         for line in _lines(parts, _TABS if len(parts) == 1 else _SPACES):
             self._add(line)
 
@@ -66,16 +67,13 @@ class Message:
         """What stays in it, sorted."""
         return sorted(filter(None, self._sources))
 
-    def translated(self, translations: Sequence[str]) -> str | None:
+    def translated(self, translations: Sequence[Words]) -> str | None:
         """The text of its units' translations. None: it cannot be used, its placeholders come in another order."""
-        if all(unit.text == translation for unit, translation in zip(self.units, translations, strict=True)):
+        if all(unit.words == translation for unit, translation in zip(self.units, translations, strict=True)):
             return self.text
-        found = [
-            read(translation) if unit.form == "marked" else [translation]
-            for unit, translation in zip(self.units, translations, strict=True)
-        ]
+        found = [parts_of(translation) for translation in translations]
         numbers = [part.number for parts in found for part in parts if isinstance(part, Mark)]
-        expected = [part.number for unit in self.units for part in _marks_of(unit)]
+        expected = [part.number for unit in self.units for part in parts_of(unit.words) if isinstance(part, Mark)]
         if sorted(numbers) != sorted(expected):
             return None
         sources = self._sources
@@ -94,10 +92,10 @@ class Message:
     def _source(mark: Mark, sources: list[str]) -> str:
         return sources[mark.number + mark.closes]
 
-    def _marks(self, text: str, known: str) -> list[str | Mark]:
+    def _marks(self, text: str, known: str) -> list[Part]:
         """Texts and marks in turns."""
         ends = brace_ends(text) if "{" in text else {}
-        parts: list[str | Mark] = [""]
+        parts: list[Part] = [""]
         opened: list[tuple[str, int]] = []  # tags: the name, and the place among the parts
         begin = at = 0
         search = re.compile(f"{_TAG}|{known}|{_USUAL}|{PATTERNS['placeholder']}" if known else _ANY).search
@@ -111,7 +109,7 @@ class Message:
             begin = at
         return [*parts[1:], text[begin:]]
 
-    def _mark(self, parts: list[str | Mark], opened: list[tuple[str, int]], found: re.Match[str], source: str) -> Mark:
+    def _mark(self, parts: list[Part], opened: list[tuple[str, int]], found: re.Match[str], source: str) -> Mark:
         name = (found["tag"] or "").lower()
         if name and found["closes"] and opened and opened[-1][0] == name:
             place = opened.pop()[1]
@@ -124,10 +122,9 @@ class Message:
         self._sources += source, ""
         return Mark("x" if name in _VOID else "k", len(self._sources) - 2)
 
-    def _add(self, parts: list[str | Mark]) -> None:
+    def _add(self, parts: list[Part]) -> None:
         """A unit of texts and marks, without the white space around it, or what stays as it is."""
-        bare = "".join(part for part in parts if isinstance(part, str))
-        if not has_letters(bare):
+        if not has_letters(bare(parts)):
             self._parts += (part if isinstance(part, str) else self._source(part, self._sources) for part in parts)
             return
         before = after = ""
@@ -138,23 +135,15 @@ class Message:
             after = parts[-1][len(parts[-1].rstrip()) :]
             parts = [*parts[:-1], parts[-1].rstrip()]
         self._parts += before, len(self.units), after
-        if len(parts) == 1:
-            self.units.append(Unit(bare.strip()))
-        else:
-            self.units.append(Unit(written(parts), "marked"))
+        self.units.append(unit_of(parts))
 
 
 _ANY = f"{_TAG}|{_USUAL}|{PATTERNS['placeholder']}"
 
 
-def _marks_of(unit: Unit) -> Iterator[Mark]:
-    if unit.form == "marked":
-        yield from (part for part in read(unit.text) if isinstance(part, Mark))
-
-
-def _lines(parts: Sequence[str | Mark], spaces: re.Pattern[str]) -> Iterator[list[str | Mark]]:
+def _lines(parts: Sequence[Part], spaces: re.Pattern[str]) -> Iterator[list[Part]]:
     """Yields the parts between matches of `spaces`, and each match by itself; never splits within a tag."""
-    line: list[str | Mark] = []
+    line: list[Part] = []
     depth = 0
     for part in parts:
         if isinstance(part, Mark):
@@ -208,9 +197,9 @@ class Values(NamedTuple):
         """All that is translated, in order."""
         return [unit for value in self.values for message in value.messages for unit in message.units]
 
-    def rendered(self, translations: Sequence[str]) -> bytes:
+    def rendered(self, translations: Sequence[Words]) -> bytes:
         """The file with the translation of each text in its place."""
-        edits: list[tuple[Span, str]] = []
+        edits: list[Edit] = []
         at = 0
         for messages, spans, write in self.values:
             texts = []
@@ -221,8 +210,7 @@ class Values(NamedTuple):
             if len(usable) == len(messages) and any(
                 text != message.text for text, message in zip(usable, messages, strict=True)
             ):
-                edits += zip(spans, write(usable), strict=True)
+                edits += [Edit(*span, new) for span, new in zip(spans, write(usable), strict=True)]
         if edits:
-            edits += self.together
-        places = [whole(self.source.text[slice(*span)], span) for span, _ in edits]
-        return Document(self.source, places).rendered([text for _, text in edits])
+            edits += [Edit(*span, new) for span, new in self.together]
+        return self.source.edited(edits)

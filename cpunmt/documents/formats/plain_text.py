@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 
-from cpunmt.documents.document import Document, Place, Source, Span, Unit, has_letters, trimmed, whole
+from cpunmt.documents.document import Document, Place, Source, Span, has_letters, trimmed, whole
 from cpunmt.documents.formats.broken_lines import are_broken, groups, joined
+from cpunmt.markup.units import Unit
 
 _LINE = re.compile(r"[^\n]*\n?")
 _CELL = re.compile(r"[^\t\r\n]+")
@@ -62,11 +64,11 @@ def _joined(source: Source, run: Span, width: int) -> Iterator[Place]:
         elif has_letters(words):
             second = text[slice(*spans[begin + 1])] if end - begin > 1 else ""
             indent = source.line_end + second[: len(second) - len(second.lstrip())]
-            yield Place(Unit(words), (span,), lambda made, indent=indent: [_wrapped(made, width, indent)])
+            yield Place(Unit(words), (span,), partial(_wrapped, width=width, between=indent))
 
 
-def _wrapped(text: str, width: int, between: str) -> str:
-    return between.join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
+def _wrapped(text: str, width: int, between: str) -> list[str]:
+    return [between.join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))]
 
 
 def _paragraphs(text: str) -> list[tuple[int, int]]:

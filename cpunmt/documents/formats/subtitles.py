@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-from cpunmt.documents.document import LINE, Document, Place, Source, Span, Unit, has_letters
+from cpunmt.documents.document import LINE, Document, Place, Source, Span, has_letters
 from cpunmt.documents.formats.cues import WIDTH, Cue, goes_on, shared_out, wrapped
-from cpunmt.documents.marks import Mark, read, written
+from cpunmt.markup.units import Mark, Part, Unit, Words, bare, parts_of, unit_of
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?![\d])")
@@ -112,14 +112,14 @@ class _Reader:
         if len(group) == 1:
             self._add(Unit(group[0].text), group)
         elif group:
-            parts: list[str | Mark] = [group[0].text]
+            parts: list[Part] = [group[0].text]
             for number, cue in enumerate(group[1:], 1):
                 parts += " ", Mark("x", number), cue.text
-            self._add(Unit(written(parts), "marked"), group)
+            self._add(unit_of(parts), group)
 
     def _add(self, unit: Unit, group: list[Cue]) -> None:
-        def write(translation: str) -> list[str]:
-            if len(group) == 1:
+        def write(translation: Words) -> list[str]:
+            if isinstance(translation, str):
                 return [self._written(wrapped(translation, max(WIDTH, group[0].width), self.line_end))]
             return [self._written(part) for part in shared_out(translation, group, self.line_end)]
 
@@ -132,18 +132,17 @@ class _Reader:
         body = self.text[begin:end]
         parts, sources = _parts(body)
         parts = [_SPACES.sub(" ", self._read(part)) if isinstance(part, str) else part for part in parts]
-        if not has_letters("".join(part for part in parts if isinstance(part, str))):
+        if not has_letters(bare(parts)):
             return
-        unit = Unit(written(parts), "marked") if sources else Unit("".join(map(str, parts)))
 
-        def write(translation: str) -> list[str]:
-            made = read(translation) if sources else [translation]
+        def write(translation: Words) -> list[str]:
             text = "".join(
-                self._written(part) if isinstance(part, str) else sources[part.number, part.closes] for part in made
+                self._written(part) if isinstance(part, str) else sources[part.number, part.closes]
+                for part in parts_of(translation)
             )
             return [wrapped(text, max(WIDTH, width), self.line_end)]
 
-        self.places.append(Place(unit, ((begin, end),), write))
+        self.places.append(Place(unit_of(parts), ((begin, end),), write))
 
     def _read(self, text: str) -> str:
         return unescape(text) if self.is_vtt and "&" in text else text
@@ -154,9 +153,9 @@ class _Reader:
         return _ARROW.sub("->", text)
 
 
-def _parts(body: str) -> tuple[list[str | Mark], dict[tuple[int, bool], str]]:
+def _parts(body: str) -> tuple[list[Part], dict[tuple[int, bool], str]]:
     """Texts and marks, and what each mark stands for. Tags that nest are `g`, all others `x`."""
-    parts: list[str | Mark] = []
+    parts: list[Part] = []
     sources: dict[tuple[int, bool], str] = {}
     opened: list[tuple[str, int, int]] = []  # name, place among the parts, number
     at = 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from cpunmt.documents.document import Document, Place, Source, Unit, has_letters
+from cpunmt.documents.document import Document, Place, Source, has_letters
+from cpunmt.markup.units import Unit
 
 
 def read_web_page(source: Source) -> Document:
-    """One unit, or none where there are no letters."""
+    """Reads one unit, or none where there are no letters."""
     if not has_letters(source.text):
         return Document(source, ())
-    page = Place(Unit(source.text, "html"), ((0, len(source.text)),), lambda translation: [translation])
+    page = Place(Unit(source.text, True), ((0, len(source.text)),), lambda translation: [translation])
     return Document(source, (page,))

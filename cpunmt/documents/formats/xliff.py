@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cpunmt.documents.document import Document, DocumentError, Place, Source, Unit, has_letters
-from cpunmt.documents.marks import Mark, read, written
+from cpunmt.documents.document import Document, DocumentError, Place, Source, has_letters
 from cpunmt.documents.xml_events import Node, attribute_span, check_depth, escaped, nodes
+from cpunmt.markup.units import Mark, Part, Unit, Words, bare, unit_of
 
 _SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}
 _AROUND = ("g", "pc", "mrk")
@@ -60,7 +60,7 @@ def _place(text: str, unit: Node) -> Iterator[Place]:
     in_segment = _kind(unit) == "segment"
     state = attribute_span(text, unit, "state") if in_segment else None
 
-    def write(translation: str) -> list[str]:
+    def write(translation: Words) -> list[str]:
         made = inline.write(translation)
         review = "" if in_segment else _REVIEW
         made = _new_target(text, source, made, review) if target is None else _filled(text, target, made, review)
@@ -110,7 +110,7 @@ class _Inline:
 
     def __init__(self, text: str, source: Node) -> None:
         self._text = text
-        self._parts: list[str | Mark] = []
+        self._parts: list[Part] = []
         self._sources: dict[tuple[int, bool], str] = {}  # number of a mark, whether it is an end -> what stands there
         self._count = 0
         self._open: list[dict[str, list[int]]] = []  # in each element: pair -> places among the parts where it begins
@@ -119,19 +119,18 @@ class _Inline:
         self._crossing: dict[int, int] = {}  # number of a code that begins something -> that of the one that ends it
         self._alone: dict[str, int] = {}  # pair across the edge of an element -> number of the code that begins it
         self._take(source)
-        bare = "".join(part for part in self._parts if isinstance(part, str))
-        self._before = bare[: len(bare) - len(bare.lstrip())]
-        self._after = bare[len(bare.rstrip()) :]
-        if not has_letters(bare):
-            self.unit = None
-        else:
-            self.unit = Unit(written(self._parts), "marked") if self._sources else Unit(bare.strip())
+        text = bare(self._parts)
+        self._before = text[: len(text) - len(text.lstrip())]
+        self._after = text[len(text.rstrip()) :]
+        self.unit = None
+        if has_letters(text):
+            self.unit = unit_of(self._parts) if self._sources else Unit(text.strip())
 
-    def write(self, translation: str) -> str:
-        """The translation of the unit, as a target holds it."""
-        if not self._sources:
+    def write(self, translation: Words) -> str:
+        """Writes the translation of the unit as a target holds it."""
+        if isinstance(translation, str):
             return escaped(self._before + translation + self._after)
-        parts = read(translation)
+        parts = list(translation)
         places = {part.number: at for at, part in enumerate(parts) if isinstance(part, Mark)}
         for begin, end in self._crossing.items():  # two codes that cannot be placed as a pair keep their order
             one, other = places[begin], places[end]

@@ -11,9 +11,10 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from cpunmt.documents.document import LINE, Document, Place, Source, Span, Unit, has_letters, trimmed
+from cpunmt.documents.document import LINE, Document, Place, Source, Span, has_letters, trimmed
 from cpunmt.documents.markdown.inline import ATTRIBUTES, label_of
 from cpunmt.documents.markdown.paragraph import Paragraph
+from cpunmt.markup.units import Unit
 
 _QUOTES = re.compile(r"(?: {0,3}> ?)*")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]+\S)[ \t]{1,4}(?:\[[ xX]\][ \t]+)?")
@@ -206,7 +207,7 @@ class _Reader:
         """The place of HTML from `begin` on, up to the line `after`; a quotation keeps it as it is."""
         span = (begin, self.lines[after - 1][1])
         if has_letters(self.text[slice(*span)]) and ">" not in self.text[self.lines[number][0] : begin]:
-            unit = Unit(self.text[slice(*span)], "html")
+            unit = Unit(self.text[slice(*span)], True)
             self.places.append(Place(unit, (span,), lambda translation: [translation]))
 
     def _past(self, number: int, end: str) -> int:

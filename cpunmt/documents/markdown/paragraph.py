@@ -13,10 +13,11 @@ from html import escape, unescape
 from itertools import pairwise
 from typing import NamedTuple
 
-from cpunmt.documents.document import Unit, has_letters
+from cpunmt.documents.document import has_letters
 from cpunmt.documents.markdown.inline import Inline, Part
 from cpunmt.documents.markdown.tags import Spelt, Tag
 from cpunmt.markup.scanner import CLOSE, OPEN, RAW, scan
+from cpunmt.markup.units import Unit
 
 _MARKED = re.compile(r'<[^\s>/]+ n="(\d+)"')
 _ALT = re.compile(r' alt="([^"]*)"')
@@ -74,7 +75,7 @@ class Paragraph:
         if not (has_letters(bare) or any(has_letters(_read_of(tag)) for tag in self._tags)):
             self.unit = None
         elif self._tags:
-            self.unit = Unit("".join(self._as_html()), "html")
+            self.unit = Unit("".join(self._as_html()), True)
         else:
             self.unit = Unit(bare)
 

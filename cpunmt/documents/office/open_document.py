@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
-from cpunmt.documents.archives.parts import Parts
-from cpunmt.documents.archives.zip_file import Archive
+from cpunmt.documents.archives.zip_file import Archive, Parts
 from cpunmt.documents.document import Contents, DocumentError, Span
 from cpunmt.documents.office.items import Container, Frame, Item, Items, Kind, Looks
 from cpunmt.documents.office.paragraphs import Paragraphs, Part, canonical, read_part
@@ -83,7 +83,7 @@ def _paragraphs(part: Part) -> Contents:
     return Paragraphs(part, (_items(part.text, node, looks) for node, _ in found), framed_in_span, of_paragraphs)
 
 
-def _look(style: Node) -> tuple:
+def _look(style: Node) -> tuple[Any, ...]:
     """What a style says of texts, () if nothing: LibreOffice makes one for each session of an author."""
     found = canonical(style, _SAYS_NOTHING)
     properties = tuple(child for child in found[3] if child[2] or child[3])

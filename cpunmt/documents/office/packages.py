@@ -6,8 +6,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote
 
-from cpunmt.documents.archives.parts import Parts
-from cpunmt.documents.archives.zip_file import Archive
+from cpunmt.documents.archives.zip_file import Archive, Parts
 from cpunmt.documents.document import Contents, DocumentError
 from cpunmt.documents.office.drawing import drawing_items
 from cpunmt.documents.office.items import Items

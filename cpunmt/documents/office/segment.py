@@ -11,9 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from cpunmt.documents.document import Span, Unit, has_letters
-from cpunmt.documents.marks import Mark, read, written
+from cpunmt.documents.document import Span, has_letters
 from cpunmt.documents.office.items import WHITE, Container, Frame, Item, Items, Looks, Source, texts
+from cpunmt.markup.units import Mark, MarkKind, Part, Words, parts_of, unit_of, words_of
 
 _SPACES = re.compile(f"[{WHITE}]+")
 _NO_LOOK = re.compile(r" ?[.,;:!?]? ?")  # of texts of which nobody sees whether they are bold
@@ -41,13 +41,13 @@ class Segment:
         self._sources: dict[int, Item | Container | Looks] = {}
         self._ranges: list[Item] = []
         self._raised = _raised(found)
-        parts: list[str | Mark] = []
+        parts: list[Part] = []
         self._add(items, parts, self._usual)
         self.span, self._entered, self._left = _widened(items)
-        text = written(parts) if self._sources else "".join(map(str, parts))
-        self.unit = Unit(_SPACES.sub(" ", text), "marked" if self._sources else "plain")
+        joined = parts_of(words_of(parts))
+        self.unit = unit_of(_SPACES.sub(" ", part) if isinstance(part, str) else part for part in joined)
 
-    def _add(self, items: Items, parts: list[str | Mark], usual: Looks) -> None:
+    def _add(self, items: Items, parts: list[Part], usual: Looks) -> None:
         look = usual
         number = 0
         for item in items:
@@ -77,20 +77,19 @@ class Segment:
         if look != usual:
             parts.append(Mark("g", number, True))
 
-    def _mark(self, kind: str, source: Item | Container | Looks, parts: list[str | Mark]) -> int:
+    def _mark(self, kind: MarkKind, source: Item | Container | Looks, parts: list[Part]) -> int:
         number = len(self._sources) + 1
         self._sources[number] = source
         parts.append(Mark(kind, number))
         return number
 
-    def write(self, translation: str, source: Source) -> str:
-        """What is put in place of the span."""
-        parts = read(translation) if self._sources else [translation]
+    def write(self, translation: Words, source: Source) -> str:
+        """Writes what is put in place of the span."""
         pieces: list[tuple[Looks | None, str]] = [(self._usual, self._before)] if self._before else []
         looks = [self._usual]  # of the marks that are open; a container has a usual one of its own
         ranges = iter(self._ranges)
         usual = self._frames[self._usual]  # also of words in a container that had none
-        for part in parts:
+        for part in parts_of(translation):
             if isinstance(part, str):
                 pieces.append((looks[-1], part.replace("\r\n", " ").replace("\n", " ")))
                 continue
