@@ -19,7 +19,7 @@ from bench.harness.timing import seconds_of
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.markup.html_elements import VOID_ELEMENTS
 from cpunmt.markup.pages import translate_html
-from cpunmt.markup.scanner import CLOSE, OPEN, scan
+from cpunmt.markup.html_syntax import CLOSE, OPEN, scan
 
 _WORD = re.compile(r"\S+")
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from cpunmt.markup.document import END, HOLD, POINT, START, TEXT, Content, Item
-from cpunmt.markup.entities import Spellings, decoded
-from cpunmt.markup.scanner import SPACE
+from cpunmt.markup.html_syntax import SPACE, Spellings, decoded
 from cpunmt.text.scripts import LETTER
 
 _RUN = re.compile(rf"[{SPACE}]{{2,}}|[{SPACE[1:]}]")  # one space needs nothing

@@ -23,7 +23,7 @@ from cpunmt.markup.html_elements import (
     VOID,
     VOID_ELEMENTS,
 )
-from cpunmt.markup.scanner import CLOSE, OPEN, RAW, REST, SPACE, Token, scan
+from cpunmt.markup.html_syntax import CLOSE, OPEN, RAW, REST, SPACE, Token, scan
 from cpunmt.markup.units import Mark
 from cpunmt.options.element_roles import SPLIT, WITHIN
 from cpunmt.text.language_codes import first_part

@@ -11,9 +11,9 @@ from cpunmt.alignment.edits import Edit, edited
 from cpunmt.errors import XmlError
 from cpunmt.markup.blocks import Block, blocks_of, make_block
 from cpunmt.markup.document import TEXT, Content, Document, Value, html_roles, read_document
-from cpunmt.markup.entities import Spellings, decoded, encoded
-from cpunmt.markup.rendering import has_all, rendered
-from cpunmt.markup.units import Unit, Words
+from cpunmt.markup.html_syntax import Spellings, decoded, encoded
+from cpunmt.markup.rendering import rendered
+from cpunmt.markup.units import Unit, Words, bare
 from cpunmt.markup.xml_document import read_parts, read_xml, words_in
 from cpunmt.options.options import Options
 from cpunmt.results.results import Hypothesis, Result
@@ -145,14 +145,13 @@ class _BlockText(_Text):
     def take(self, found: Aligned) -> bool:
         """Takes the translation. If a stand-in is not in it, the block is to be translated again without any."""
         super().take(found)
-        if not has_all(self.block, found.target):
-            without = make_block(self.html, self.block.content, False)
-            if without is not None:
-                self.block, self.plain = without, without.plain
-            return without is None
-        if found.target != self.plain:
-            self.written = rendered(self.block, found, self.html)
-        return True
+        if found.target == self.plain:
+            return True
+        self.written = rendered(self.block, found, self.html)
+        without = None if self.written is not None else make_block(self.html, self.block.content, False)
+        if without is not None:
+            self.block, self.plain = without, without.plain
+        return without is None
 
 
 class Page:
@@ -239,16 +238,17 @@ class Page:
         found = [result for _, result in told]
         if self.is_plain:
             return found[0]
+        best = [result.hypotheses[0] for result in found]
         weights = [result.num_source_pieces for result in found]
         total = sum(weights)
-        weighted = math.fsum(result.score * weight for result, weight in zip(found, weights, strict=True))
+        weighted = math.fsum(one.score * weight for one, weight in zip(best, weights, strict=True))
         inner = [sentence for text, result in told for sentence in sentences_of(text, result.hypotheses[0])]
         words = self.words()
         hypothesis = Hypothesis(
-            words if isinstance(words, str) else "".join([part for part in words if isinstance(part, str)]),
+            words if isinstance(words, str) else bare(words),
             weighted / total if total else 0.0,
-            math.fsum(result.log_prob for result in found),
-            any(result.truncated for result in found),
+            math.fsum(one.log_prob for one in best),
+            any(one.truncated for one in best),
             (),
             _inner=tuple(inner),
         )

@@ -13,35 +13,34 @@ from cpunmt.alignment.aligned import Aligned, Span
 from cpunmt.alignment.links import Links
 from cpunmt.alignment.word_units import is_unspaced
 from cpunmt.markup.blocks import Block, Element, Point
-from cpunmt.markup.entities import encoded
+from cpunmt.markup.html_syntax import SPACE, encoded_parts
 from cpunmt.markup.placement import Place, placed
-from cpunmt.markup.scanner import SPACE
 
 _STAND_IN = re.compile(r"\{\d+\}")
 _ENDS = frozenset(".,;:!?)]}%")  # marks that no word follows at once
 _SPACES = re.compile(rf"[{SPACE}]*")
 
 
-def has_all(block: Block, target: str) -> bool:
-    """Whether each stand-in is in the translation, once."""
-    if not block.holds:
-        return True
-    counts = Counter(_STAND_IN.findall(target))
-    return all(counts[name] == 1 for name in block.stand_ins())
+def rendered(block: Block, aligned: Aligned, html: str) -> list[str | Span] | None:
+    """Returns the block's translation, as it stands between the source's parts before and behind the block.
 
-
-def rendered(block: Block, aligned: Aligned, html: str) -> list[str | Span]:
-    """Returns the block's translation, as it stands between the source's parts before and behind the block."""
+    None: it lacks a stand-in, or has one twice.
+    """
+    if block.holds:
+        counts = Counter(_STAND_IN.findall(aligned.target))
+        if any(counts[name] != 1 for name in block.stand_ins()):
+            return None
     syntax = block.content.syntax
     if syntax == "raw" and not block.has_tags:
         return [(block.begin, block.end) if "]]>" in aligned.target else aligned.target.strip()]
     if not block.has_tags and not block.holds:
-        text = aligned.target.strip()
-        return [text if syntax == "parts" else encoded(text, block.spellings)]
-    root, links = placed(block, aligned)
-    written = _Writer(block, aligned, links, html)
-    written.inside(root)
-    return written.parts
+        parts: list[str | Span] = [aligned.target.strip()]
+    else:
+        root, links = placed(block, aligned)
+        written = _Writer(block, aligned, links, html)
+        written.inside(root)
+        parts = written.parts
+    return parts if syntax == "parts" else encoded_parts(parts, block.spellings)
 
 
 class _Writer:
@@ -50,7 +49,6 @@ class _Writer:
         self.target = aligned.target
         self.units = links.targets
         self.html = html
-        self.is_encoded = block.content.syntax != "parts"
         self.held = block.stand_ins()  # name -> its offset in the source
         self.held_at = list(block.holds)  # ascending
         self.parts: list[str | Span] = []
@@ -134,19 +132,15 @@ class _Writer:
         first = self.units[begin][0] if has_gap or begin == 0 else self.units[begin - 1][1]
         text = self.target[first : self.units[end - 1][1]]
         if not self.held or "{" not in text:
-            self._text(text)
+            self.parts.append(text)
             return
         at = 0
         for found in _STAND_IN.finditer(text):
             if (name := found[0]) in self.held:
                 before, after = self._spaces(name, first + found.start())
-                self._text(text[at : found.start()])
-                self.parts += before, self.block.holds[self.held[name]], after
+                self.parts += text[at : found.start()], before, self.block.holds[self.held[name]], after
                 at = found.end()
-        self._text(text[at:])
-
-    def _text(self, text: str) -> None:
-        self.parts.append(encoded(text, self.block.spellings) if self.is_encoded else text)
+        self.parts.append(text[at:])
 
     def _spaces(self, name: str, begin: int) -> tuple[str, str]:
         """What is missing before and after the stand-in at `begin`: no word grows together with what is held."""
@@ -169,7 +163,7 @@ class _Writer:
         if gap == " " and opening is not None:
             before = self._space_before(opening[0])
             gap = before if "\n" in before else gap
-        self._text(gap)
+        self.parts.append(gap)
 
     def _space_before(self, at: int) -> str:
         html, begin = self.html, at

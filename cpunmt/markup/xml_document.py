@@ -9,11 +9,11 @@ from html.entities import html5
 from typing import Literal
 
 from cpunmt.alignment.aligned import Span
+from cpunmt.errors import XmlError
 from cpunmt.markup import document
 from cpunmt.markup.blocks import MARK
 from cpunmt.markup.document import MOST_NESTED, MOST_TEXT, Content, Document, Item
 from cpunmt.markup.units import Mark, Part, Words, words_of
-from cpunmt.markup.xml_scanner import CDATA, CLOSE, EMPTY, OPEN, TEXT, Token, broken, scan_xml
 from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN
 from cpunmt.text.scripts import LETTER
 
@@ -22,6 +22,17 @@ _LINE = re.compile(r"[\r\n]\s*")
 _ENTITY = re.compile(r"&[^#;&][^;&]*;")
 _OPENING = len("<![CDATA[")
 _CLOSING = len("]]>")
+
+OPEN, CLOSE, EMPTY, CDATA, OTHER, TEXT = range(6)
+Token = tuple[int, int, int, str]  # kind, begin, end, name of the element
+
+_NAME = r"(?:[^\W\d]|:)[\w:.\u00b7-]*"
+# What follows a name is looked at once: a lookahead keeps a name from being tried shorter.
+_TAG = re.compile(rf"<(/?)({_NAME})(?=[\s/>])([^<>\"']*(?:(?:\"[^\"<]*\"|'[^'<]*')[^<>\"']*)*)>")
+_ATTRIBUTES = re.compile(rf"(?:\s+{_NAME}\s*=\s*(?:\"[^\"]*\"|'[^']*'))*\s*(/?)")
+_DOCTYPE = re.compile(r"<!DOCTYPE[^\[<>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^\[<>\"']*)*(?:\[[^\]]*\]\s*)?>")
+_REFERENCE = re.compile(rf"&(?:#[0-9]{{1,7}}|#x[0-9a-fA-F]{{1,6}}|{_NAME});")
+_SECTIONS = (("<!--", "-->", OTHER), ("<![CDATA[", "]]>", CDATA), ("<?", "?>", OTHER))
 
 
 def read_xml(text: str, tags: Mapping[str, str], lines: bool = True) -> Document:
@@ -38,7 +49,7 @@ def read_xml(text: str, tags: Mapping[str, str], lines: bool = True) -> Document
 
     Raises XmlError for what is not well-formed.
     """
-    return _Reader(Document(text), list(scan_xml(text)), tags, lines).read()
+    return _Reader(Document(text), _scan(text), tags, lines).read()
 
 
 _SIGN = "\ufffc"  # stands for a mark; its offset says which one
@@ -127,7 +138,7 @@ class _Reader:
             if kind == CLOSE:
                 other = opened.pop()
                 if other < 0 or self.tokens[other][3] != name:
-                    raise broken(self.text, begin, "this end tag is not that of the element that is open")
+                    raise _broken(self.text, begin, "this end tag is not that of the element that is open")
                 self.partners[other] = number
             self.parents.append(opened[-1])
             if kind == OPEN:
@@ -136,7 +147,7 @@ class _Reader:
                 self.mixed.add(opened[-1])
             last = token
         if len(opened) > 1:
-            raise broken(self.text, self.tokens[opened[-1]][1], "the element that begins here is not closed")
+            raise _broken(self.text, self.tokens[opened[-1]][1], "the element that begins here is not closed")
 
     def _is_text(self, begin: int, end: int, parent: int, last: Token | None) -> bool:
         """Whether a text is more than layout: of a part of a document, also a space between two elements."""
@@ -221,3 +232,71 @@ class _Reader:
         self.items = []
         self.has_letters = False
         self.depth = self.size = 0
+
+
+def _scan(text: str) -> list[Token]:
+    """The tokens of `text`, ascending: all of it.
+
+    OPEN, CLOSE, EMPTY  a tag; of <a/> the last
+    CDATA, OTHER        such a section; a comment, a processing instruction, a declaration
+    TEXT                what lies between
+
+    Raises XmlError, with the line and column, for what is none of these. That tags nest is not looked at.
+    """
+    tokens: list[Token] = []
+    at = 0
+    while at < len(text):
+        begin = text.find("<", at)
+        if begin < 0:
+            begin = len(text)
+        if at < begin:
+            _check_references(text, at, begin)
+            tokens.append((TEXT, at, begin, ""))
+        if begin == len(text):
+            break
+        tokens.append(_section(text, begin) if text.startswith(("<!", "<?"), begin) else _tag(text, begin))
+        at = tokens[-1][2]
+    return tokens
+
+
+def _broken(text: str, at: int, said: str) -> XmlError:
+    """The error for what stands at `at`."""
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return XmlError(f"line {line}, column {column}: {said}")
+
+
+def _tag(text: str, begin: int) -> Token:
+    found = _TAG.match(text, begin)
+    if found is None:
+        raise _broken(text, begin, "this < begins no tag; expected &lt; for the character, or a tag that ends")
+    slash, name, rest = found.groups()
+    if slash:
+        if rest.strip():
+            raise _broken(text, begin, "this end tag has more than a name; expected >")
+        return CLOSE, begin, found.end(), name
+    inner = _ATTRIBUTES.fullmatch(rest)
+    if inner is None:
+        raise _broken(text, begin, 'the attributes of this tag are not well-formed; expected name="value"')
+    return EMPTY if inner[1] else OPEN, begin, found.end(), name
+
+
+def _section(text: str, begin: int) -> Token:
+    for first, last, kind in _SECTIONS:
+        if text.startswith(first, begin):
+            end = text.find(last, begin + len(first))
+            if end < 0:
+                raise _broken(text, begin, f"this {first} does not end; expected {last}")
+            return kind, begin, end + len(last), ""
+    found = _DOCTYPE.match(text, begin)
+    if found is None:
+        raise _broken(text, begin, "this <! begins no comment, CDATA or document type that ends; expected one of these")
+    return OTHER, begin, found.end(), ""
+
+
+def _check_references(text: str, begin: int, end: int) -> None:
+    at = text.find("&", begin, end)
+    while at >= 0:
+        found = _REFERENCE.match(text, at, end)
+        if found is None:
+            raise _broken(text, at, "this & begins no reference; expected &amp; for the character")
+        at = text.find("&", found.end(), end)

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpunmt.alignment.aligned import Aligned, Layer
-from cpunmt.decoding.call_settings import Settings, aligning, settings_of
+from cpunmt.decoding.call_settings import Settings, settings_of
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.languages import Languages
 from cpunmt.results.results import Result
@@ -115,11 +115,18 @@ def translate_units(units: Sequence[Unit], call: TextCall) -> list[Page]:
 
 def _whole_texts(call: TextCall) -> Layer:
     """Returns the layer that translates whole texts, for what stands in markup."""
-    options, plain = call.settings.options, call.settings
-    if options.html or options.xml or options.tags is not None or options.num_hypotheses != 1:
-        plain = settings_of(options, html=False, xml=False, tags=None, num_hypotheses=1)
+    settled: dict[bool, Settings] = {}
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
-        return call.sentences(texts, [[]] * len(texts), aligning(plain, align))
+        if align not in settled:
+            settled[align] = _plain(call.settings, align)
+        return call.sentences(texts, [[]] * len(texts), settled[align])
 
     return translate if call.cutter is None else sentence_layer(call.cutter, translate)
+
+
+def _plain(settings: Settings, align: bool) -> Settings:
+    """Returns the settings for what stands in markup: plain texts, one hypothesis of each."""
+    wanted = {"html": False, "xml": False, "tags": None, "num_hypotheses": 1, "return_alignments": align}
+    changes = {name: value for name, value in wanted.items() if getattr(settings.options, name) != value}
+    return settings_of(settings.options, **changes) if changes else settings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpunmt.markup.entities import decoded, encoded
+from cpunmt.markup.html_syntax import decoded, encoded
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from cpunmt.alignment.aligned import Aligned
+from cpunmt.markup.html_syntax import scan
 from cpunmt.markup.pages import translate_html
-from cpunmt.markup.scanner import scan
 from tests.support.html_layers import identity, shuffled, upper
 from tests.support.linear_time import takes_linear_time
 from tests.support.speeds import slow_after

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpunmt.markup.scanner import CLOSE, OPEN, OTHER, RAW, REST, scan
+from cpunmt.markup.html_syntax import CLOSE, OPEN, OTHER, RAW, REST, scan
 
 KINDS = {OPEN: "open", CLOSE: "close", OTHER: "other", RAW: "raw", REST: "rest"}
 

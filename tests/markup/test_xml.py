@@ -76,7 +76,7 @@ def test_elements_beside_text_are_part_of_it():
 
 def test_lines():
     assert sent("One\n two <b>three</b>\nfour") == ["One", "two three", "four"]
-    assert sent("<a>\n <b>One</b>\n <b>two</b>\n three\n</a>") == ["three", "One two"]
+    assert sent("<a>\n <b>One</b>\n <b>two</b>\n three\n</a>") == ["One two", "three"]
     assert shout("One\n two <b>three</b>\nfour", lines=False) == "ONE TWO <b>THREE</b> FOUR"
     assert sent("<a>\n  One\n</a>") == ["One"] and sent("<a><![CDATA[One\ntwo]]></a>") == ["One", "two"]
 

@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping
 
 from cpunmt.documents.markdown.emphasis import Run, pair, run_of
 from cpunmt.documents.markdown.tags import Spelt, Tag
-from cpunmt.markup.entities import decoded
 from cpunmt.markup.html_elements import BREAK, INLINE, ROLES, SKIPPED, VOID_ELEMENTS
+from cpunmt.markup.html_syntax import decoded
 
 Part = str | Tag
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from cpunmt.documents.document import has_letters
 from cpunmt.documents.markdown.inline import Inline, Part
 from cpunmt.documents.markdown.tags import Spelt, Tag
-from cpunmt.markup.scanner import CLOSE, OPEN, RAW, scan
+from cpunmt.markup.html_syntax import CLOSE, OPEN, RAW, scan
 from cpunmt.markup.units import Unit
 
 _MARKED = re.compile(r'<[^\s>/]+ n="(\d+)"')

@@ -8,8 +8,8 @@ from typing import Any
 
 from cpunmt.documents.archives.zip_file import Archive, Parts
 from cpunmt.documents.document import Contents, DocumentError, Span
-from cpunmt.documents.office.items import Container, Frame, Item, Items, Kind, Looks
 from cpunmt.documents.office.paragraphs import Paragraphs, Part, canonical, read_part
+from cpunmt.documents.office.segments import Container, Frame, Item, Items, Kind, Looks
 from cpunmt.documents.xml_events import Node, attribute_span, escaped
 
 _BASE = "urn:oasis:names:tc:opendocument:xmlns:"

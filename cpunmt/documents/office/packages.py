@@ -8,12 +8,10 @@ from urllib.parse import unquote
 
 from cpunmt.documents.archives.zip_file import Archive, Parts
 from cpunmt.documents.document import Contents, DocumentError
-from cpunmt.documents.office.drawing import drawing_items
-from cpunmt.documents.office.items import Items
+from cpunmt.documents.office.open_xml import WordParagraph, drawing_items, framed_in_run
 from cpunmt.documents.office.paragraphs import Paragraphs, Part, inside, read_part
-from cpunmt.documents.office.runs import framed_in_run
+from cpunmt.documents.office.segments import Items
 from cpunmt.documents.office.sheets import Places, cells, framed_in_cell, is_in, shared_in, sheet_items
-from cpunmt.documents.office.word import WordParagraph
 from cpunmt.documents.xml_events import Node
 
 _TYPES = "[Content_Types].xml"

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from cpunmt.alignment.edits import Edit, edited
 from cpunmt.documents.archives.zip_file import Archive
 from cpunmt.documents.document import DocumentError, Source, Span, read_source
-from cpunmt.documents.office.items import Items, segments
-from cpunmt.documents.office.segment import Framed, Segment
+from cpunmt.documents.office.segments import Framed, Items, Segment, segments
 from cpunmt.documents.xml_events import BESIDE, Node, check_depth, nodes
 from cpunmt.errors import CpunmtError
 from cpunmt.markup.units import Unit, Words

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from cpunmt.documents.office.items import Frame, Item, Items
-from cpunmt.documents.office.runs import run_frame, text_of
+from cpunmt.documents.office.open_xml import run_frame, text_of
+from cpunmt.documents.office.segments import Frame, Item, Items
 from cpunmt.documents.xml_events import Node, escaped
 
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")

@@ -1,13 +1,18 @@
-"""Where the markup of an HTML text stands. One pass; nothing is looked at twice.
+"""The syntax of HTML: where the markup of a text stands, and character references (`&amp;` `&#8212;`).
 
-As browsers read it: a quotation mark counts only after "=", `<` before no letter is text. Where something is not
-complete (a tag, a comment, the content of a <script>), nothing after it can be trusted: the rest is one token.
+Markup is found in one pass, as browsers read it: a quotation mark counts only after "=", `<` before no letter is text.
+Where something is not complete (a tag, a comment, the content of a <script>), nothing after it can be trusted: the rest
+is one token. References are read, and written again as the source wrote them.
 """
 
 from __future__ import annotations
 
+import html as python_html
 import re
+from collections.abc import Sequence
+from html.entities import html5
 
+from cpunmt.alignment.aligned import Span
 from cpunmt.markup.html_elements import ENDS_FOREIGN, FOREIGN, HTML_IN_FOREIGN, RAW_TEXT, ROLES, SKIPPED
 
 OPEN, CLOSE, OTHER, RAW, REST = range(5)
@@ -24,6 +29,13 @@ _MORE = re.compile(_INNER)
 _COMMENT_END = re.compile("--!?>")
 _ENDS = {"plaintext": None} | {name: re.compile(rf"</{name}(?=[{SPACE}/>])", re.I) for name in RAW_TEXT}
 _END_TAG = re.compile(rf"</({_NAME})")
+# A number of more digits is no character. Without a semicolon only names that HTML has without one.
+_REFERENCE = re.compile(
+    r"&(?:#0{0,8}([0-9]{1,7})(?![0-9])|#[xX]0{0,8}([0-9a-fA-F]{1,6})(?![0-9a-fA-F])|([a-zA-Z]\w{0,31}));?", re.A
+)
+
+Spellings = dict[str, str]  # character -> the reference that the source has for it
+_QUOTES = {'"': "&quot;", "'": "&#39;"}
 
 
 def scan(html: str) -> list[Token]:
@@ -145,3 +157,44 @@ def _end_of_other(html: str, begin: int) -> tuple[int, str]:
     last = "]]>" if html.startswith("<![CDATA[", begin) else ">"
     end = html.find(last, begin)
     return end + len(last) if end >= 0 else -1, ""
+
+
+def decoded(text: str, spellings: Spellings, attribute: bool = False) -> str:
+    """`text` with its references read; which ones it has is added to `spellings`.
+
+    A name without a semicolon is one only if HTML has it so; in an attribute never, where it is part of a URL.
+    """
+    if "&" not in text:
+        return text
+
+    def read(found: re.Match[str]) -> str:
+        reference = found[0]
+        if found[3]:
+            known = reference[1:] in html5 and (reference[-1] == ";" or not attribute)
+            if not known:
+                return reference
+            character = html5[reference[1:]]
+        else:
+            number = int(found[1]) if found[1] else int(found[2], 16)
+            character = python_html.unescape(f"&#{number};") or chr(number)
+        if not (character.isascii() and (character.isalnum() or character.isspace())):
+            spellings.setdefault(character, reference if reference[-1] == ";" else f"{reference};")
+        return character
+
+    return _REFERENCE.sub(read, text)
+
+
+def encoded(text: str, spellings: Spellings, quote: str = "") -> str:
+    """`text` as HTML: `&`, `<`, `>`, the quotation mark `quote`, and what `spellings` has, as it has it."""
+    if spellings:
+        marks = {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | spellings
+        if quote and quote not in marks:
+            marks[quote] = _QUOTES[quote]
+        return "".join([marks.get(character, character) for character in text])
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace(quote, _QUOTES[quote]) if quote else text
+
+
+def encoded_parts(parts: Sequence[str | Span], spellings: Spellings) -> list[str | Span]:
+    """Returns the parts with their texts encoded, see `encoded`; spans stay."""
+    return [encoded(part, spellings) if isinstance(part, str) else part for part in parts]
