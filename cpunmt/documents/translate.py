@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cpunmt.documents.document import DocumentError
+from cpunmt.documents.document import DocumentError, Recoded
 from cpunmt.documents.formats import FORMATS, format_of, read_document
-from cpunmt.documents.recoded import Recoded
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.markup.units import Unit, Words
@@ -70,21 +69,9 @@ def translate_document(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Path:
-    """Translate a file; the path of what was written.
+    """Translates a file, and returns the path of the new one; see `DocumentMethod.translate_document`.
 
-    Parameters
-    ----------
-    out : the file to write; None: as `path`, with the language before its ending
-    language : what it is translated into, for that name; None: not known
-    options : of `translate`
-    format : a name of `FORMATS`; None: what the name of `path` ends with
-    select : which parts of the file are translated, where its format has parts to choose; none: the usual ones
-    encoding : of a text file, by a name that Python knows; None: UTF-8, or UTF-16 with its mark
-    force : replace `out`, if it is there
-    progress : is told after each window how many units are done, and how many there are, equal ones once
-
-    Raises CpunmtError for a file that cannot be read, or is not what its format says, or that cannot be written; then
-    nothing is written. Raises ValueError for options that a document does not have.
+    `language` is the one to translate into, for the new file's name, or None. `options` are those of `translate`.
     """
     _check_options(options, select)
     path = Path(path)

@@ -90,7 +90,7 @@ class Content:
 class Document:
     """What is to be translated: contents of blocks, ascending, and values of attributes.
 
-    marks  of a unit: offset of a character of `html` -> the mark that it stands for
+    marks  of a unit: offset in `html` -> the mark whose `tag` stands there
     """
 
     html: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape, unescape
 
 from cpunmt.alignment.aligned import Aligned, Layer, Span
 from cpunmt.alignment.edits import Edit, edited
@@ -13,8 +14,8 @@ from cpunmt.markup.blocks import Block, blocks_of, make_block
 from cpunmt.markup.document import TEXT, Content, Document, Value, html_roles, read_document
 from cpunmt.markup.html_syntax import Spellings, decoded, encoded
 from cpunmt.markup.rendering import rendered
-from cpunmt.markup.units import Unit, Words, bare
-from cpunmt.markup.xml_document import read_parts, read_xml, words_in
+from cpunmt.markup.units import Mark, Part, Unit, Words, bare, words_of
+from cpunmt.markup.xml_document import read_parts, read_xml
 from cpunmt.options.options import Options
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.results.told_sentences import sentences_of
@@ -77,11 +78,27 @@ def read_units(units: Sequence[Unit], options: Options, language: str | None) ->
     lines = options.split in _LINES
     pages = []
     for words, is_page in units:
-        if not isinstance(words, str):
-            pages.append(Page(read_parts(words, lines)))
+        if is_page:
+            pages.append(_read_page(words, language, roles))
         else:
-            pages.append(Page(read_document(words, language, roles)) if is_page else Page(Document(words), True))
+            pages.append(Page(Document(words), True) if isinstance(words, str) else Page(read_parts(words, lines)))
     return pages
+
+
+def _read_page(words: Words, language: str | None, roles: Mapping[str, int]) -> Page:
+    """Reads a unit that is a page: HTML, or texts and marks that stand for tags."""
+    if isinstance(words, str):
+        return Page(read_document(words, language, roles))
+    marks: dict[int, Mark] = {}
+    written, at = [], 0
+    for part in words:
+        if isinstance(part, Mark):
+            marks[at] = part
+        written.append(part.tag if isinstance(part, Mark) else escape(part, quote=False))
+        at += len(written[-1])
+    document = read_document("".join(written), language, roles)
+    document.marks = marks
+    return Page(document, is_escaped=True)
 
 
 def translate_pages(pages: Sequence[Page], below: Layer) -> None:
@@ -157,10 +174,14 @@ class _BlockText(_Text):
 class Page:
     """A document of HTML or XML, or a unit, and its translation."""
 
-    def __init__(self, document: Document, is_plain: bool = False) -> None:
-        """`is_plain`: it is a text without markup, and stands in `document` unread."""
+    def __init__(self, document: Document, is_plain: bool = False, is_escaped: bool = False) -> None:
+        """Takes a document that has been read.
+
+        `is_plain`: it is a text without markup, and was not read. `is_escaped`: texts between its marks were escaped.
+        """
         self.document = document
         self.is_plain = is_plain
+        self.is_escaped = is_escaped
         self.values = [_Text(document.html)] if is_plain else [*_values(document)]
         html = document.html
         blocks = [[_BlockText(block, html) for block in found] for found in blocks_of(html, document.contents)]
@@ -175,10 +196,32 @@ class Page:
         """Returns the translation of a unit."""
         if self.is_plain:
             return self.values[0].target
-        return words_in(self.document, self._parts()) if self.document.marks is not None else self.text()
+        if self.document.marks is None:
+            return self.text()
+        copied, marks, offsets = self._copier(), self.document.marks, list(self.document.marks)
+        parts: list[Part] = []
+        for piece in self._parts():
+            if isinstance(piece, str):
+                parts.append(piece)
+                continue
+            at, end = piece
+            for offset in offsets[bisect_left(offsets, at) : bisect_left(offsets, end)]:
+                mark, last = marks[offset], offset + len(marks[offset].tag)
+                parts += copied(at, offset), mark._replace(tag=copied(offset, last))
+                at = last
+            parts.append(copied(at, end))
+        words = words_of(parts)
+        if not self.is_escaped or isinstance(words, str):
+            return words
+        return tuple([unescape(part) if isinstance(part, str) else part for part in words])
 
     def text(self) -> str:
         """Returns the translation of a document."""
+        copied = self._copier()
+        return "".join([part if isinstance(part, str) else copied(*part) for part in self._parts()])
+
+    def _copier(self) -> Callable[[int, int], str]:
+        """Returns what copies a part of the source, with all edits in it."""
         html = self.document.html
         edits = sorted([*self._changed_values(), *self._options()])
         begins = [edit.begin for edit in edits]
@@ -189,7 +232,7 @@ class Page:
                 return html[begin:end]
             return edited(html[begin:end], [Edit(one - begin, other - begin, text) for one, other, text in inner])[0]
 
-        return "".join([part if isinstance(part, str) else copied(*part) for part in self._parts()])
+        return copied
 
     def _parts(self) -> list[str | Span]:
         """All that was written, and the spans of the source between it."""

@@ -16,11 +16,17 @@ MarkKind = Literal["g", "x", "k"]
 
 
 class Mark(NamedTuple):
-    """A mark, the number of what it stands for, and of `g` whether it is the second of the two."""
+    """A mark of a unit.
+
+    number  of what it stands for
+    closes  of `g`: whether it is the second of the two
+    tag     of a page: the HTML that it is read as. Its attributes may be translated
+    """
 
     kind: MarkKind
     number: int
     closes: bool = False
+    tag: str = "\ufffc"
 
 
 Part = str | Mark
@@ -30,7 +36,7 @@ Words = str | tuple[Part, ...]  # a text, or texts and marks; no two texts are n
 class Unit(NamedTuple):
     """A part of a document that is translated by itself: one sentence, or several that belong together.
 
-    is_page  whether it is HTML
+    is_page  whether it is HTML; if it has marks, these are its tags, and the rest is text
     """
 
     words: Words

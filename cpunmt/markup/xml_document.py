@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html.entities import html5
 from typing import Literal
 
-from cpunmt.alignment.aligned import Span
 from cpunmt.errors import XmlError
 from cpunmt.markup import document
 from cpunmt.markup.blocks import MARK
 from cpunmt.markup.document import MOST_NESTED, MOST_TEXT, Content, Document, Item
-from cpunmt.markup.units import Mark, Part, Words, words_of
+from cpunmt.markup.units import Mark, Part
 from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN
 from cpunmt.text.scripts import LETTER
 
@@ -52,7 +50,6 @@ def read_xml(text: str, tags: Mapping[str, str], lines: bool = True) -> Document
     return _Reader(Document(text), _scan(text), tags, lines).read()
 
 
-_SIGN = "\ufffc"  # stands for a mark; its offset says which one
 _UNIT = "unit"  # the element that is around all of a unit
 _TAGS = {"g": WITHIN, "x": WITHIN, "k": KEEP, _UNIT: SPLIT}
 
@@ -64,33 +61,17 @@ def read_parts(parts: Sequence[Part], lines: bool = True) -> Document:
     tokens: list[Token] = [(OPEN, 0, 0, _UNIT)]
     at = 0
     for part in parts:
-        text = part if isinstance(part, str) else _SIGN
+        text = part if isinstance(part, str) else part.tag
         if isinstance(part, str):
             tokens.append((TEXT, at, at + len(part), ""))
         else:
             marks[at] = part
-            tokens.append((CLOSE if part.closes else OPEN if part.kind == "g" else EMPTY, at, at + 1, part.kind))
+            kind = EMPTY if part.kind != "g" else CLOSE if part.closes else OPEN
+            tokens.append((kind, at, at + len(text), part.kind))
         texts.append(text)
         at += len(text)
     tokens.append((CLOSE, at, at, _UNIT))
     return _Reader(Document("".join(texts), marks=marks), tokens, _TAGS, lines).read()
-
-
-def words_in(document: Document, pieces: Iterable[str | Span]) -> Words:
-    """Returns texts, and what stands in these spans of a unit, as texts and marks."""
-    marks = document.marks or {}
-    offsets = list(marks)
-    parts: list[Part] = []
-    for piece in pieces:
-        if isinstance(piece, str):
-            parts.append(piece)
-            continue
-        at, end = piece
-        for offset in offsets[bisect_left(offsets, at) : bisect_left(offsets, end)]:
-            parts += document.html[at:offset], marks[offset]
-            at = offset + 1
-        parts.append(document.html[at:end])
-    return words_of(parts)
 
 
 class _Reader:

@@ -53,12 +53,12 @@ _TAG = re.compile(r'<(/?)([gxk])(?: n="(\d+)")?/?>')
 
 
 def shown(unit) -> str:
-    """Returns the words of a unit, with its marks as tags: `<g n="1">...</g>`, `<x n="2"/>`, `<k n="3"/>`."""
-    return "".join(part if isinstance(part, str) else _tag(*part) for part in parts_of(unit.words))
+    """Returns the words of a unit, with its marks as tags: `<g n="1">`, `</g>`, `<x n="2"/>`, `<k n="3"/>`."""
 
+    def tag(kind, number, closes, html):
+        return html if unit.is_page else "</g>" if closes else f'<{kind} n="{number}"{">" if kind == "g" else "/>"}'
 
-def _tag(kind, number, closes):
-    return "</g>" if closes else f'<{kind} n="{number}"{">" if kind == "g" else "/>"}'
+    return "".join(part if isinstance(part, str) else tag(*part) for part in parts_of(unit.words))
 
 
 def words(text):

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cpunmt.documents.document import DocumentError, Encoding, Source, Unit, read_source
-from cpunmt.documents.formats.plain_text import read_plain_text
-from cpunmt.documents.formats.web_page import read_web_page
-from cpunmt.documents.recoded import Recoded
+from cpunmt.documents.document import DocumentError, Encoding, Recoded, Source, Unit, read_source
+from cpunmt.documents.formats.plain_text import read_plain_text, read_web_page
 from cpunmt.documents.translate import translated
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import document_of, echo, keeps_every_byte, render, shown, upper, words

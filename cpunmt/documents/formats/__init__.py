@@ -10,10 +10,9 @@ from cpunmt.documents.document import Contents, DocumentError, Source, read_sour
 from cpunmt.documents.formats.csv_table import read_csv, read_tsv
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.pdf import read_pdf
-from cpunmt.documents.formats.plain_text import read_plain_text
+from cpunmt.documents.formats.plain_text import read_plain_text, read_web_page
 from cpunmt.documents.formats.po import read_po
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
-from cpunmt.documents.formats.web_page import read_web_page
 from cpunmt.documents.formats.xliff import read_xliff
 from cpunmt.documents.formats.yaml_text import read_yaml
 from cpunmt.documents.markdown.blocks import read_markdown

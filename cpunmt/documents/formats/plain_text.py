@@ -1,4 +1,6 @@
-"""Plain text: a paragraph is a unit, and what separates paragraphs stays; so do tabs.
+"""Plain text and HTML. Of HTML the page is a unit, of which the option `html` says what is translated.
+
+Of plain text a paragraph is a unit; what separates paragraphs stays, and so do tabs.
 
 Where lines end because they were full, each paragraph is put together, and broken into lines again.
 """
@@ -84,3 +86,11 @@ def _paragraphs(text: str) -> list[tuple[int, int]]:
     if begin < end:
         found.append((begin, end))
     return found
+
+
+def read_web_page(source: Source) -> Document:
+    """Reads one unit, or none where there are no letters."""
+    if not has_letters(source.text):
+        return Document(source, ())
+    page = Place(Unit(source.text, True), ((0, len(source.text)),), lambda translation: [translation])
+    return Document(source, (page,))
