@@ -71,12 +71,7 @@ def test_what_is_written_is_read_again(before, after):
 def test_a_file():
     keeps_every_byte(read_json, FILE.encode())
     assert texts(FILE) == [
-        "Open a file",
-        "Two\ndogs",
-        "a b",
-        'Hi <k n="0"/>, you have <k n="2"/> dogs',
-        'café "here"',
-        "twice",
+        *("Open a file", "Two\ndogs", "a b", 'Hi <k n="0"/>, you have <k n="2"/> dogs', 'café "here"', "twice"),
     ]
     made = render(read_json, FILE, upper)
     assert '"Open a file"'.upper() in made and '"TWO\\nDOGS"' in made and '"HI {name}, YOU HAVE %d DOGS"' in made

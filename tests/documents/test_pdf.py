@@ -69,10 +69,7 @@ def _file(objects):
 def test_a_file(tmp_path):
     document = read_pdf(pdf(PAGES))
     assert document.texts == [
-        "A title",
-        "A man is riding his bicycle home, and two dogs run beside him.",
-        "\u2022 One dog",
-        "12",
+        *("A title", "A man is riding his bicycle home, and two dogs run beside him.", "\u2022 One dog", "12"),
         "The second page.",
     ]
     made = document.rendered(translated(document.units, echo(upper), {}, lambda count: None)).decode()

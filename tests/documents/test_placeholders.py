@@ -97,21 +97,7 @@ def test_each_tag_is_there_once(kept):
 @pytest.mark.parametrize(
     "part",
     [
-        "{",
-        "}",
-        "{a",
-        "{a, plural",
-        "{a, number ",
-        "%",
-        "%(",
-        "<",
-        "<a ",
-        "<a>",
-        "</a>",
-        "&",
-        "$t(",
-        "a ",
-        "\n",
+        *("{", "}", "{a", "{a, plural", "{a, number ", "%", "%(", "<", "<a ", "<a>", "</a>", "&", "$t(", "a ", "\n"),
         "{x} \n",
     ],
 )

@@ -79,19 +79,7 @@ def test_13_several_sentences():
     """White space is sent as browsers show it, one space; bergamot sends the two around <img>, and moves them."""
     html = "<p>hello <b>world!</b> How does this <img> <b>deal <u>with multiple sentences?</u></b> Will it work?</p>"
     sources = [
-        "hell",
-        "o",
-        " world",
-        "!",
-        " How",
-        " does",
-        " this",
-        " deal",
-        " with",
-        " multiple",
-        " sentence",
-        "s",
-        "?",
+        *("hell", "o", " world", "!", " How", " does", " this", " deal", " with", " multiple", " sentence", "s", "?"),
     ]
     targets = ["hall", "o", " Welt", "!", " Wie", " geht", " das", " mit", " mehreren", " Sätze", "n", " um", "?"]
     sources, targets = [*sources, " Will", " it", " work", "?"], [*targets, " Wird", " es", " funktionieren", "?"]

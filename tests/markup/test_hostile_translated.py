@@ -38,11 +38,7 @@ def is_linear(translator, name, size):
 
 
 LARGE = [
-    "tags without an end",
-    "nested texts",
-    "NUL",
-    "surrogates",
-    "bidirectional controls",
+    *("tags without an end", "nested texts", "NUL", "surrogates", "bidirectional controls"),
     "comments without an end",
 ]
 

@@ -9,42 +9,19 @@ from cpunmt.markup.pages import translate_html
 from tests.support.html_layers import Parsed, identity, shuffled, unread, upper
 
 WORDS = [
-    "one",
-    "Two",
-    "three,",
-    "AT&T",
-    "&amp;",
-    "&lt;b&gt;",
-    "&nbsp;",
-    "caf&eacute;",
-    "été",
-    "狗",
-    "4 < 5",
-    "\u0939\u093f",
-    "{1}",
-    ".",
+    *("one", "Two", "three,", "AT&T", "&amp;", "&lt;b&gt;", "&nbsp;", "caf&eacute;", "été", "狗", "4 < 5"),
+    *("\u0939\u093f", "{1}", "."),
 ]
 SPACES = ["", " ", "  ", "\n", "\n\n  ", "\t"]
 VOID = [
-    "<br>",
-    "<img src=a.png alt='a dog'>",
-    "<wbr>",
-    "<!-- <b> a comment -->",
-    "<input type=submit value='Go on'>",
+    *("<br>", "<img src=a.png alt='a dog'>", "<wbr>", "<!-- <b> a comment -->", "<input type=submit value='Go on'>"),
     "<hr/>",
 ]
 LEFT = ["<script>if (a < b) '<b>'</script>", "<style>b {c: d}</style>", "<code>f(<b>x</b>)</code>"]
 BLOCKS = ["p", "div", "li", "h1", "td", "blockquote", "pre", "option", "button", "svg"]
 INLINE = ["b", "i", "a", "span", "u", "sup", "my-word", "B"]
 ATTRIBUTES = [
-    "",
-    "",
-    "",
-    " id=1",
-    ' class="x y"',
-    " title='a > b'",
-    ' title="Two &amp; &quot;three&quot;"',
-    " translate=no",
+    *("", "", "", " id=1", ' class="x y"', " title='a > b'", ' title="Two &amp; &quot;three&quot;"', " translate=no"),
     ' lang="fr"',
 ]
 

@@ -62,13 +62,8 @@ def test_a_page(layer):
     before, after = Parsed(page), Parsed(found)
     assert [name for _, name, _ in after.found] == [name for _, name, _ in before.found]
     for expected in (
-        "<title>Zwei Hunde</title>",
-        "<style>b {color: red}</style>",
-        "<a href='/b?c=d&amp;e' title=\"",
-        ">Fahrrad</a>",
-        "<b>Schnee</b>",
-        "<br>Zwei <i>Hunde</i>",
-        "<script>if (a<b) c()</script></body></html>",
+        *("<title>Zwei Hunde</title>", "<style>b {color: red}</style>", "<a href='/b?c=d&amp;e' title=\""),
+        *(">Fahrrad</a>", "<b>Schnee</b>", "<br>Zwei <i>Hunde</i>", "<script>if (a<b) c()</script></body></html>"),
     ):
         assert expected in found
     assert translate_html([page, "<p>A dog.</p>"], layer)[0] == found
