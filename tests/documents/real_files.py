@@ -20,7 +20,7 @@ from cpunmt.documents.formats import FORMATS, read_document
 from cpunmt.documents.translate import translated
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import backwards, echo
-from tests.documents.markdown_trees import first_difference, tree
+from tests.documents.test_markdown_trees import first_difference, tree
 
 
 def files(roots, names, most: int):
