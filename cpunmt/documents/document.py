@@ -37,7 +37,7 @@ class DocumentError(CpunmtError):
 
 
 class Place(NamedTuple):
-    """Where a unit stands.
+    """The place of a unit.
 
     spans  what its translation is put in place of, ascending; an empty span is a place to insert something
     write  the translation of the unit's words -> what is put there, one text for each span
@@ -49,24 +49,24 @@ class Place(NamedTuple):
 
 
 class Contents(Protocol):
-    """What a reader has found in a file: a `Document`, or several of them in one file."""
+    """The contents of a file as its reader found them: a `Document`, or several in one file."""
 
     @property
     def units(self) -> list[Unit]:
-        """All that is translated, in order; equal ones as often as they stand there."""
+        """All units, in order; equal ones as often as they stand there."""
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
-        """The file with the translation of each unit in its place; of unchanged ones, the bytes that were read."""
+        """Returns the file with the translation of each unit in its place; of unchanged ones, the bytes that were read."""
 
 
 class Encoding(NamedTuple):
-    """How a text is written as bytes: the byte order mark, which may be empty, and Python's name of the encoding."""
+    """The encoding of a file: its byte order mark, which may be empty, and Python's name of it."""
 
     mark: bytes = b""
     name: str = "utf-8"
 
     def encoded(self, text: str) -> bytes:
-        """The bytes of a file."""
+        """Returns the bytes of a file."""
         return self.mark + text.encode(self.name)
 
 
@@ -103,11 +103,11 @@ class Document:
 
     @property
     def units(self) -> list[Unit]:
-        """All that is translated, in order; equal ones as often as they stand there."""
+        """All units, in order; equal ones as often as they stand there."""
         return [place.unit for place in self.places]
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
-        """The file with the translation of each unit in its place."""
+        """Returns the file with the translation of each unit in its place."""
         edits: list[Edit] = []
         for (unit, spans, write), translation in zip(self.places, translations, strict=True):
             if translation != unit.words:
@@ -116,7 +116,7 @@ class Document:
 
 
 def whole(text: str, span: Span) -> Place:
-    """A plain text that is written as it is."""
+    """Returns a plain text that is written as it is."""
     return Place(Unit(text), (span,), lambda translation: [translation])
 
 
@@ -133,7 +133,7 @@ def has_letters(text: str) -> bool:
 
 
 def broken(text: str, at: int, said: str) -> DocumentError:
-    """The error for what stands at `at`."""
+    """Returns the error at the offset `at`."""
     return DocumentError(f"line {text.count(chr(10), 0, at) + 1}: {said}")
 
 
@@ -155,7 +155,7 @@ def read_source(content: bytes) -> Source:
 
 
 def _unmarked(beginning: bytes) -> str:
-    """The name of UTF-16, if that is what a file begins with: every second byte is a NUL, and none of the others."""
+    """Returns the name of UTF-16 if the file begins with it: every second byte is a NUL, and no other."""
     first, second = beginning[::2], beginning[1::2]
     if len(beginning) < _LEAST:
         return ""
@@ -168,7 +168,7 @@ class Recoded:
     """A text file in the encoding that its reader was told, as `Contents`."""
 
     def __init__(self, content: bytes, encoding: str, read: Callable[[bytes], Contents]):
-        """`encoding` by a name that Python knows. Raises DocumentError if there is none, or the file is not in it."""
+        """Decodes the file. Raises DocumentError if Python does not know `encoding`, or the file is not in it."""
         if content.startswith(_BINARY):
             raise DocumentError(f"encoding={encoding!r} is given, but this is no text file; leave it out")
         self._name = _known(encoding)
@@ -184,7 +184,7 @@ class Recoded:
 
     @property
     def units(self) -> list[Unit]:
-        """Those of the text."""
+        """The units of the text."""
         return self._contents.units
 
     @property
@@ -193,7 +193,7 @@ class Recoded:
         return getattr(self._contents, "notes", ())
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
-        """The file in its own encoding. Raises DocumentError if that lacks a character of a translation."""
+        """Returns the file in its own encoding. Raises DocumentError if that lacks a character of a translation."""
         text = self._contents.rendered(translations).decode("utf-8")
         try:
             return text.encode(self._name)

@@ -166,7 +166,7 @@ def check_output(path: str | os.PathLike[str], target: Path, force: bool) -> Non
 
 @contextlib.contextmanager
 def _said_of(path: Path) -> Iterator[None]:
-    """Name the file in what goes wrong with it."""
+    """Names the file in its errors."""
     try:
         yield
     except CpunmtError as error:

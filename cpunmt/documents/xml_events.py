@@ -30,7 +30,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 class Event(NamedTuple):
-    """What follows the event before, without a gap.
+    """A part of a document, which follows the part before without a gap.
 
     kind        "start" and "end" of an element (an empty one's end is an empty span); "text", also of CDATA sections,
                 without references; "other": comments, instructions, white space outside the document's element
@@ -47,7 +47,7 @@ class Event(NamedTuple):
 
 
 def events(text: str, prefixes: Mapping[str, str]) -> Iterator[Event]:
-    """All there is in a document, in order.
+    """Yields all parts of a document, in order.
 
     Names are "prefix:local", with the prefix that `prefixes` has for their namespace, whatever the document calls it;
     "{namespace}local" of others, and "local" of those without one.
@@ -142,7 +142,7 @@ class _Scanner:
             self.found.append(("text", self.parser.CurrentByteIndex, [text], _NO_ATTRIBUTES))
 
     def _entity(self, name: str, is_parameter: bool) -> None:
-        """One of those that a document type which is not read declares: as XHTML has it."""
+        """Takes an entity that an unread document type may declare: as XHTML has it."""
         self._text("" if is_parameter else unescape(f"&{name};"))
 
     def _cdata(self) -> None:
@@ -155,7 +155,7 @@ class _Scanner:
         self.found.append(("other", self.parser.CurrentByteIndex, "", _NO_ATTRIBUTES))
 
     def _doctype(self, name: str, system: str | None, public: str | None, has_inner: bool) -> None:
-        """One that only names a file, which is not read, does nothing."""
+        """Refuses a document type with declarations. A file that it names is not read."""
         if has_inner:
             raise DocumentError(
                 f"line {self.parser.CurrentLineNumber}: has a document type with entities or other declarations "
@@ -186,12 +186,12 @@ class Node:
         return self.content, self.content_end
 
     def child(self, name: str) -> Node | None:
-        """The first child of that name."""
+        """Returns the first child of that name."""
         return next((child for child in self.children if child.name == name), None)
 
 
 def nodes(text: str, prefixes: Mapping[str, str], names: Collection[str]) -> Iterator[Node]:
-    """The elements of these names that are in no other such element, each with all that is in it; see `events`.
+    """Yields the elements of these names that are in no other such element, each with all that is in it; see `events`.
 
     Raises DocumentError as `events` does, and for more than `MOST_NODES` elements and texts in them.
     """
@@ -235,7 +235,7 @@ def check_depth(text: str, found: Iterable[Node]) -> None:
 
 
 def attribute_span(text: str, element: Event | Node, name: str) -> Span | None:
-    """Where the value of an attribute of an element stands, between its quotes; None: it has none of that name."""
+    """Finds the value of an attribute of an element, between its quotes; None if it has no such attribute."""
     if name not in element.attributes:
         return None
     which = list(element.attributes).index(name)
@@ -250,11 +250,11 @@ def attribute_span(text: str, element: Event | Node, name: str) -> Span | None:
 
 
 def escaped(text: str) -> str:
-    """A text as it is written between tags. What XML cannot hold becomes U+FFFD."""
+    """Returns a text as it is written between tags. What XML cannot hold becomes U+FFFD."""
     return _FORBIDDEN.sub("\ufffd", text).translate(_ESCAPED)
 
 
 def escaped_attribute(text: str) -> str:
-    """A text as it is written between quotes of either kind."""
+    """Returns a text as it is written between quotes of either kind."""
     found = escaped(text).replace('"', "&quot;").replace("'", "&#39;")
     return found.replace("\t", "&#9;").replace("\n", "&#10;")

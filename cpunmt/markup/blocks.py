@@ -53,7 +53,7 @@ class Element:
 
 @dataclass(slots=True, eq=False)
 class Point:
-    """What has no text: a void element, an empty one, a comment. It stands at `offset` of the plain text.
+    """A part without text, at `offset` of the plain text: a void element, an empty one, a comment.
 
     span    in the HTML
     joined  the plain text has a space there that the HTML has not
@@ -129,7 +129,7 @@ def _blocks(html: str, content: Content) -> list[Block]:
 
 
 def _paired(items: list[Item]) -> tuple[dict[int, int], set[int]]:
-    """Which tags belong together, both ways; tags that do not nest."""
+    """Returns the pairs of tags, both ways, and the tags that do not nest."""
     opened: list[int] = []
     partners: dict[int, int] = {}
     cuts: set[int] = set()
@@ -150,7 +150,7 @@ def _paired(items: list[Item]) -> tuple[dict[int, int], set[int]]:
 
 
 def _core(html: str, items: list[Item], partners: dict[int, int], syntax: str) -> tuple[int, int]:
-    """First and last item of what is translated: elements around all of the text, and what is beside it, are not."""
+    """Returns the first and the last item to translate: without elements around all of the text, and parts beside it."""
     numbers = range(len(items))
     first = next((number for number in numbers if _is_solid(html, items[number], syntax)), None)
     if first is None:
@@ -182,7 +182,7 @@ def _blank_end(html: str, begin: int, end: int, syntax: str) -> int:
 
 
 def make_block(html: str, content: Content, hold: bool = True) -> Block | None:
-    """The block of items that begin and end with text, what is held, or a tag; None: it has no letters.
+    """Returns the block of items that begin and end with text, what is held, or a tag; None: it has no letters.
 
     `hold`: whether the text has stand-ins for what is held. Otherwise that is a point.
     """
@@ -279,7 +279,7 @@ class _Builder:
         self.closed = None
 
     def _separate(self, text: str) -> None:
-        """A space before `text`, where something separates it from the word before that is not in the text."""
+        """Puts a space before `text` if a part without text separates it from the word before."""
         if self.last.isalnum() and _BEGINS_WORD.match(text) and not self._in_address():
             self._put(" ")
             if isinstance(self.separated, Point):
@@ -315,12 +315,12 @@ class _Builder:
 
 
 def _shown(run: re.Match[str]) -> str:
-    """White space as browsers show it, but for blank lines: these separate paragraphs in text that has some."""
+    """Returns white space as browsers show it, but for blank lines, which separate paragraphs."""
     return run[0] if run[0].count("\n") > 1 else " "
 
 
 def _stand_ins(html: str) -> Iterator[str]:
-    """`{1}` `{2}` and so on, but for those that are there."""
+    """Yields `{1}` `{2}` and so on, but for those in the text."""
     taken = set(_NUMBERED.findall(html)) if "{" in html else set()
     number = 0
     while True:
@@ -330,7 +330,7 @@ def _stand_ins(html: str) -> Iterator[str]:
 
 
 def _settle(element: Element, plain: str, html: str) -> None:
-    """Spans without white space at their ends; elements without text become points."""
+    """Trims the spans of elements, and makes points of those without text."""
     kept = []
     for child in element.children:
         if child.end > len(plain):
@@ -409,7 +409,7 @@ def _head(html: str, item: Item) -> re.Match[str] | None:
 
 
 def _tail(html: str, made: list[Item], end: int) -> int:
-    """Where the word begins that ends at `end`, with what is held before it; `end`: there is none."""
+    """Finds the begin of the word that ends at `end`, held parts before it included; `end` if there is no word."""
     begin = end
     for kind, first, last, _ in reversed(made[-2:]):
         if last != begin or kind not in (TEXT, HOLD):

@@ -88,7 +88,7 @@ class Content:
 
 @dataclass(slots=True)
 class Document:
-    """What is to be translated: contents of blocks, ascending, and values of attributes.
+    """A document that has been read: contents of blocks, ascending, and values of attributes to translate.
 
     marks  of a unit: offset in `html` -> the mark whose `tag` stands there
     """
@@ -100,7 +100,7 @@ class Document:
 
 
 def read_document(html: str, language: str | None = None, roles: Mapping[str, int] = ROLES) -> Document:
-    """The parts of `html`, whose elements have these `roles`.
+    """Returns the parts of `html`, whose elements have these `roles`.
 
     `language`: that of the text, so that elements of another are left; None: all are the same. Never raises: what is
     not complete or not closed is left as it is.
@@ -199,7 +199,7 @@ class _Reader:
         return None
 
     def _closes_itself(self, end: int, bare: int) -> bool:
-        """Whether the slash before the end of a tag is its own: not `<a href=b/>`."""
+        """Returns whether the slash before the end of a tag is its own: not `<a href=b/>`."""
         return end == bare + 1 or self.html[end - 3] in f"{SPACE}\"'"
 
     def _close(self, begin: int, end: int, name: str) -> None:
@@ -238,7 +238,7 @@ class _Reader:
         self.items.append((TEXT, begin, end, ""))
 
     def _separates(self, begin: int, end: int) -> bool:
-        """Whether a text between two tags is a sign between the links of a menu; a bar also within an element."""
+        """Returns whether a text between two tags is a sign between the links of a menu; a bar also within an element."""
         if not self.items or not _SEPARATOR.fullmatch(self.html, begin, end):
             return False
         return self.items[-1][0] != START or "|" in self.html[begin:end]
@@ -274,7 +274,7 @@ class _Left:
         self.matters = found | _BLOCKS if is_held else found  # all tags of other names are part of it
 
     def goes_on(self, token: Token) -> bool:
-        """Whether the element goes on behind the token; otherwise `includes` says if it is part of it."""
+        """Returns whether the element goes on behind the token; otherwise `includes` says if it is part of it."""
         kind, _, _, name = token
         if kind == OPEN:
             if name in self.siblings and not self.nested:
@@ -301,14 +301,14 @@ class _Left:
 
 
 def html_roles(tags: tuple[tuple[str, str], ...] | None) -> Mapping[str, int]:
-    """What elements of HTML mean, where `tags` says something of some; of those without an end tag it cannot."""
+    """Returns the roles of HTML's elements, changed by `tags`; those of elements without an end tag stay."""
     said = {name.lower(): role for name, role in tags or () if name.lower() not in VOID_ELEMENTS | RAW_TEXT}
     kept = {name: SKIPPED if ROLES.get(name) in (BREAK, SKIPPED) else HELD for name in said}
     return ROLES | {name: {SPLIT: BREAK, WITHIN: INLINE}.get(role, kept[name]) for name, role in said.items()}
 
 
 def _attributes_of(html: str, begin: int, end: int) -> dict[str, Value]:
-    """The attributes of the tag from `begin` to `end`, by name in small letters; of several equal ones the first."""
+    """Returns the attributes of a tag by name, in small letters; of several equal ones the first."""
     values: dict[str, Value] = {}
     at = _ELEMENT.match(html, begin + 1, end).end()  # type: ignore[union-attr]
     for found in _ATTRIBUTE.finditer(html, at, end - 1):
@@ -319,7 +319,7 @@ def _attributes_of(html: str, begin: int, end: int) -> dict[str, Value]:
 
 
 def _to_translate(html: str, name: str, values: dict[str, Value]) -> list[Value]:
-    """The values that people read, ascending."""
+    """Returns the values that people read, ascending."""
     found = []
     for attribute, value in values.items():
         elements = READ.get(attribute, frozenset())
@@ -335,7 +335,7 @@ def _to_translate(html: str, name: str, values: dict[str, Value]) -> list[Value]
 
 
 def _is_to_be_left(html: str, name: str, values: dict[str, Value], language: str | None) -> bool:
-    """Whether the content is not to be translated: `translate="no"`, class notranslate, text that people edit, `lang`.
+    """Returns whether the content stays: `translate="no"`, class notranslate, text that people edit, `lang`.
 
     `language` is that of the text, None: not known; what <html> and <body> say of it is not asked.
     """
@@ -356,7 +356,7 @@ def _is_to_be_left(html: str, name: str, values: dict[str, Value], language: str
 
 
 def _is_code(html: str, values: dict[str, Value]) -> bool:
-    """Whether the class of a <pre> says that it is a program, or what a terminal shows."""
+    """Returns whether the class of a <pre> marks a program, or the output of a terminal."""
     value = values.get("class")
     names = [] if value is None else html[value.begin : value.end].lower().split()
     return any(name in CODE_CLASSES or name.startswith(CODE_PREFIXES) for name in names)

@@ -39,7 +39,7 @@ _QUOTES = {'"': "&quot;", "'": "&#39;"}
 
 
 def scan(html: str) -> list[Token]:
-    """The tokens of `html`, ascending; what lies between them is text.
+    """Returns the tokens of `html`, ascending; what lies between them is text.
 
     OPEN, CLOSE  a tag; an element without content that is not read has both, the second of them empty
     OTHER        a comment, a declaration, a processing instruction, CDATA, a tag of a template (`<% x %>`)
@@ -126,14 +126,14 @@ def _close_foreign(foreign: list[str], name: str) -> None:
 
 
 def _end_of_raw(html: str, at: int, name: str) -> int:
-    """Where the content of an element ends that has no tags; -1: nowhere."""
+    """Returns the end of the content of an element that has no tags; -1 if it does not end."""
     pattern = _ENDS[name]
     found = pattern.search(html, at) if pattern else None
     return found.start() if found else -1
 
 
 def _end_of_tag(html: str, at: int) -> int:
-    """The end of a tag that has more attributes than one look takes; -1: it has none."""
+    """Returns the end of a tag with more attributes than one match takes; -1 if it does not end."""
     while at < len(html):
         if html[at] == ">":
             return at + 1
@@ -143,7 +143,7 @@ def _end_of_tag(html: str, at: int) -> int:
 
 
 def _end_of_other(html: str, begin: int) -> tuple[int, str]:
-    """The end of what begins with `<!`, `<?` or `</`, and of an end tag that has more than its name that name.
+    """Returns the end of what begins with `<!`, `<?` or `</`, and of an end tag that has more than its name that name.
 
     -1: it has no end.
     """
@@ -160,7 +160,7 @@ def _end_of_other(html: str, begin: int) -> tuple[int, str]:
 
 
 def decoded(text: str, spellings: Spellings, attribute: bool = False) -> str:
-    """`text` with its references read; which ones it has is added to `spellings`.
+    """Reads the references in `text`, and adds them to `spellings`.
 
     A name without a semicolon is one only if HTML has it so; in an attribute never, where it is part of a URL.
     """
@@ -185,7 +185,7 @@ def decoded(text: str, spellings: Spellings, attribute: bool = False) -> str:
 
 
 def encoded(text: str, spellings: Spellings, quote: str = "") -> str:
-    """`text` as HTML: `&`, `<`, `>`, the quotation mark `quote`, and what `spellings` has, as it has it."""
+    """Writes `text` as HTML: `&`, `<`, `>` and `quote` as references, and characters of `spellings` as these have them."""
     if spellings:
         marks = {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | spellings
         if quote and quote not in marks:

@@ -189,7 +189,7 @@ class Page:
 
     @property
     def texts(self) -> list[_Text]:
-        """All that is translated: values first."""
+        """All texts to translate, values first."""
         return [*self.values, *(block for _, blocks in self.contents for block in blocks)]
 
     def words(self) -> Words:
@@ -235,7 +235,7 @@ class Page:
         return copied
 
     def _parts(self) -> list[str | Span]:
-        """All that was written, and the spans of the source between it."""
+        """Returns all written parts, and the spans of the source between them."""
         parts: list[str | Span] = []
         at = 0
         for _, blocks in self.contents:
@@ -262,7 +262,7 @@ class Page:
             yield Edit(begin, end, new)
 
     def _options(self) -> Iterator[Edit]:
-        """The values of <option>: a form sends what it would have sent."""
+        """Yields the values of <option>: a form sends what it would have sent."""
         for content, blocks in self.contents:
             if content.option is not None and any(text.written is not None for text in blocks):
                 sent = encoded(_option(self.document.html, content), {}, '"')

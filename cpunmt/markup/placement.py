@@ -34,7 +34,7 @@ class Place:
 
 
 def placed(block: Block, aligned: Aligned) -> tuple[Place, Links]:
-    """The tree of places over the units of the translation, and these."""
+    """Returns the tree of places over the units of the translation, and these."""
     links = unit_links(aligned, block.edges() if aligned.kept else (), block.stand_ins())
     found = _Placement(block, links)
     root = Place(block.root, 0, len(links.targets))
@@ -117,7 +117,7 @@ class _Placement:
         return units[bisect_left(units, begin) : bisect_left(units, end)]
 
     def _best(self, element: Element, units: list[int], begin: int, end: int) -> Span:
-        """The range with the best F1: of characters that come from the element, and of those in the range."""
+        """Returns the range with the best F1: of characters that come from the element, and of those in the range."""
         total = sum(self.weights[unit] for unit in units)
         if element.opening is None:
             runs = [(begin, unit + 1) for unit in units]
@@ -137,9 +137,9 @@ class _Placement:
         return best
 
     def _best_inside(self, units: list[int], total: int) -> Span:
-        """The same of a range that begins and ends with one of `units` and has no unit that is taken.
+        """Returns the best range that begins and ends with one of `units` and has no unit that is taken.
 
-        The best ratio a / b is that r for which no range has a - r b > 0; r grows until there is none.
+        The best ratio a / b is the r for which no range has a - r b > 0; r grows until then.
         """
         gaps = [self.sums[unit] for unit in units]
         blocked = [False] + [self.taken.find(1, left, right) >= 0 for left, right in itertools.pairwise(units)]
@@ -167,7 +167,7 @@ class _Placement:
         return units[best[0]], units[best[1]] + 1
 
     def _beside(self, element: Element, begin: int, end: int) -> Place:
-        """A place for an element none of whose words has a translation that is free."""
+        """Returns a place for an element none of whose words has a translation that is free."""
         first = bisect_left(self.ends, element.begin + 1)
         last = bisect_left(self.begins, element.end)
         nearby = [place for step in range(_NEAR) for place in (first - 1 - step, last + step)]
@@ -185,14 +185,14 @@ class _Placement:
         return self.weights[unit] > 1 and unit not in self.links.kept
 
     def _free(self, at: int, begin: int, end: int) -> int:
-        """The first place from `at` on that is not inside what is taken."""
+        """Returns the first place from `at` on that is not inside what is taken."""
         if begin < at < end and self.taken[at] and self.taken[at - 1]:
             found = self.taken.find(0, at, end)
             return found if found >= 0 else end
         return at
 
     def _neighbour(self, offset: int, forward: bool) -> tuple[int, bool]:
-        """The place before the unit that the source unit at `offset` became, or behind that of the one before it."""
+        """Returns the place before the translation of the unit at `offset`, or behind that of the unit before it."""
         if forward:
             source = bisect_left(self.begins, offset)
             if source < len(self.ahead) and self.ahead[source] >= 0:
@@ -215,7 +215,7 @@ class _Placement:
 
 
 def _parents(root: Element) -> dict[Element, Element]:
-    """Each element's parent, but for those in the root."""
+    """Returns each element's parent, but for those in the root."""
     found: dict[Element, Element] = {}
     waiting = list(root.children)
     while waiting:
@@ -227,7 +227,7 @@ def _parents(root: Element) -> dict[Element, Element]:
 
 
 def _owners(block: Block, links: Links, parents: dict[Element, Element]) -> list[Element | None]:
-    """The innermost element of each source unit; None: the root. Of a unit that is partly in one, that one."""
+    """Returns the innermost element of each source unit; None: the root. Of a unit that is partly in one, that one."""
     spans: list[tuple[int, int, Element | None]] = []  # of the plain text, from left to right
 
     def walk(element: Element, owner: Element | None) -> None:
@@ -265,7 +265,7 @@ def _owners(block: Block, links: Links, parents: dict[Element, Element]) -> list
 
 
 def _nearest(links: Links) -> tuple[list[int], list[int]]:
-    """For each source unit the last target unit of it or of one before it, and the first of it or of one after it."""
+    """Returns for each source unit the last target unit up to it, and the first one from it on."""
     behind, ahead = [], []
     known = -1
     for _, last in links.reach:

@@ -54,7 +54,7 @@ class _Writer:
         self.parts: list[str | Span] = []
 
     def inside(self, place: Place) -> None:
-        """What is in an element, its own tags left out."""
+        """Writes the inside of an element, without its own tags."""
         events: list[tuple[int, bool, int, Place | Point, bool]] = [
             (child.begin, True, child.element.order, child, False) for child in place.children
         ]
@@ -98,7 +98,7 @@ class _Writer:
             self.parts.append(element.closing)
 
     def _is_lost_link(self, place: Place) -> bool:
-        """Whether none of a link's words is in the translation: nobody could follow it."""
+        """Returns whether the translation lacks all of a link's words, so that no reader could follow it."""
         element, block = place.element, self.block
         if (
             block.content.syntax != "html"
@@ -116,7 +116,7 @@ class _Writer:
         return any(map(str.isalnum, block.plain[element.begin : element.end]))
 
     def _keep(self, element: Element) -> None:
-        """A link as the source has it."""
+        """Writes a link as the source has it."""
         assert element.opening is not None and element.closing is not None
         written = next((part for part in reversed(self.parts) if part), " ")
         last = written[-1] if isinstance(written, str) else self.html[written[1] - 1]
@@ -126,7 +126,7 @@ class _Writer:
         self.parts.append((element.opening[0], element.closing[1]))
 
     def _units(self, begin: int, end: int, has_gap: bool) -> None:
-        """The text of units, each after its gap, but the first if that is there."""
+        """Writes units, each after its gap; the first one's may be written already."""
         if begin >= end:
             return
         first = self.units[begin][0] if has_gap or begin == 0 else self.units[begin - 1][1]
@@ -143,7 +143,7 @@ class _Writer:
         self.parts.append(text[at:])
 
     def _spaces(self, name: str, begin: int) -> tuple[str, str]:
-        """What is missing before and after the stand-in at `begin`: no word grows together with what is held."""
+        """Returns the spaces that are missing around the stand-in at `begin`, so that no word touches a held part."""
         source, target = self.block.plain, self.target
         at, end = self.held[name], begin + len(name)
         left, right = target[begin - 1 : begin] if begin else "", target[end : end + 1]
@@ -153,7 +153,7 @@ class _Writer:
         return " " * before, " " * after
 
     def _gap(self, at: int, what: Place | Point, joined: bool) -> None:
-        """White space before a unit and the tag that stands before it: with line ends where the source has them."""
+        """Writes the white space before a unit and the tag before it, with line ends where the source has them."""
         gap = self.target[self.units[at - 1][1] : self.units[at][0]] if at else ""
         if not gap and at and not isinstance(what, Place) and not joined:  # the unit is a mark, which has none
             gap = self._space_before(what.span[0])
@@ -172,7 +172,7 @@ class _Writer:
         return html[begin:at]
 
     def _space_after(self, point: Point, at: int) -> str:
-        """White space between a point and the unit after it: the source's, or one that keeps a word apart."""
+        """Returns the white space between a point and the unit after it: the source's, or a space that keeps words apart."""
         found = _SPACES.match(self.html, point.span[1], self.block.end)
         space = found[0] if found else ""
         first, was = self.target[self.units[at][0]], self.block.plain[point.offset : point.offset + 1]
@@ -180,7 +180,7 @@ class _Writer:
 
 
 def _grows(character: str, was: str) -> bool:
-    """Whether a word stands where none stood in the source: it would grow together with what is beside it."""
+    """Returns whether a word stands where the source had none: it would touch its neighbour."""
     return character.isalnum() and was != "" and not was.isalnum() and not is_unspaced(character)
 
 

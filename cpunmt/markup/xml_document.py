@@ -34,7 +34,7 @@ _SECTIONS = (("<!--", "-->", OTHER), ("<![CDATA[", "]]>", CDATA), ("<?", "?>", O
 
 
 def read_xml(text: str, tags: Mapping[str, str], lines: bool = True) -> Document:
-    """The texts of an XML document, or of a part of one.
+    """Returns the texts of an XML document, or of a part of one.
 
     An element is part of the text that it stands in, if its parent has text of its own; else what is before, in and
     after it are different texts. Comments and processing instructions stay beside their word, entities that HTML does
@@ -111,7 +111,7 @@ class _Reader:
         return self.found
 
     def _nest(self) -> None:
-        """Which tags belong together, and which elements have text."""
+        """Finds the pairs of tags, and the elements that have text."""
         opened = [-1]
         last: Token | None = None
         for number, token in enumerate(self.tokens):
@@ -131,13 +131,13 @@ class _Reader:
             raise _broken(self.text, self.tokens[opened[-1]][1], "the element that begins here is not closed")
 
     def _is_text(self, begin: int, end: int, parent: int, last: Token | None) -> bool:
-        """Whether a text is more than layout: of a part of a document, also a space between two elements."""
+        """Returns whether a text is more than layout: of a part of a document, also a space between two elements."""
         text = self.text[begin:end]
         between = parent == -1 and last is not None and last[0] in (CLOSE, EMPTY) and end < len(self.text)
         return not text.isspace() or (between and "\n" not in text)
 
     def _element(self, number: int, is_mixed: bool) -> int:
-        """Take an element that begins; the number of the last token that has been taken."""
+        """Takes an element that begins; the number of the last token that has been taken."""
         kind, begin, end, name = self.tokens[number]
         role = self.tags.get(name) or self.tags.get(REST) or (WITHIN if is_mixed else SPLIT)
         if role == KEEP:
@@ -216,7 +216,7 @@ class _Reader:
 
 
 def _scan(text: str) -> list[Token]:
-    """The tokens of `text`, ascending: all of it.
+    """Returns the tokens of `text`, ascending: all of it.
 
     OPEN, CLOSE, EMPTY  a tag; of <a/> the last
     CDATA, OTHER        such a section; a comment, a processing instruction, a declaration
@@ -241,7 +241,7 @@ def _scan(text: str) -> list[Token]:
 
 
 def _broken(text: str, at: int, said: str) -> XmlError:
-    """The error for what stands at `at`."""
+    """Returns the error at the offset `at`."""
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
     return XmlError(f"line {line}, column {column}: {said}")
 

@@ -26,7 +26,7 @@ _OF_BOOK = ("dc:title", "dc:description", "dc:subject")
 
 
 def read_epub(content: bytes) -> Parts:
-    """The parts of a book, in the order of its manifest.
+    """Returns the parts of a book, in the order of its manifest.
 
     Raises DocumentError if it is no book, or one that may only be read with a key.
     """
@@ -60,14 +60,14 @@ def _page(archive: Archive, name: str) -> Document:
 
 
 def _of(archive: Archive, name: str, names: Collection[str]) -> list[Node]:
-    """The elements of these names in a member."""
+    """Returns the elements of these names in a member."""
     source = _source(archive, name)
     with inside(name):
         return list(nodes(source.text, _SPACES, names))
 
 
 def _texts(archive: Archive, name: str, names: Collection[str]) -> Document:
-    """The texts of these elements of a member, which hold nothing else."""
+    """Returns the texts of these elements of a member, which hold nothing else."""
     source = _source(archive, name)
     with inside(name):
         found = nodes(source.text, _SPACES, names)
@@ -81,7 +81,7 @@ def _place(node: Node) -> Iterator[Place]:
 
 
 def _locked(archive: Archive) -> Collection[str]:
-    """The members that can only be read with a key."""
+    """Returns the members that can only be read with a key."""
     if _ENCRYPTION not in archive.names:
         return ()
     return {unquote(node.attributes.get("URI", "")) for node in _of(archive, _ENCRYPTION, ["enc:CipherReference"])}

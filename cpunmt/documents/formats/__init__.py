@@ -39,22 +39,22 @@ class Format(NamedTuple):
 
 
 def _of_text(read: Callable[[Source], Contents]) -> Reader:
-    """The reader of a file that is all text."""
+    """Returns the reader of a file that is all text."""
     return lambda content, select: read(read_source(content))
 
 
 def _of_archive(read: Callable[[bytes], Contents]) -> Reader:
-    """The reader of a file that holds others."""
+    """Returns the reader of a file that holds others."""
     return lambda content, select: read(content)
 
 
 def _of_office(read: Callable[[str, bytes], Contents], kind: str) -> Reader:
-    """The reader of several kinds of files, of which one is expected."""
+    """Returns the reader of several kinds of files, of which one is expected."""
     return lambda content, select: read(kind, content)
 
 
 def _of_selected(read: Callable[[Source, Select], Contents]) -> Reader:
-    """The same, of a file with parts to choose."""
+    """Returns the reader of a text file with parts to choose."""
     return lambda content, select: read(read_source(content), select)
 
 
@@ -85,7 +85,7 @@ FORMATS: dict[str, Format] = {
 
 
 def format_of(name: str, chosen: str | None) -> Format:
-    """The format of the file `name`; `chosen`: a name of FORMATS, or None: what the file's name ends with.
+    """Returns the format of the file `name`; `chosen`: a name of FORMATS, or None: what the file's name ends with.
 
     Raises DocumentError for a name or an ending that is not known.
     """
@@ -102,7 +102,7 @@ def format_of(name: str, chosen: str | None) -> Format:
 
 
 def read_document(content: bytes, form: Format, select: Select) -> Contents:
-    """What is translated of a file. Raises CpunmtError if it is not what its format says, or has no such part."""
+    """Reads a file. Raises CpunmtError if it does not have this format, or lacks a chosen part."""
     if select and not form.selects:
         choosing = "; ".join(f"{name} by {known.selects}" for name, known in FORMATS.items() if known.selects)
         raise DocumentError(

@@ -47,7 +47,7 @@ class Message:
     __slots__ = ("_numbered", "_parts", "_sources", "text", "units")
 
     def __init__(self, text: str, known: str = "", numbered: bool = False) -> None:
-        """Of a text whose placeholders are the usual ones, and what the pattern `known` matches.
+        """Reads a text. Its placeholders are the usual ones and all that the pattern `known` matches.
 
         numbered: those that are counted can be numbered, as in `%1$s`.
         """
@@ -64,11 +64,11 @@ class Message:
 
     @property
     def placeholders(self) -> list[str]:
-        """What stays in it, sorted."""
+        """The placeholders and tags of the text, sorted."""
         return sorted(filter(None, self._sources))
 
     def translated(self, translations: Sequence[Words]) -> str | None:
-        """The text of its units' translations. None: it cannot be used, its placeholders come in another order."""
+        """Returns the text of its units' translations; None if their placeholders come in another order."""
         if all(unit.words == translation for unit, translation in zip(self.units, translations, strict=True)):
             return self.text
         found = [parts_of(translation) for translation in translations]
@@ -93,7 +93,7 @@ class Message:
         return sources[mark.number + mark.closes]
 
     def _marks(self, text: str, known: str) -> list[Part]:
-        """Texts and marks in turns."""
+        """Returns texts and marks in turns."""
         ends = brace_ends(text) if "{" in text else {}
         parts: list[Part] = [""]
         opened: list[tuple[str, int]] = []  # tags: the name, and the place among the parts
@@ -123,7 +123,7 @@ class Message:
         return Mark("x" if name in _VOID else "k", len(self._sources) - 2)
 
     def _add(self, parts: list[Part]) -> None:
-        """A unit of texts and marks, without the white space around it, or what stays as it is."""
+        """Adds a unit of texts and marks, without the white space around it, or a part that stays as it is."""
         if not has_letters(bare(parts)):
             self._parts += (part if isinstance(part, str) else self._source(part, self._sources) for part in parts)
             return
@@ -165,7 +165,7 @@ def _lines(parts: Sequence[Part], spaces: re.Pattern[str]) -> Iterator[list[Part
 
 
 class Value(NamedTuple):
-    """One or several texts of a file, which are written together, or stay.
+    """Texts of a file that are written together, or stay.
 
     messages  the texts
     spans     what is written, ascending; an empty span is a place to insert something
@@ -178,7 +178,7 @@ class Value(NamedTuple):
 
 
 def single(message: Message, span: Span, write: Callable[[str], str]) -> Value:
-    """A text that stands in one place."""
+    """Returns a text that stands in one place."""
     return Value([message], [span], lambda texts: [write(texts[0])])
 
 
@@ -198,7 +198,7 @@ class Values(NamedTuple):
         return [unit for value in self.values for message in value.messages for unit in message.units]
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
-        """The file with the translation of each text in its place."""
+        """Returns the file with the translation of each text in its place."""
         edits: list[Edit] = []
         at = 0
         for messages, spans, write in self.values:

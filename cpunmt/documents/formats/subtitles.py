@@ -24,12 +24,12 @@ _NO_TEXT = re.compile(r"WEBVTT|NOTE(?=\s|$)|STYLE\s*$|REGION\s*$|X-TIMESTAMP-MAP
 
 
 def read_srt(source: Source) -> Document:
-    """SubRip: what has no time before it is text too."""
+    """Reads SubRip. Blocks without times are texts too."""
     return Document(source, _Reader(source, False).places)
 
 
 def read_vtt(source: Source) -> Document:
-    """WebVTT: blocks without times are none of its texts."""
+    """Reads WebVTT. Blocks without times are no texts."""
     return Document(source, _Reader(source, True).places)
 
 
@@ -45,7 +45,7 @@ class _Reader:
         self._end()
 
     def _blocks(self) -> Iterator[tuple[tuple[int, int] | None, Span]]:
-        """The times of each block of lines, None if it has none, and the span of what follows these."""
+        """Yields the times of each block of lines, or None, and the span of the lines that follow them."""
         times: tuple[int, int] | None = None
         begin = end = before = -1  # of the block; where it ends before its last line
         last = ""
@@ -96,7 +96,7 @@ class _Reader:
         self.group.append(cue)
 
     def _speakers(self, body: str, offset: int, lines: list[Span]) -> None:
-        """Each of several speakers by themselves: a dash begins what one says."""
+        """Adds a place for each of several speakers: a dash begins the words of one."""
         begin = end = lines[0][0]
         for at, last in lines:
             if dash := _DASH.match(body, at, last):
@@ -107,7 +107,7 @@ class _Reader:
         self._marked((offset + begin, offset + end), WIDTH)
 
     def _end(self) -> None:
-        """The sentence of the group ends."""
+        """Takes the end of the group's sentence."""
         group, self.group = self.group, []
         if len(group) == 1:
             self._add(Unit(group[0].text), group)
@@ -126,7 +126,7 @@ class _Reader:
         self.places.append(Place(unit, tuple(cue.span for cue in group), write))
 
     def _marked(self, span: Span, width: int) -> None:
-        """A text with tags in it, by itself."""
+        """Adds the place of a text with tags in it."""
         body = self.text[slice(*span)]
         begin, end = span[0] + len(body) - len(body.lstrip()), span[1] - len(body) + len(body.rstrip())
         body = self.text[begin:end]
@@ -154,7 +154,7 @@ class _Reader:
 
 
 def _parts(body: str) -> tuple[list[Part], dict[tuple[int, bool], str]]:
-    """Texts and marks, and what each mark stands for. Tags that nest are `g`, all others `x`."""
+    """Returns texts and marks, and what each mark stands for. Tags that nest are `g`, all others `x`."""
     parts: list[Part] = []
     sources: dict[tuple[int, bool], str] = {}
     opened: list[tuple[str, int, int]] = []  # name, place among the parts, number
@@ -181,7 +181,7 @@ def _parts(body: str) -> tuple[list[Part], dict[tuple[int, bool], str]]:
 
 
 def _nests(before: str, after: str) -> bool:
-    """Whether the tags before a text and those after it belong together."""
+    """Returns whether the tags before a text and those after it belong together."""
     opened = [tag for tag in _TAG.finditer(before) if tag[2]]
     closed = [tag for tag in _TAG.finditer(after) if tag[2]]
     names = [tag[2] for tag in opened] == [tag[2] for tag in reversed(closed)]
@@ -189,7 +189,7 @@ def _nests(before: str, after: str) -> bool:
 
 
 def _trimmed(body: str, begin: int) -> int:
-    """Where the text ends that has tags and white space after it."""
+    """Finds the end of a text that tags and white space follow."""
     end = len(body)
     while begin < end:
         if body[end - 1].isspace() or body[end - 1] in "\u266a\u266b":

@@ -28,7 +28,7 @@ _VALUE = re.compile(r"INTERPOLATION|ICU|[{%]")  # in what tells of a code: it st
 
 
 def read_xliff(source: Source) -> Document:
-    """A unit for each source, in the order of the file, that has letters and no translation."""
+    """Returns a unit for each source, in the order of the file, that has letters and no translation."""
     text = source.text
     files = list(nodes(text, _SPACES, ["x:file", "file"]))
     if not files:
@@ -49,7 +49,7 @@ def _places(text: str, node: Node, translates: bool) -> Iterator[Place]:
 
 
 def _place(text: str, unit: Node) -> Iterator[Place]:
-    """The place of a unit of 1.2, or of a segment of 2."""
+    """Yields the place of a unit of 1.2, or of a segment of 2."""
     parts = {_kind(child): child for child in reversed(unit.children)}
     if "source" not in parts or unit.attributes.get("approved") == "yes":
         return
@@ -71,7 +71,7 @@ def _place(text: str, unit: Node) -> Iterator[Place]:
 
 
 def _filled(text: str, target: Node, made: str, attributes: str) -> str:
-    """A target that was there, with other attributes that tell its state."""
+    """Returns a target that was there, with other attributes that tell its state."""
     tag = text[target.begin : target.inner[0]].rstrip("/> \t\r\n")
     name = tag[1:].split()[0]
     if attributes:
@@ -80,7 +80,7 @@ def _filled(text: str, target: Node, made: str, attributes: str) -> str:
 
 
 def _is_undone(target: Node, source: Node, unit: Node) -> bool:
-    """Whether a target holds nothing, or only what the source does."""
+    """Returns whether a target is empty, or repeats its source."""
     has = _words(target)
     state = target.attributes.get("state", unit.attributes.get("state"))
     return not has.strip() or (has == _words(source) and state in _UNDONE)
@@ -91,7 +91,7 @@ def _words(node: Node) -> str:
 
 
 def _new_target(text: str, source: Node, made: str, attributes: str) -> str:
-    """A target to put behind the source, on a line of its own where the source has one."""
+    """Returns a target to put behind the source, on a line of its own where the source has one."""
     line = text.rfind("\n", 0, source.begin)
     indent = text[line + 1 : source.begin]
     between = ("\r\n" if text[line - 1] == "\r" else "\n") + indent if line >= 0 and not indent.strip() else ""
@@ -101,7 +101,7 @@ def _new_target(text: str, source: Node, made: str, attributes: str) -> str:
 
 
 class _Inline:
-    """What a source holds.
+    """The inside of a source.
 
     unit  None: nothing in it is to be translated
     """
@@ -219,10 +219,10 @@ def _pair(code: Node) -> tuple[str, str]:
 
 
 def _is_kept(code: Node) -> bool:
-    """Whether a code says that what it holds stays."""
+    """Returns whether a code is marked as one that is not translated."""
     return code.attributes.get("mtype") == "protected" or code.attributes.get("translate") == "no"
 
 
 def _kind(node: Node) -> str:
-    """The name of an element of XLIFF; "" of others, and of texts."""
+    """Returns the name of an element of XLIFF; "" of others, and of texts."""
     return node.name[2:] if node.name.startswith("x:") else "" if "}" in node.name else node.name

@@ -38,7 +38,7 @@ _DRAWING_KINDS: dict[str, Kind] = {"a:br": "break", "a:fld": "k", "a14:m": "k"}
 
 
 def run_frame(text: str, run: Node, properties: str) -> Frame:
-    """The frame of a run, whose properties are called so; white space to indent its elements is no content of it."""
+    """Returns the frame of a run; `properties` is their element's name. White space that indents is not its content."""
     found = run.child(properties)
     begin = found.end if found else run.inner[0]
     inner = [child for child in run.children if child is not found and (child.name or child.text.strip())]
@@ -58,7 +58,7 @@ def run_frame(text: str, run: Node, properties: str) -> Frame:
 
 
 def framed_in_run(frame: Frame | None, text: str) -> str:
-    """A text in a run like that of a frame; Word needs to be told that white space at its ends is a part of it."""
+    """Writes a text in a run like that of a frame. Word drops white space at the ends unless it is marked."""
     assert frame is not None
     name = f"{frame.closing[2:-1].strip()[:-1]}t"  # a run is called r, with the prefix of this part
     space = ' xml:space="preserve"' if text != text.strip() and not frame.closing.startswith("</a:") else ""
@@ -66,17 +66,17 @@ def framed_in_run(frame: Frame | None, text: str) -> str:
 
 
 def is_preserved(node: Node) -> bool:
-    """Whether white space at the ends of a text is a part of it."""
+    """Returns whether white space at the ends of a text is a part of it."""
     return node.attributes.get("xml:space") == "preserve"
 
 
 def text_of(node: Node) -> str:
-    """The text in an element."""
+    """Returns the text in an element."""
     return "".join(child.text for child in node.children)
 
 
 def drawing_items(text: str, node: Node) -> Items:
-    """The items of an `a:p` of a text; numbers of slides and dates stay."""
+    """Returns the items of an `a:p` of a text; numbers of slides and dates stay."""
     found: Items = []
     for child in node.children:
         if child.name == "a:r":

@@ -26,12 +26,12 @@ class Part(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Of the whole member."""
+        """The text of the member."""
         return self.source.text
 
 
 def read_part(archive: Archive, name: str, prefixes: Mapping[str, str], names: Collection[str]) -> Part:
-    """A member of an archive, and its elements of these names, see `nodes`. Errors name it."""
+    """Returns a member of an archive, and its elements of these names, see `nodes`. Errors name it."""
     content = archive.read(name)
     try:
         source = read_source(content)
@@ -63,11 +63,11 @@ class Paragraphs:
 
     @property
     def units(self) -> list[Unit]:
-        """Those of all paragraphs; of one that is in another, after this one's."""
+        """The units of all paragraphs; an inner paragraph's follow those of the outer one."""
         return [segment.unit for segment, _ in self._segments]
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
-        """The part; what no changed unit stands in keeps its bytes."""
+        """Returns the part; what no changed unit stands in keeps its bytes."""
         text = self._source.text
         changes: dict[Span, tuple[Segment, Words] | None] = {}  # None: what stands there is removed
         for (segment, copy), translation in zip(self._segments, translations, strict=True):
@@ -95,7 +95,7 @@ def _edited(text: str, begin: int, end: int, edits: list[Edit]) -> str:
 
 
 def canonical(node: Node, ignored: frozenset[str] = frozenset()) -> tuple[Any, ...]:
-    """What an element says, for comparison; `ignored`: names of attributes and elements that say nothing here."""
+    """Returns an element in a form to compare; `ignored` names attributes and elements without a meaning."""
     children = tuple(
         canonical(child, ignored)
         for child in node.children
@@ -106,7 +106,7 @@ def canonical(node: Node, ignored: frozenset[str] = frozenset()) -> tuple[Any, .
 
 
 def inside(found: Iterable[Node], names: frozenset[str], without: frozenset[str] = frozenset()) -> Iterator[Node]:
-    """All elements of these names, in the order in which they begin, also in one another; not what is in `without`."""
+    """Yields all elements of these names in the order in which they begin, but for those in elements of `without`."""
     waiting = list(found)[::-1]
     while waiting:
         node = waiting.pop()

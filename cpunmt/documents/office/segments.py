@@ -68,7 +68,7 @@ class Frame:
 
     @property
     def all_looks(self) -> Looks:
-        """Of all frames, but for what looks like nothing."""
+        """The looks of all frames that have one."""
         own = (self.look,) if self.look else ()
         return (self.parent.all_looks if self.parent else ()) + own
 
@@ -97,7 +97,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Container:
-    """What stands around items, but is no look of theirs: a link, an insertion."""
+    """An element around items that does not change their look: a link, an insertion."""
 
     opening: Item
     items: list[Item | Container]
@@ -111,7 +111,7 @@ Source = Callable[[int, int], str]  # begin and end -> what stands there, with t
 
 
 def texts(items: Items) -> Iterator[Item]:
-    """All texts in these items."""
+    """Yields all texts in these items."""
     for item in items:
         if isinstance(item, Container):
             yield from texts(item.items)
@@ -120,7 +120,7 @@ def texts(items: Items) -> Iterator[Item]:
 
 
 def segments(items: Items) -> Iterator[Items]:
-    """What is translated by itself: from one split to the next, without what stands before and after all words.
+    """Yields the segments from one split to the next, without parts before the first and behind the last word.
 
     A break is a split, too, unless the text before it ends no sentence and a small letter follows. What is in a
     container is cut only if all text is.
@@ -139,7 +139,7 @@ def segments(items: Items) -> Iterator[Items]:
 
 
 def _going_on(items: Items) -> list[bool]:
-    """Of each item whether the text before it ends no sentence, and the next sign of one after it is a small letter."""
+    """Returns for each item whether the text before it is open, and the next text begins with a small letter."""
     words = [[text.text.strip(WHITE) for text in texts([item]) if text.text.strip(WHITE)] for item in items]
     found: list[bool] = []
     ends = False
@@ -281,7 +281,7 @@ def _raised(found: Sequence[Item]) -> dict[Item, str]:
 
 
 def _most(found: Sequence[Item]) -> Looks:
-    """How most of these texts look."""
+    """Returns the look of most of the characters."""
     sizes: Counter[Looks] = Counter()
     for item in found:
         sizes[_looks(item)] += len(item.text.strip())
@@ -289,13 +289,13 @@ def _most(found: Sequence[Item]) -> Looks:
 
 
 def _edges(found: Sequence[Item]) -> tuple[str, str]:
-    """The white space at both ends."""
+    """Returns the white space at both ends."""
     first, last = found[0].text, found[-1].text
     return first[: len(first) - len(first.lstrip(WHITE))], last[len(last.rstrip(WHITE)) :]
 
 
 def _joined(pieces: list[tuple[Looks | None, str]], framed: Callable[[Looks, str], str]) -> list[str]:
-    """All pieces as they are written, neighbours that look alike as one."""
+    """Writes all pieces; neighbours that look alike are one."""
     found: list[str] = []
     waiting: list[str] = []
     look: Looks | None = None
@@ -319,7 +319,7 @@ def _as_it_stood(item: Item, source: Source) -> str:
 
 
 def _widened(items: Items) -> tuple[Span, Frame | None, Frame | None]:
-    """The span of items with those frames that they fill, and in which frames it begins and ends."""
+    """Returns the span of items with those frames that they fill, and in which frames it begins and ends."""
     first, last = items[0], items[-1]
     first = first.opening if isinstance(first, Container) else first
     last = last.closing if isinstance(last, Container) else last
