@@ -56,7 +56,7 @@ class Contents(Protocol):
         """All units, in order; equal ones as often as they stand there."""
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
-        """Returns the file with the translation of each unit in its place; of unchanged ones, the bytes that were read."""
+        """Returns the file with the translation of each unit in its place; unchanged ones keep their bytes."""
 
 
 class Encoding(NamedTuple):

@@ -150,7 +150,7 @@ def _paired(items: list[Item]) -> tuple[dict[int, int], set[int]]:
 
 
 def _core(html: str, items: list[Item], partners: dict[int, int], syntax: str) -> tuple[int, int]:
-    """Returns the first and the last item to translate: without elements around all of the text, and parts beside it."""
+    """Returns the first and last item to translate: without elements around all of the text and parts beside it."""
     numbers = range(len(items))
     first = next((number for number in numbers if _is_solid(html, items[number], syntax)), None)
     if first is None:

@@ -185,7 +185,7 @@ def decoded(text: str, spellings: Spellings, attribute: bool = False) -> str:
 
 
 def encoded(text: str, spellings: Spellings, quote: str = "") -> str:
-    """Writes `text` as HTML: `&`, `<`, `>` and `quote` as references, and characters of `spellings` as these have them."""
+    """Writes `text` as HTML, with `&`, `<`, `>`, `quote` and characters of `spellings` as references."""
     if spellings:
         marks = {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | spellings
         if quote and quote not in marks:

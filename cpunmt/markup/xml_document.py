@@ -10,7 +10,7 @@ from typing import Literal
 from cpunmt.errors import XmlError
 from cpunmt.markup import document
 from cpunmt.markup.blocks import MARK
-from cpunmt.markup.document import MOST_NESTED, MOST_TEXT, Content, Document, Item
+from cpunmt.markup.document import Content, Document
 from cpunmt.markup.units import Mark, Part
 from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN
 from cpunmt.text.scripts import LETTER
@@ -74,9 +74,9 @@ def read_parts(parts: Sequence[Part], lines: bool = True) -> Document:
     return _Reader(Document("".join(texts), marks=marks), tokens, _TAGS, lines).read()
 
 
-class _Reader:
+class _Reader(document.ContentReader):
     def __init__(self, found: Document, tokens: list[Token], tags: Mapping[str, str], lines: bool) -> None:
-        self.found = found
+        super().__init__(found)
         self.text = found.html
         self.syntax: Literal["xml", "parts"] = "xml" if found.marks is None else "parts"
         self.tags = tags
@@ -85,9 +85,6 @@ class _Reader:
         self.partners: dict[int, int] = {}  # number of a start tag -> that of its end tag
         self.mixed: set[int] = set()  # numbers of start tags of elements that have text of their own; -1: the document
         self.parents: list[int] = []  # of tokens: numbers of start tags
-        self.items: list[Item] = []
-        self.has_letters = False
-        self.depth = self.size = 0
         self.splits: list[bool] = []  # of the elements that are open, whether their tags separate texts
 
     def read(self) -> Document:
@@ -108,7 +105,7 @@ class _Reader:
                 self.items.append((document.POINT, begin, end, ""))
             number += 1
         self._break()
-        return self.found
+        return self.document
 
     def _nest(self) -> None:
         """Finds the pairs of tags, and the elements that have text."""
@@ -152,10 +149,7 @@ class _Reader:
         elif kind == EMPTY:
             self.items.append((document.POINT, begin, end, MARK))
         else:
-            self.depth += 1
-            if self.depth > MOST_NESTED or self.size > MOST_TEXT:
-                self._break()
-            self.items.append((document.START, begin, end, name))
+            self._tag(document.START, begin, end, name)
         if kind == OPEN:
             self.splits.append(role == SPLIT)
         return number
@@ -164,10 +158,7 @@ class _Reader:
         if self.splits.pop():
             self._break()
             return
-        self.depth -= 1
-        if self.depth < -MOST_NESTED or self.size > MOST_TEXT:
-            self._break()
-        self.items.append((document.END, begin, end, name))
+        self._tag(document.END, begin, end, name)
 
     def _lines(self, begin: int, end: int) -> None:
         if self.lines and not self.text[begin:end].isspace():
@@ -179,8 +170,7 @@ class _Reader:
         self._text(begin, end)
 
     def _text(self, begin: int, end: int) -> None:
-        self.has_letters = self.has_letters or _LETTER.search(self.text, begin, end) is not None
-        self.size += end - begin
+        self._text_item(begin, end)
         for found in _ENTITY.finditer(self.text, begin, end) if self.syntax == "xml" else ():
             if found[0][1:] not in html5:
                 if begin < found.start():
@@ -205,14 +195,10 @@ class _Reader:
         for first, last in [*parts, (begin, end)]:
             if _LETTER.search(self.text, first, last):
                 items = [(document.TEXT, first, last, "")]
-                self.found.contents.append(Content(items, False, None, "raw"))
+                self.document.contents.append(Content(items, False, None, "raw"))
 
-    def _break(self) -> None:
-        if self.has_letters:
-            self.found.contents.append(Content(self.items, False, None, self.syntax))
-        self.items = []
-        self.has_letters = False
-        self.depth = self.size = 0
+    def _content(self) -> Content:
+        return Content(self.items, False, None, self.syntax)
 
 
 def _scan(text: str) -> list[Token]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cpunmt.documents.archives.epub import read_epub
-from cpunmt.documents.document import Contents, DocumentError, Source, read_source
+from cpunmt.documents.document import Contents, DocumentError, read_source
 from cpunmt.documents.formats.csv_table import read_csv, read_tsv
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.pdf import read_pdf
@@ -38,24 +38,14 @@ class Format(NamedTuple):
     writes: str = ""
 
 
-def _of_text(read: Callable[[Source], Contents]) -> Reader:
-    """Returns the reader of a file that is all text."""
-    return lambda content, select: read(read_source(content))
+def _of_text(read: Callable[..., Contents], selects: bool = False) -> Reader:
+    """Returns the reader of a text file; `selects`: whether it has parts to choose."""
+    return lambda content, select: read(read_source(content), *[select] * selects)
 
 
-def _of_archive(read: Callable[[bytes], Contents]) -> Reader:
-    """Returns the reader of a file that holds others."""
-    return lambda content, select: read(content)
-
-
-def _of_office(read: Callable[[str, bytes], Contents], kind: str) -> Reader:
-    """Returns the reader of several kinds of files, of which one is expected."""
-    return lambda content, select: read(kind, content)
-
-
-def _of_selected(read: Callable[[Source, Select], Contents]) -> Reader:
-    """Returns the reader of a text file with parts to choose."""
-    return lambda content, select: read(read_source(content), select)
+def _of_archive(read: Callable[..., Contents], *kind: str) -> Reader:
+    """Returns the reader of a file that holds others; `kind`: of several formats the expected one."""
+    return lambda content, select: read(*kind, content)
 
 
 _COLUMNS = "columns, their names or their numbers from 1"
@@ -69,17 +59,17 @@ FORMATS: dict[str, Format] = {
     "vtt": Format((".vtt",), _of_text(read_vtt)),
     "xliff": Format((".xlf", ".xliff", ".mxliff", ".sdlxliff"), _of_text(read_xliff)),
     "epub": Format((".epub",), _of_archive(read_epub)),
-    "docx": Format((".docx", ".docm", ".dotx", ".dotm"), _of_office(read_office, "docx")),
-    "pptx": Format((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), _of_office(read_office, "pptx")),
-    "xlsx": Format((".xlsx", ".xlsm", ".xltx", ".xltm"), _of_office(read_office, "xlsx")),
-    "odt": Format((".odt", ".ott"), _of_office(read_open_document, "odt")),
-    "odp": Format((".odp", ".otp"), _of_office(read_open_document, "odp")),
-    "ods": Format((".ods", ".ots"), _of_office(read_open_document, "ods")),
+    "docx": Format((".docx", ".docm", ".dotx", ".dotm"), _of_archive(read_office, "docx")),
+    "pptx": Format((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), _of_archive(read_office, "pptx")),
+    "xlsx": Format((".xlsx", ".xlsm", ".xltx", ".xltm"), _of_archive(read_office, "xlsx")),
+    "odt": Format((".odt", ".ott"), _of_archive(read_open_document, "odt")),
+    "odp": Format((".odp", ".otp"), _of_archive(read_open_document, "odp")),
+    "ods": Format((".ods", ".ots"), _of_archive(read_open_document, "ods")),
     "po": Format((".po", ".pot"), _of_text(read_po)),
-    "csv": Format((".csv",), _of_selected(read_csv), _COLUMNS),
-    "tsv": Format((".tsv", ".tab"), _of_selected(read_tsv), _COLUMNS),
-    "json": Format((".json",), _of_selected(read_json), _PATHS),
-    "yaml": Format((".yaml", ".yml"), _of_selected(read_yaml), _PATHS),
+    "csv": Format((".csv",), _of_text(read_csv, True), _COLUMNS),
+    "tsv": Format((".tsv", ".tab"), _of_text(read_tsv, True), _COLUMNS),
+    "json": Format((".json",), _of_text(read_json, True), _PATHS),
+    "yaml": Format((".yaml", ".yml"), _of_text(read_yaml, True), _PATHS),
     "pdf": Format((".pdf",), read_pdf, writes=".txt"),
 }
 

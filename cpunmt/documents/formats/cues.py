@@ -91,7 +91,7 @@ def _cost(words: list[str], ends: list[int], end: int, aligned: int, timed: floa
 
 
 def wrapped(text: str, width: int, line_end: str) -> str:
-    """Wraps a text to as few lines of at most `width` characters as it needs, of about equal length; tags have no width."""
+    """Wraps a text to few lines of about equal length, of at most `width` characters; tags have no width."""
     words = _WORD.findall(text)
     least = _lines(words, width)
     if len(least) == 1:
