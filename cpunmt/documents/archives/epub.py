@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from cpunmt.documents.archives.zip_file import Archive, Parts, inside
 from cpunmt.documents.document import Contents, Document, DocumentError, Place, Source, has_letters, read_source
 from cpunmt.documents.formats.plain_text import read_web_page
-from cpunmt.documents.xml_events import Node, escaped, nodes
+from cpunmt.documents.xml_nodes import Node, escaped, nodes
 from cpunmt.markup.units import Unit
 
 _CONTAINER = "META-INF/container.xml"

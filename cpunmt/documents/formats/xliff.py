@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from cpunmt.documents.document import Document, DocumentError, Place, Source, has_letters
-from cpunmt.documents.xml_events import Node, attribute_span, check_depth, escaped, nodes
+from cpunmt.documents.xml_nodes import Node, attribute_span, check_depth, escaped, nodes
 from cpunmt.markup.units import Mark, Part, Unit, Words, bare, unit_of
 
 _SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}

@@ -10,7 +10,7 @@ from cpunmt.documents.archives.zip_file import Archive, Parts
 from cpunmt.documents.document import Contents, DocumentError, Span
 from cpunmt.documents.office.paragraphs import Paragraphs, Part, canonical, read_part
 from cpunmt.documents.office.segments import Container, Frame, Item, Items, Kind, Looks
-from cpunmt.documents.xml_events import Node, attribute_span, escaped
+from cpunmt.documents.xml_nodes import Node, attribute_span, escaped
 
 _BASE = "urn:oasis:names:tc:opendocument:xmlns:"
 PREFIXES = {f"{_BASE}{name}:1.0": name for name in ("office", "text", "style", "table", "draw", "presentation")} | {

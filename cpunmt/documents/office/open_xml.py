@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cpunmt.documents.office.paragraphs import canonical
 from cpunmt.documents.office.segments import Container, Frame, Item, Items, Kind
-from cpunmt.documents.xml_events import Node, escaped
+from cpunmt.documents.xml_nodes import Node, escaped
 
 _SAYS_NOTHING = frozenset(
     [

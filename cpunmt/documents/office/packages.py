@@ -12,7 +12,7 @@ from cpunmt.documents.office.open_xml import WordParagraph, drawing_items, frame
 from cpunmt.documents.office.paragraphs import Paragraphs, Part, inside, read_part
 from cpunmt.documents.office.segments import Items
 from cpunmt.documents.office.sheets import Places, cells, framed_in_cell, is_in, shared_in, sheet_items
-from cpunmt.documents.xml_events import Node
+from cpunmt.documents.xml_nodes import Node
 
 _TYPES = "[Content_Types].xml"
 _OOXML = "http://schemas.openxmlformats.org/"

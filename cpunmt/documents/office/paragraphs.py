@@ -13,7 +13,7 @@ from cpunmt.alignment.edits import Edit, edited
 from cpunmt.documents.archives.zip_file import Archive
 from cpunmt.documents.document import DocumentError, Source, Span, read_source
 from cpunmt.documents.office.segments import Framed, Items, Segment, segments
-from cpunmt.documents.xml_events import BESIDE, Node, check_depth, nodes
+from cpunmt.documents.xml_nodes import BESIDE, Node, check_depth, nodes
 from cpunmt.errors import CpunmtError
 from cpunmt.markup.units import Unit, Words
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from cpunmt.documents.office.open_xml import run_frame, text_of
 from cpunmt.documents.office.segments import Frame, Item, Items
-from cpunmt.documents.xml_events import Node, escaped
+from cpunmt.documents.xml_nodes import Node, escaped
 
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
 _LINE_END = re.compile(r"\r?\n|&#(?:0*10|x0*[aA]);")
