@@ -108,45 +108,16 @@ def read_document(html: str, language: str | None = None, roles: Mapping[str, in
     return _Reader(html, language, roles).read()
 
 
-class ContentReader:
-    """Collects the items of blocks of a document that is read from left to right."""
-
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self.items: list[Item] = []
-        self.has_letters = False
-        self.depth = self.size = 0
-
-    def _tag(self, kind: int, begin: int, end: int, name: str) -> None:
-        """Adds a tag of an inline element; one that is nested too deep, or after too long a text, begins a block."""
-        self.depth += 1 if kind == START else -1
-        if abs(self.depth) > MOST_NESTED or self.size > MOST_TEXT:
-            self._break()
-        self.items.append((kind, begin, end, name))
-
-    def _text_item(self, begin: int, end: int) -> None:
-        """Notes the letters and the size of a text."""
-        self.has_letters = self.has_letters or _LETTER.search(self.document.html, begin, end) is not None
-        self.size += end - begin
-
-    def _break(self) -> None:
-        """Ends the block."""
-        if self.has_letters:
-            self.document.contents.append(self._content())
-        self.items = []
-        self.has_letters = False
-        self.depth = self.size = 0
-
-    def _content(self) -> Content:
-        raise NotImplementedError
-
-
-class _Reader(ContentReader):
+class _Reader:
     def __init__(self, html: str, language: str | None, roles: Mapping[str, int]) -> None:
-        super().__init__(Document(html))
         self.html = html
         self.roles = roles
         self.language = language
+        self.document = Document(html)
+        self.items: list[Item] = []
+        self.has_letters = False
+        self.depth = 0
+        self.size = 0
         self.preformatted = 0
         self.option: int | None = None
         self.has_class = _NOTRANSLATE.search(html) is not None
@@ -217,7 +188,10 @@ class _Reader(ContentReader):
         if is_left:
             return _Left(begin, name, role not in _PARTING)
         if role == INLINE:
-            self._tag(START, begin, end, name)
+            self.depth += 1
+            if self.depth > MOST_NESTED or self.size > MOST_TEXT:
+                self._break()
+            self.items.append((START, begin, end, name))
         elif name in _PREFORMATTED:
             self.preformatted += 1
         elif name == "option" and "value" not in attributes:
@@ -238,7 +212,10 @@ class _Reader(ContentReader):
         elif role == VOID:
             self.items.append((POINT, begin, end, name))
         else:
-            self._tag(END, begin, end, name)
+            self.depth -= 1
+            if self.depth < -MOST_NESTED or self.size > MOST_TEXT:
+                self._break()
+            self.items.append((END, begin, end, name))
 
     def _text(self, begin: int, end: int) -> None:
         if self.preformatted:
@@ -255,7 +232,9 @@ class _Reader(ContentReader):
         if end - begin <= _LONGEST_SEPARATOR and self._separates(begin, end):
             self._break()
             return
-        self._text_item(begin, end)
+        if not self.has_letters:
+            self.has_letters = _LETTER.search(self.html, begin, end) is not None
+        self.size += end - begin
         self.items.append((TEXT, begin, end, ""))
 
     def _separates(self, begin: int, end: int) -> bool:
@@ -265,11 +244,14 @@ class _Reader(ContentReader):
         return self.items[-1][0] != START or "|" in self.html[begin:end]
 
     def _break(self) -> None:
-        super()._break()
+        if self.has_letters:
+            self.document.contents.append(Content(self.items, self.preformatted > 0, self.option))
+            self.has_letters = False
+            self.items = []
+        elif self.items:
+            self.items = []
+        self.depth = self.size = 0
         self.option = None
-
-    def _content(self) -> Content:
-        return Content(self.items, self.preformatted > 0, self.option)
 
 
 class _Left:

@@ -230,7 +230,7 @@ class Page:
             inner = edits[bisect_left(begins, begin) : bisect_left(begins, end)]
             if not inner:
                 return html[begin:end]
-            return edited(html[begin:end], [Edit(one - begin, other - begin, text) for one, other, text in inner])[0]
+            return edited(html[begin:end], [Edit(one.begin - begin, one.end - begin, one.text) for one in inner])[0]
 
         return copied
 

@@ -10,7 +10,7 @@ from typing import Literal
 from cpunmt.errors import XmlError
 from cpunmt.markup import document
 from cpunmt.markup.blocks import MARK
-from cpunmt.markup.document import Content, Document
+from cpunmt.markup.document import MOST_NESTED, MOST_TEXT, Content, Document, Item
 from cpunmt.markup.units import Mark, Part
 from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN
 from cpunmt.text.scripts import LETTER
@@ -74,9 +74,9 @@ def read_parts(parts: Sequence[Part], lines: bool = True) -> Document:
     return _Reader(Document("".join(texts), marks=marks), tokens, _TAGS, lines).read()
 
 
-class _Reader(document.ContentReader):
+class _Reader:
     def __init__(self, found: Document, tokens: list[Token], tags: Mapping[str, str], lines: bool) -> None:
-        super().__init__(found)
+        self.found = found
         self.text = found.html
         self.syntax: Literal["xml", "parts"] = "xml" if found.marks is None else "parts"
         self.tags = tags
@@ -85,6 +85,9 @@ class _Reader(document.ContentReader):
         self.partners: dict[int, int] = {}  # number of a start tag -> that of its end tag
         self.mixed: set[int] = set()  # numbers of start tags of elements that have text of their own; -1: the document
         self.parents: list[int] = []  # of tokens: numbers of start tags
+        self.items: list[Item] = []
+        self.has_letters = False
+        self.depth = self.size = 0
         self.splits: list[bool] = []  # of the elements that are open, whether their tags separate texts
 
     def read(self) -> Document:
@@ -105,7 +108,7 @@ class _Reader(document.ContentReader):
                 self.items.append((document.POINT, begin, end, ""))
             number += 1
         self._break()
-        return self.document
+        return self.found
 
     def _nest(self) -> None:
         """Finds the pairs of tags, and the elements that have text."""
@@ -149,7 +152,10 @@ class _Reader(document.ContentReader):
         elif kind == EMPTY:
             self.items.append((document.POINT, begin, end, MARK))
         else:
-            self._tag(document.START, begin, end, name)
+            self.depth += 1
+            if self.depth > MOST_NESTED or self.size > MOST_TEXT:
+                self._break()
+            self.items.append((document.START, begin, end, name))
         if kind == OPEN:
             self.splits.append(role == SPLIT)
         return number
@@ -158,7 +164,10 @@ class _Reader(document.ContentReader):
         if self.splits.pop():
             self._break()
             return
-        self._tag(document.END, begin, end, name)
+        self.depth -= 1
+        if self.depth < -MOST_NESTED or self.size > MOST_TEXT:
+            self._break()
+        self.items.append((document.END, begin, end, name))
 
     def _lines(self, begin: int, end: int) -> None:
         if self.lines and not self.text[begin:end].isspace():
@@ -170,7 +179,8 @@ class _Reader(document.ContentReader):
         self._text(begin, end)
 
     def _text(self, begin: int, end: int) -> None:
-        self._text_item(begin, end)
+        self.has_letters = self.has_letters or _LETTER.search(self.text, begin, end) is not None
+        self.size += end - begin
         for found in _ENTITY.finditer(self.text, begin, end) if self.syntax == "xml" else ():
             if found[0][1:] not in html5:
                 if begin < found.start():
@@ -195,10 +205,14 @@ class _Reader(document.ContentReader):
         for first, last in [*parts, (begin, end)]:
             if _LETTER.search(self.text, first, last):
                 items = [(document.TEXT, first, last, "")]
-                self.document.contents.append(Content(items, False, None, "raw"))
+                self.found.contents.append(Content(items, False, None, "raw"))
 
-    def _content(self) -> Content:
-        return Content(self.items, False, None, self.syntax)
+    def _break(self) -> None:
+        if self.has_letters:
+            self.found.contents.append(Content(self.items, False, None, self.syntax))
+        self.items = []
+        self.has_letters = False
+        self.depth = self.size = 0
 
 
 def _scan(text: str) -> list[Token]:

@@ -90,7 +90,7 @@ class Paragraphs:
 def _edited(text: str, begin: int, end: int, edits: list[Edit]) -> str:
     """Returns a part of a text with those edits that begin in it."""
     low, high = (bisect_left(edits, at, key=itemgetter(0)) for at in (begin, end))
-    inner = [Edit(first - begin, last - begin, new) for first, last, new in edits[low:high]]
+    inner = [Edit(edit.begin - begin, edit.end - begin, edit.text) for edit in edits[low:high]]
     return edited(text[begin:end], inner)[0]
 
 
