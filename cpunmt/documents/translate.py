@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cpunmt.documents.document import DocumentError, Recoded
-from cpunmt.documents.formats import FORMATS, format_of, read_document
+from cpunmt.documents.known_formats import FORMATS, format_of, read_document
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.markup.units import Unit, Words

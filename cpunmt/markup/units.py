@@ -9,7 +9,7 @@ k  is a part of the sentence, and stays: code
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 MarkKind = Literal["g", "x", "k"]
@@ -70,3 +70,49 @@ def parts_of(words: Words) -> tuple[Part, ...]:
 def bare(parts: Iterable[Part]) -> str:
     """Returns the text of parts, without their marks."""
     return "".join([part for part in parts if isinstance(part, str)])
+
+
+Sources = Mapping[tuple[int, bool], str]  # number of a mark, whether it closes -> what is written for it
+
+
+class Marked:
+    """Texts and tags of a document as texts and marks. Tags that nest are `g`.
+
+    sources  what the marks stand for
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.sources: dict[tuple[int, bool], str] = {}
+        self._count = 0
+        self._opened: list[tuple[str, int]] = []  # names of tags, and their places among the parts
+
+    def put(self, kind: MarkKind, source: str) -> None:
+        """Adds something that stands alone."""
+        self._count += 1
+        self.sources[self._count, False] = source
+        self.parts.append(Mark(kind, self._count))
+
+    def begin(self, name: str, kind: MarkKind, source: str) -> None:
+        """Adds the first tag of an element; it is of this kind if no other tag ends the element."""
+        self._opened.append((name, len(self.parts)))
+        self.put(kind, source)
+
+    def end(self, name: str, kind: MarkKind, source: str) -> None:
+        """Adds the last tag of an element; it is of this kind if it does not belong to the innermost open one."""
+        if not self._opened or self._opened[-1][0] != name:
+            self.put(kind, source)
+            return
+        place = self._opened.pop()[1]
+        begun = self.parts[place]
+        assert isinstance(begun, Mark)
+        self.parts[place] = begun._replace(kind="g")
+        self.parts.append(Mark("g", begun.number, True))
+        self.sources[begun.number, True] = source
+
+
+def with_sources(words: Words, sources: Sources, written: Callable[[str], str] = str) -> str:
+    """Returns a unit's translation as a document has it: texts as `written` writes them, and for marks `sources`."""
+    return "".join(
+        [written(part) if isinstance(part, str) else sources[part.number, part.closes] for part in parts_of(words)]
+    )

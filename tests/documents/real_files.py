@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from cpunmt.documents.formats import FORMATS, read_document
+from cpunmt.documents.known_formats import FORMATS, read_document
 from cpunmt.documents.translate import translated
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import backwards, echo

@@ -71,7 +71,7 @@ def test_what_is_written_is_read_again(before, after):
 def test_a_file():
     keeps_every_byte(read_json, FILE.encode())
     assert texts(FILE) == [
-        *("Open a file", "Two\ndogs", "a b", 'Hi <k n="0"/>, you have <k n="2"/> dogs', 'café "here"', "twice"),
+        *("Open a file", "Two\ndogs", "a b", 'Hi <k n="1"/>, you have <k n="2"/> dogs', 'café "here"', "twice"),
     ]
     made = render(read_json, FILE, upper)
     assert '"Open a file"'.upper() in made and '"TWO\\nDOGS"' in made and '"HI {name}, YOU HAVE %d DOGS"' in made
@@ -84,13 +84,13 @@ def test_a_file():
     [
         ("menu.open", ["Open a file"]),
         ("$.menu", ["Open a file"]),
-        ("items[*].text", ["Two\ndogs", 'Hi <k n="0"/>, you have <k n="2"/> dogs']),
+        ("items[*].text", ["Two\ndogs", 'Hi <k n="1"/>, you have <k n="2"/> dogs']),
         ("items[0].*", ["Two\ndogs", "a b"]),
         ("$..tag", ["a b"]),
         ("$..[0]['text']", ["Two\ndogs"]),
         ("['a b']", ['café "here"', "twice"]),
         ('*["open"]', ["Open a file"]),
-        ("$['items'][ 1 ]", ['Hi <k n="0"/>, you have <k n="2"/> dogs']),
+        ("$['items'][ 1 ]", ['Hi <k n="1"/>, you have <k n="2"/> dogs']),
     ],
 )
 def test_parts_are_chosen(select, found):
@@ -192,7 +192,7 @@ def test_half_characters_and_numbers_of_any_length_stay():
 
 def test_plurals_of_icu_stay():
     text = '["{n, plural, one {# dog} other {# dogs}}", "a {n, number} b"]'
-    assert texts(text) == ['a <k n="0"/> b']
+    assert texts(text) == ['a <k n="1"/> b']
 
 
 def test_time_is_linear():

@@ -33,7 +33,7 @@ def test_what_stays(kept):
 
 def test_tags_stand_around_words():
     message = Message('Click <a href="%s">here {name}</a> or <b>there</b>.')
-    assert shown(message.units[0]) == 'Click <g n="0">here <k n="2"/></g> or <g n="4">there</g>.'
+    assert shown(message.units[0]) == 'Click <g n="1">here <k n="2"/></g> or <g n="3">there</g>.'
     assert change(message) == 'CLICK <a href="%s">HERE {name}</a> OR <b>THERE</b>.'
 
 
@@ -53,14 +53,14 @@ def test_what_is_known_is_kept_whole():
 @pytest.mark.parametrize(
     ("text", "translation", "plain", "numbered"),
     [
-        ("%s of %d", '<k n="2"/> von <k n="0"/>', None, "%2$d von %1$s"),
-        ("%s of %s", '<k n="2"/> von <k n="0"/>', None, "%2$s von %1$s"),
-        ("%s of %*d", '<k n="2"/> von <k n="0"/>', None, None),
-        ("{} of {}", '<k n="2"/> von <k n="0"/>', None, None),
-        ("{} of {x}", '<k n="2"/> von <k n="0"/>', "{x} von {}", "{x} von {}"),
-        ("%1$s of %2$s", '<k n="2"/> von <k n="0"/>', "%2$s von %1$s", "%2$s von %1$s"),
-        ("%s of %%", '<k n="2"/> von <k n="0"/>', "%% von %s", "%% von %s"),
-        ("%s of %d", '<k n="0"/> von', None, None),
+        ("%s of %d", '<k n="2"/> von <k n="1"/>', None, "%2$d von %1$s"),
+        ("%s of %s", '<k n="2"/> von <k n="1"/>', None, "%2$s von %1$s"),
+        ("%s of %*d", '<k n="2"/> von <k n="1"/>', None, None),
+        ("{} of {}", '<k n="2"/> von <k n="1"/>', None, None),
+        ("{} of {x}", '<k n="2"/> von <k n="1"/>', "{x} von {}", "{x} von {}"),
+        ("%1$s of %2$s", '<k n="2"/> von <k n="1"/>', "%2$s von %1$s", "%2$s von %1$s"),
+        ("%s of %%", '<k n="2"/> von <k n="1"/>', "%% von %s", "%% von %s"),
+        ("%s of %d", '<k n="1"/> von', None, None),
     ],
 )
 def test_an_order_that_counts(text, translation, plain, numbered):

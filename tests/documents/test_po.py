@@ -84,7 +84,7 @@ def test_a_file(line_end):
     source = FILE.replace("\n", line_end)
     keeps_every_byte(read_po, source.encode())
     assert render(read_po, source, upper) == MADE.replace("\n", line_end)
-    assert texts(FILE)[:4] == ['Two "dogs"', "play", "One dog", '<k n="0"/> dogs in <k n="2"/>']
+    assert texts(FILE)[:4] == ['Two "dogs"', "play", "One dog", '<k n="1"/> dogs in <k n="2"/>']
     assert texts(MADE) == []
 
 
@@ -142,7 +142,7 @@ def test_polib_reads_what_is_written(entries):
 def test_an_order_that_counts_is_kept_or_numbered():
     def swapped(flag):
         source = f'#, {flag}\nmsgid "%s of %5.1f%%"\nmsgstr ""\n'
-        return document_of(read_po, source).rendered([*map(words, ['<k n="2"/><k n="4"/> von <k n="0"/>'])]).decode()
+        return document_of(read_po, source).rendered([*map(words, ['<k n="2"/><k n="3"/> von <k n="1"/>'])]).decode()
 
     assert 'msgstr "%2$5.1f%% von %1$s"' in swapped("c-format")
     assert swapped("python-format") == '#, python-format\nmsgid "%s of %5.1f%%"\nmsgstr ""\n'
@@ -240,7 +240,7 @@ def test_a_header_takes_linear_time(name):
 @pytest.mark.parametrize(
     ("flags", "unit"),
     [
-        ("c-format", 'Up to 50<k n="0"/>ogs play'),
+        ("c-format", 'Up to 50<k n="1"/>ogs play'),
         ("no-c-format", "Up to 50% dogs play"),
         ("c-format, no-c-format", "Up to 50% dogs play"),
     ],

@@ -53,7 +53,7 @@ FOLDED = "A man is riding\n    home.\n\n    One more\n    line."
 def test_a_file():
     keeps_every_byte(read_yaml, FILE.encode())
     assert texts(FILE) == [
-        *('Hello "you"', 'A dog and <k n="0"/> cats', "Two dogs\nplay.", "A man is riding home.\nOne more line."),
+        *('Hello "you"', 'A dog and <k n="1"/> cats', "Two dogs\nplay.", "A man is riding home.\nOne more line."),
         *("It's a dog", "two dogs", "a", "b c", "a cat", "A dog and a cat"),
     ]
     made = render(read_yaml, FILE, upper)

@@ -38,7 +38,7 @@ class Paragraphs(NamedTuple):
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
         """Returns a plain text in UTF-8."""
-        made = iter(translations)
+        made = map(str, translations)
         texts = [next(made) if has_letters(text) else text for text in self.texts]
         return ("\n\n".join(texts) + "\n").encode("utf-8")
 

@@ -13,7 +13,19 @@ from typing import NamedTuple
 
 from cpunmt.alignment.edits import Edit
 from cpunmt.documents.document import Source, Span, has_letters
-from cpunmt.markup.units import Mark, Part, Unit, Words, bare, parts_of, unit_of
+from cpunmt.markup.units import (
+    Mark,
+    Marked,
+    MarkKind,
+    Part,
+    Sources,
+    Unit,
+    Words,
+    bare,
+    parts_of,
+    unit_of,
+    with_sources,
+)  # fmt: skip
 from cpunmt.sentence_layers.protection.braces import brace_ends
 from cpunmt.sentence_layers.protection.patterns import MESSAGE, PATTERNS
 
@@ -54,7 +66,7 @@ class Message:
         self.text = text
         self.units: list[Unit] = []
         self._numbered = numbered
-        self._sources: list[str] = []  # what the marks stand for; those of closing tags follow the opening ones
+        self._sources: Sources = {}
         self._parts: list[str | int] = []  # what stays, and the numbers of units
         if not has_letters(text) or _PLURALS.search(text):
             return
@@ -65,38 +77,31 @@ class Message:
     @property
     def placeholders(self) -> list[str]:
         """The placeholders and tags of the text, sorted."""
-        return sorted(filter(None, self._sources))
+        return sorted(self._sources.values())
 
     def translated(self, translations: Sequence[Words]) -> str | None:
         """Returns the text of its units' translations; None if their placeholders come in another order."""
         if all(unit.words == translation for unit, translation in zip(self.units, translations, strict=True)):
             return self.text
-        found = [parts_of(translation) for translation in translations]
-        numbers = [part.number for parts in found for part in parts if isinstance(part, Mark)]
+        numbers = [part.number for words in translations for part in parts_of(words) if isinstance(part, Mark)]
         expected = [part.number for unit in self.units for part in parts_of(unit.words) if isinstance(part, Mark)]
         if sorted(numbers) != sorted(expected):
             return None
         sources = self._sources
-        counted = [number for number in expected if _COUNTED.match(sources[number])]
+        counted = [number for number in expected if _COUNTED.match(sources[number, False])]
         if counted != [number for number in numbers if number in set(counted)]:
-            if not self._numbered or any(sources[number][0] != "%" or "*" in sources[number] for number in counted):
+            found = [sources[number, False] for number in counted]
+            if not self._numbered or any(source[0] != "%" or "*" in source for source in found):
                 return None
-            sources = list(sources)
-            for place, number in enumerate(counted, 1):
-                sources[number] = f"%{place}${sources[number][1:]}"
-        lines = ["".join(part if isinstance(part, str) else self._source(part, sources) for part in parts)
-                 for parts in found]  # fmt: skip
+            numbered = enumerate(zip(counted, found, strict=True), 1)
+            sources = {**sources, **{(number, False): f"%{place}${source[1:]}" for place, (number, source) in numbered}}
+        lines = [with_sources(translation, sources) for translation in translations]
         return "".join(part if isinstance(part, str) else lines[part] for part in self._parts)
-
-    @staticmethod
-    def _source(mark: Mark, sources: list[str]) -> str:
-        return sources[mark.number + mark.closes]
 
     def _marks(self, text: str, known: str) -> list[Part]:
         """Returns texts and marks in turns."""
         ends = brace_ends(text) if "{" in text else {}
-        parts: list[Part] = [""]
-        opened: list[tuple[str, int]] = []  # tags: the name, and the place among the parts
+        marked = Marked()
         begin = at = 0
         search = re.compile(f"{_TAG}|{known}|{_USUAL}|{PATTERNS['placeholder']}" if known else _ANY).search
         while found := search(text, at):
@@ -105,27 +110,25 @@ class Message:
                 if found.start() not in ends:
                     continue
                 at = ends[found.start()]
-            parts += text[begin : found.start()], self._mark(parts, opened, found, text[found.start() : at])
+            marked.parts.append(text[begin : found.start()])
+            source, name = text[found.start() : at], (found["tag"] or "").lower()
+            kind: MarkKind = "x" if name in _VOID else "k"
+            if name and found["closes"]:
+                marked.end(name, kind, source)
+            elif name and not source.endswith("/>") and name not in _VOID:
+                marked.begin(name, kind, source)
+            else:
+                marked.put(kind, source)
             begin = at
-        return [*parts[1:], text[begin:]]
-
-    def _mark(self, parts: list[Part], opened: list[tuple[str, int]], found: re.Match[str], source: str) -> Mark:
-        name = (found["tag"] or "").lower()
-        if name and found["closes"] and opened and opened[-1][0] == name:
-            place = opened.pop()[1]
-            number = parts[place].number  # type: ignore[union-attr]  # it is a mark
-            self._sources[number + 1] = source
-            parts[place] = Mark("g", number)
-            return Mark("g", number, True)
-        if name and not found["closes"] and not source.endswith("/>") and name not in _VOID:
-            opened.append((name, len(parts) + 1))
-        self._sources += source, ""
-        return Mark("x" if name in _VOID else "k", len(self._sources) - 2)
+        self._sources = marked.sources
+        return [*marked.parts, text[begin:]]
 
     def _add(self, parts: list[Part]) -> None:
         """Adds a unit of texts and marks, without the white space around it, or a part that stays as it is."""
         if not has_letters(bare(parts)):
-            self._parts += (part if isinstance(part, str) else self._source(part, self._sources) for part in parts)
+            self._parts += (
+                part if isinstance(part, str) else self._sources[part.number, part.closes] for part in parts
+            )
             return
         before = after = ""
         if isinstance(parts[0], str):

@@ -11,7 +11,7 @@ from html import unescape
 
 from cpunmt.documents.document import LINE, Document, Place, Source, Span, has_letters
 from cpunmt.documents.formats.cues import WIDTH, Cue, goes_on, shared_out, wrapped
-from cpunmt.markup.units import Mark, Part, Unit, Words, bare, parts_of, unit_of
+from cpunmt.markup.units import Mark, Marked, Part, Unit, Words, bare, unit_of, with_sources
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?![\d])")
@@ -130,16 +130,13 @@ class _Reader:
         body = self.text[slice(*span)]
         begin, end = span[0] + len(body) - len(body.lstrip()), span[1] - len(body) + len(body.rstrip())
         body = self.text[begin:end]
-        parts, sources = _parts(body)
-        parts = [_SPACES.sub(" ", self._read(part)) if isinstance(part, str) else part for part in parts]
+        marked = _marked(body)
+        parts = [_SPACES.sub(" ", self._read(part)) if isinstance(part, str) else part for part in marked.parts]
         if not has_letters(bare(parts)):
             return
 
         def write(translation: Words) -> list[str]:
-            text = "".join(
-                self._written(part) if isinstance(part, str) else sources[part.number, part.closes]
-                for part in parts_of(translation)
-            )
+            text = with_sources(translation, marked.sources, self._written)
             return [wrapped(text, max(WIDTH, width), self.line_end)]
 
         self.places.append(Place(unit_of(parts), ((begin, end),), write))
@@ -153,31 +150,20 @@ class _Reader:
         return _ARROW.sub("->", text)
 
 
-def _parts(body: str) -> tuple[list[Part], dict[tuple[int, bool], str]]:
-    """Returns texts and marks, and what each mark stands for. Tags that nest are `g`, all others `x`."""
-    parts: list[Part] = []
-    sources: dict[tuple[int, bool], str] = {}
-    opened: list[tuple[str, int, int]] = []  # name, place among the parts, number
-    at = 0
-    for number, tag in enumerate(_TAG.finditer(body), 1):
-        if at < tag.start():
-            parts.append(body[at : tag.start()])
+def _marked(body: str) -> Marked:
+    marked, at = Marked(), 0
+    for tag in _TAG.finditer(body):
+        marked.parts.append(body[at : tag.start()])
         at = tag.end()
         name = (tag[2] or "").lower()
-        sources[number, False] = tag[0]
-        if name and tag[1] and opened and opened[-1][0] == name:
-            _, place, first = opened.pop()
-            del sources[number, False]
-            sources[first, True] = tag[0]
-            parts[place] = Mark("g", first)
-            parts.append(Mark("g", first, True))
-            continue
-        if name and not tag[1]:
-            opened.append((name, len(parts), number))
-        parts.append(Mark("x", number))
-    if at < len(body):
-        parts.append(body[at:])
-    return parts, sources
+        if not name:
+            marked.put("x", tag[0])
+        elif tag[1]:
+            marked.end(name, "x", tag[0])
+        else:
+            marked.begin(name, "x", tag[0])
+    marked.parts.append(body[at:])
+    return marked
 
 
 def _nests(before: str, after: str) -> bool:

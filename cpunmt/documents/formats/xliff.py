@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from cpunmt.documents.document import Document, DocumentError, Place, Source, has_letters
 from cpunmt.documents.xml_nodes import Node, attribute_span, check_depth, escaped, nodes
-from cpunmt.markup.units import Mark, Part, Unit, Words, bare, unit_of
+from cpunmt.markup.units import Mark, Part, Unit, Words, bare, unit_of, with_sources
 
 _SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}
 _AROUND = ("g", "pc", "mrk")
@@ -137,9 +137,7 @@ class _Inline:
             if other < one:
                 parts[one], parts[other] = parts[other], parts[one]
                 places[begin], places[end] = other, one
-        return "".join(
-            escaped(part) if isinstance(part, str) else self._sources[part.number, part.closes] for part in parts
-        )
+        return with_sources(tuple(parts), self._sources, escaped)
 
     def _take(self, node: Node) -> None:
         text = self._text

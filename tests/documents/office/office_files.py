@@ -3,7 +3,7 @@
 import io
 import zipfile
 
-from cpunmt.documents.formats import FORMATS
+from cpunmt.documents.known_formats import FORMATS
 from cpunmt.documents.translate import translated
 from tests.documents.laws import echo
 
