@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape, unescape
@@ -23,6 +24,7 @@ from cpunmt.sentences.cut_text import uses_together
 from cpunmt.values.checks import shown
 
 _WINDOW = 1 << 19  # characters of texts whose alignments are in memory at once
+_FEW = 1 << 11  # characters
 _LINES = ("sentence", "line")  # values of `split` for which lines are different texts
 
 
@@ -38,8 +40,9 @@ def translate_html(texts: Sequence[str], below: Layer, language: str | None = No
     Parameters
     ----------
     texts : each is a document of its own: results do not depend on the others
-    below : translates plain texts, which may have several sentences. It is called once for all texts; with alignments
-        if any text has tags in it (then more than once for very large pages); and again for texts whose translation
+    below : translates plain texts, which may have several sentences. It is called once for all texts, with alignments
+        if any text has tags in it; of large pages once for texts without tags, and for the others at least once; and
+        again for texts whose translation
         lost a stand-in `{1}`, which stands for <code> and the like
     language : of the texts, as ISO 639 has it: elements whose `lang` is another are left as they are. None: all are
         translated
@@ -102,26 +105,29 @@ def _read_page(words: Words, language: str | None, roles: Mapping[str, int]) -> 
 
 
 def translate_pages(pages: Sequence[Page], below: Layer) -> None:
-    """Translates all texts of the pages; equal ones are asked for once."""
+    """Translates all texts of the pages; equal ones are asked for once.
+
+    A few texts without tags are translated together with the others; many of them without alignments, which take time.
+    """
     waiting: list[_Text] = [text for page in pages for text in page.texts]
-    align = any(text.align for text in waiting)
+    aligned = [text for text in waiting if text.align]
+    plain = [text for text in waiting if not text.align]
     lost: list[_Text] = []
-    while waiting:
-        for window in _windows(waiting) if align else [waiting]:
+    if aligned and sum([len(text.plain) for text in plain]) <= _FEW:
+        plain, aligned = [], waiting
+    for texts, align in ((plain, False), (aligned, True), (lost, True)):  # `lost` grows up to the end of the second
+        for window in _windows(texts, _WINDOW if align else sys.maxsize):
             asked = list(dict.fromkeys([text.plain for text in window]))
             found = dict(zip(asked, below(asked, align), strict=True))
-            for text in window:
-                if not text.take(found[text.plain]):
-                    lost.append(text)
-        waiting, lost, align = lost, [], True
+            lost += [text for text in window if not text.take(found[text.plain])]
 
 
-def _windows(texts: list[_Text]) -> Iterator[list[_Text]]:
-    """Yields all texts, in windows of about `_WINDOW` characters."""
+def _windows(texts: list[_Text], most: int) -> Iterator[list[_Text]]:
+    """Yields all texts, in windows of about `most` characters."""
     begin = size = 0
     for number, text in enumerate(texts):
         size += len(text.plain)
-        if size > _WINDOW:
+        if size > most:
             yield texts[begin : number + 1]
             begin, size = number + 1, 0
     if begin < len(texts):

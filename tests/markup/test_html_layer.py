@@ -172,6 +172,10 @@ def test_all_pages_share_one_call_of_the_layer_below():
     pages = ["<p title=t>a<p>b <b>c</b> d<p>a", "<i>e</i> f<p>g", ""]
     assert translate_html(pages, below) == ['<p title="T">A<p>B <b>C</b> D<p>A', "<i>E</i> F<p>G", ""]
     assert calls == [(["t", "a", "b c d", "e f", "g"], True)]
+    for count, expected in ((1 << 11, [(2, True)]), ((1 << 11) + 1, [(1, False), (1, True)])):
+        calls.clear()
+        translate_html([f"<p>{'a' * count}<p>b <b>c</b>"], below)
+        assert [(len(texts), align) for texts, align in calls] == expected
     calls.clear()
     assert translate_html([""], below) == [""] and translate_html([], below) == [] and calls == []
 

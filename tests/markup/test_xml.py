@@ -123,7 +123,7 @@ def test_what_is_not_well_formed(text, said):
 
 
 @pytest.mark.parametrize("part", slow_after(4, ["<", "<a ", "<a b='", "<a>", "&", "&a", "<!--", "<![CDATA[", "<?",
-                                  "<!DOCTYPE [", " ", "\n", "<a b=''", "a\n", "&a;", "<a/>", "\u00e9", "</a>"]))  # fmt: skip
+                                  "<!DOCTYPE [", " ", "\n", "<a b=''", "a\n", "&a;", "<a/>", "é", "</a>"]))  # fmt: skip
 def test_hostile_texts_take_linear_time(part):
     for text in (part * 100_000, f"<a>{part * 100_000}</a>"):
         begin = time.process_time()
