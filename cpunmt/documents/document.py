@@ -127,11 +127,6 @@ def trimmed(text: str, span: Span) -> Span:
     return (begin, span[0] + len(part.rstrip())) if part.strip() else (span[0], span[0])
 
 
-def has_letters(text: str) -> bool:
-    """Returns whether there is anything to translate."""
-    return any(map(str.isalpha, text))
-
-
 def broken(text: str, at: int, said: str) -> DocumentError:
     """Returns the error at the offset `at`."""
     return DocumentError(f"line {text.count(chr(10), 0, at) + 1}: {said}")

@@ -7,12 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from cpunmt.markup.document import END, HOLD, POINT, START, TEXT, Content, Item
+from cpunmt.markup.document import END, HAS_LETTER, HOLD, POINT, START, TEXT, Content, Item
 from cpunmt.markup.html_syntax import SPACE, Spellings, decoded
-from cpunmt.text.scripts import LETTER
 
 _RUN = re.compile(rf"[{SPACE}]{{2,}}|[{SPACE[1:]}]")  # one space needs nothing
-_LETTER = re.compile(LETTER)
 _EDGE = re.compile(r"\s*(?:&(?:nbsp|#160|#[xX][aA]0);\s*){0,50}")
 _SPACES = re.compile(r"\s*")
 _LAST_EDGE = re.compile(r"\s*(?:;(?:psbn|061#|0[aA][xX]#)&\s*){0,50}")
@@ -272,7 +270,7 @@ class _Builder:
             if text[:1] == " " and (not self.last or self.last.isspace()):
                 text = text[1:]
         if text:
-            self.letters = self.letters or _LETTER.search(text) is not None
+            self.letters = self.letters or HAS_LETTER.search(text) is not None
             if self.separated is not None:
                 self._separate(text)
             self._put(text)
@@ -393,7 +391,7 @@ def _is_marker(html: str, all_items: list[Item], first: int, last: int) -> bool:
     if any(kind == HOLD for kind, _, _, _ in items):
         return False
     text = decoded("".join([html[begin:end] for kind, begin, end, _ in items if kind == TEXT]), {})
-    if not text.strip() or _LETTER.search(text):
+    if not text.strip() or HAS_LETTER.search(text):
         return False
     if "sup" in names or "sub" in names:
         return True

@@ -39,7 +39,7 @@ _PARTING = frozenset([BREAK, SKIPPED])
 _LEFT = frozenset([HELD, BESIDE, SKIPPED])
 _BLOCKS = frozenset(name for name, role in ROLES.items() if role == BREAK)
 _PREFORMATTED = frozenset(["pre", "listing"])
-_LETTER = re.compile(LETTER)
+HAS_LETTER = re.compile(LETTER)
 # Between the links of a menu: their texts are no sentence. All there is between two tags.
 _SIGN = (
     r"[|\u00a6\u00b7\u2022\u2027\u2219\u22c5\u00bb\u203a\u2192\u25b8>]"
@@ -176,7 +176,9 @@ class _Reader:
                     is_left = True
                 elif is_read:
                     values = _to_translate(html, name, attributes)
-                    self.document.values += [value for value in values if _LETTER.search(html, value.begin, value.end)]
+                    self.document.values += [
+                        value for value in values if HAS_LETTER.search(html, value.begin, value.end)
+                    ]
         if role in _PARTING:
             if self.items or self.option is not None:
                 self._break()
@@ -233,7 +235,7 @@ class _Reader:
             self._break()
             return
         if not self.has_letters:
-            self.has_letters = _LETTER.search(self.html, begin, end) is not None
+            self.has_letters = HAS_LETTER.search(self.html, begin, end) is not None
         self.size += end - begin
         self.items.append((TEXT, begin, end, ""))
 

@@ -15,7 +15,7 @@ from cpunmt.markup.blocks import Block, blocks_of, make_block
 from cpunmt.markup.document import TEXT, Content, Document, Value, html_roles, read_document
 from cpunmt.markup.html_syntax import Spellings, decoded, encoded
 from cpunmt.markup.rendering import rendered
-from cpunmt.markup.units import Mark, Part, Unit, Words, bare, words_of
+from cpunmt.markup.units import Mark, Part, Unit, Words, bare, has_letters, words_of
 from cpunmt.markup.xml_document import read_parts, read_xml
 from cpunmt.options.options import Options
 from cpunmt.results.results import Hypothesis, Result
@@ -317,7 +317,7 @@ def _once(told: Iterator[tuple[str, Result | None]]) -> list[tuple[str, Result]]
 def _values(document: Document) -> Iterator[_Text]:
     for value in document.values:
         plain = decoded(document.html[value.begin : value.end], {}, True).strip()
-        if any(map(str.isalpha, plain)):
+        if has_letters(plain):
             yield _Text(plain, value)
 
 

@@ -10,12 +10,10 @@ from typing import Literal
 from cpunmt.errors import XmlError
 from cpunmt.markup import document
 from cpunmt.markup.blocks import MARK
-from cpunmt.markup.document import MOST_NESTED, MOST_TEXT, Content, Document, Item
+from cpunmt.markup.document import HAS_LETTER, MOST_NESTED, MOST_TEXT, Content, Document, Item
 from cpunmt.markup.units import Mark, Part
 from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN
-from cpunmt.text.scripts import LETTER
 
-_LETTER = re.compile(LETTER)
 _LINE = re.compile(r"[\r\n]\s*")
 _ENTITY = re.compile(r"&[^#;&][^;&]*;")
 _OPENING = len("<![CDATA[")
@@ -179,7 +177,7 @@ class _Reader:
         self._text(begin, end)
 
     def _text(self, begin: int, end: int) -> None:
-        self.has_letters = self.has_letters or _LETTER.search(self.text, begin, end) is not None
+        self.has_letters = self.has_letters or HAS_LETTER.search(self.text, begin, end) is not None
         self.size += end - begin
         for found in _ENTITY.finditer(self.text, begin, end) if self.syntax == "xml" else ():
             if found[0][1:] not in html5:
@@ -203,7 +201,7 @@ class _Reader:
             parts.append((begin, found.start()))
             begin = found.end()
         for first, last in [*parts, (begin, end)]:
-            if _LETTER.search(self.text, first, last):
+            if HAS_LETTER.search(self.text, first, last):
                 items = [(document.TEXT, first, last, "")]
                 self.found.contents.append(Content(items, False, None, "raw"))
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator
 from urllib.parse import unquote
 
 from cpunmt.documents.archives.zip_file import Archive, Parts, inside
-from cpunmt.documents.document import Contents, Document, DocumentError, Place, Source, has_letters, read_source
+from cpunmt.documents.document import Contents, Document, DocumentError, Place, Source, read_source
 from cpunmt.documents.formats.plain_text import read_web_page
 from cpunmt.documents.xml_nodes import Node, escaped, nodes
-from cpunmt.markup.units import Unit
+from cpunmt.markup.units import Unit, has_letters
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"

@@ -11,9 +11,9 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpunmt.documents.document import DocumentError, has_letters
+from cpunmt.documents.document import DocumentError
 from cpunmt.documents.formats.broken_lines import groups, joined
-from cpunmt.markup.units import Unit, Words
+from cpunmt.markup.units import Unit, Words, has_letters
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from cpunmt.alignment.edits import Edit
-from cpunmt.documents.document import Source, Span, has_letters
+from cpunmt.documents.document import Source, Span
 from cpunmt.markup.units import (
     Mark,
     Marked,
@@ -22,6 +22,7 @@ from cpunmt.markup.units import (
     Unit,
     Words,
     bare,
+    has_letters,
     parts_of,
     unit_of,
     with_sources,

@@ -12,9 +12,9 @@ import textwrap
 from collections.abc import Iterator
 from functools import partial
 
-from cpunmt.documents.document import Document, Place, Source, Span, has_letters, trimmed, whole
+from cpunmt.documents.document import Document, Place, Source, Span, trimmed, whole
 from cpunmt.documents.formats.broken_lines import are_broken, groups, joined
-from cpunmt.markup.units import Unit
+from cpunmt.markup.units import Unit, has_letters
 
 _LINE = re.compile(r"[^\n]*\n?")
 _CELL = re.compile(r"[^\t\r\n]+")

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-from cpunmt.documents.document import LINE, Document, Place, Source, Span, has_letters
+from cpunmt.documents.document import LINE, Document, Place, Source, Span, trimmed
 from cpunmt.documents.formats.cues import WIDTH, Cue, goes_on, shared_out, wrapped
-from cpunmt.markup.units import Mark, Marked, Part, Unit, Words, bare, unit_of, with_sources
+from cpunmt.markup.units import Mark, Marked, Part, Unit, Words, bare, has_letters, unit_of, with_sources
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?![\d])")
@@ -127,10 +127,8 @@ class _Reader:
 
     def _marked(self, span: Span, width: int) -> None:
         """Adds the place of a text with tags in it."""
-        body = self.text[slice(*span)]
-        begin, end = span[0] + len(body) - len(body.lstrip()), span[1] - len(body) + len(body.rstrip())
-        body = self.text[begin:end]
-        marked = _marked(body)
+        span = trimmed(self.text, span)
+        marked = _marked(self.text[slice(*span)])
         parts = [_SPACES.sub(" ", self._read(part)) if isinstance(part, str) else part for part in marked.parts]
         if not has_letters(bare(parts)):
             return
@@ -139,7 +137,7 @@ class _Reader:
             text = with_sources(translation, marked.sources, self._written)
             return [wrapped(text, max(WIDTH, width), self.line_end)]
 
-        self.places.append(Place(unit_of(parts), ((begin, end),), write))
+        self.places.append(Place(unit_of(parts), (span,), write))
 
     def _read(self, text: str) -> str:
         return unescape(text) if self.is_vtt and "&" in text else text

@@ -11,10 +11,10 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from cpunmt.documents.document import LINE, Document, Place, Source, Span, has_letters, trimmed
+from cpunmt.documents.document import LINE, Document, Place, Source, Span, trimmed
 from cpunmt.documents.markdown.inline import ATTRIBUTES, label_of
 from cpunmt.documents.markdown.paragraph import Paragraph
-from cpunmt.markup.units import Unit
+from cpunmt.markup.units import Unit, has_letters
 
 _QUOTES = re.compile(r"(?: {0,3}> ?)*")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]+\S)[ \t]{1,4}(?:\[[ xX]\][ \t]+)?")

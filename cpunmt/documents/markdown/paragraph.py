@@ -13,9 +13,8 @@ from html import escape, unescape
 from itertools import pairwise
 from typing import NamedTuple
 
-from cpunmt.documents.document import has_letters
 from cpunmt.documents.markdown.inline import Inline, Part, Spelt, Tag
-from cpunmt.markup.units import Mark, Unit, Words, parts_of, words_of
+from cpunmt.markup.units import Mark, Unit, Words, has_letters, parts_of, words_of
 
 _ALT = re.compile(r' alt="([^"]*)"')
 _PUNCTUATION = r"[!-/:-@\[-`{-~]"

@@ -17,8 +17,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from cpunmt.documents.document import Span, has_letters
-from cpunmt.markup.units import Mark, MarkKind, Part, Words, parts_of, unit_of, words_of
+from cpunmt.documents.document import Span
+from cpunmt.markup.units import Mark, MarkKind, Part, Words, has_letters, parts_of, unit_of, words_of
 
 WHITE = " \t\r\n"
 _ENDS = (".", "!", "?")  # of sentences
