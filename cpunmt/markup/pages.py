@@ -15,12 +15,13 @@ from cpunmt.markup.blocks import Block, blocks_of, make_block
 from cpunmt.markup.document import TEXT, Content, Document, Value, html_roles, read_document
 from cpunmt.markup.html_syntax import Spellings, decoded, encoded
 from cpunmt.markup.rendering import rendered
-from cpunmt.markup.units import Mark, Part, Unit, Words, bare, has_letters, words_of
+from cpunmt.markup.units import Mark, Part, Unit, Words, bare, words_of
 from cpunmt.markup.xml_document import read_parts, read_xml
 from cpunmt.options.options import Options
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.results.told_sentences import sentences_of
 from cpunmt.sentences.cut_text import uses_together
+from cpunmt.text.signs import has_letters
 from cpunmt.values.checks import shown
 
 _WINDOW = 1 << 19  # characters of texts whose alignments are in memory at once

@@ -72,11 +72,6 @@ def bare(parts: Iterable[Part]) -> str:
     return "".join([part for part in parts if isinstance(part, str)])
 
 
-def has_letters(text: str) -> bool:
-    """Returns whether there is anything to translate."""
-    return any(map(str.isalpha, text))
-
-
 Sources = Mapping[tuple[int, bool], str]  # number of a mark, whether it closes -> what is written for it
 
 

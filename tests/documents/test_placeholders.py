@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message
 from cpunmt.documents.translate import translated
-from cpunmt.markup.units import has_letters
+from cpunmt.text.signs import has_letters
 from tests.documents.laws import changed, echo, keeps_every_byte, shown, upper, words
 from tests.documents.test_json import ANY
 from tests.support.linear_time import takes_linear_time

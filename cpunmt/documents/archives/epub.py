@@ -10,7 +10,8 @@ from cpunmt.documents.archives.zip_file import Archive, Parts, inside
 from cpunmt.documents.document import Contents, Document, DocumentError, Place, Source, read_source
 from cpunmt.documents.formats.plain_text import read_web_page
 from cpunmt.documents.xml_nodes import Node, escaped, nodes
-from cpunmt.markup.units import Unit, has_letters
+from cpunmt.markup.units import Unit
+from cpunmt.text.signs import has_letters
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"

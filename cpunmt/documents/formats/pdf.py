@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpunmt.documents.document import DocumentError
 from cpunmt.documents.formats.broken_lines import groups, joined
-from cpunmt.markup.units import Unit, Words, has_letters
+from cpunmt.markup.units import Unit, Words
+from cpunmt.text.signs import has_letters
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader

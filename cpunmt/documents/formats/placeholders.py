@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from cpunmt.alignment.edits import Edit
 from cpunmt.documents.document import Source, Span
-from cpunmt.markup.units import (
+from cpunmt.markup.units import (  # fmt: skip
     Mark,
     Marked,
     MarkKind,
@@ -22,13 +22,13 @@ from cpunmt.markup.units import (
     Unit,
     Words,
     bare,
-    has_letters,
     parts_of,
     unit_of,
     with_sources,
-)  # fmt: skip
+)
 from cpunmt.sentence_layers.protection.braces import brace_ends
 from cpunmt.sentence_layers.protection.patterns import MESSAGE, PATTERNS
+from cpunmt.text.signs import has_letters
 
 _CONVERSION = r"[-+ #0'I]{0,6}(?:\*(?:\d{1,2}\$)?|\d{1,9})?(?:\.(?:\*|\d{0,9}))?"
 _LENGTH = r"(?:hh|ll|[hlqjztL])?"

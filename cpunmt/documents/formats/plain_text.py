@@ -14,7 +14,8 @@ from functools import partial
 
 from cpunmt.documents.document import Document, Place, Source, Span, trimmed, whole
 from cpunmt.documents.formats.broken_lines import are_broken, groups, joined
-from cpunmt.markup.units import Unit, has_letters
+from cpunmt.markup.units import Unit
+from cpunmt.text.signs import has_letters
 
 _LINE = re.compile(r"[^\n]*\n?")
 _CELL = re.compile(r"[^\t\r\n]+")

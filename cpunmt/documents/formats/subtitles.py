@@ -11,7 +11,8 @@ from html import unescape
 
 from cpunmt.documents.document import LINE, Document, Place, Source, Span, trimmed
 from cpunmt.documents.formats.cues import WIDTH, Cue, goes_on, shared_out, wrapped
-from cpunmt.markup.units import Mark, Marked, Part, Unit, Words, bare, has_letters, unit_of, with_sources
+from cpunmt.markup.units import Mark, Marked, Part, Unit, Words, bare, unit_of, with_sources
+from cpunmt.text.signs import has_letters
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?![\d])")

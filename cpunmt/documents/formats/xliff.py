@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 from cpunmt.documents.document import Document, DocumentError, Place, Source
 from cpunmt.documents.xml_nodes import Node, attribute_span, check_depth, escaped, nodes
-from cpunmt.markup.units import Mark, Part, Unit, Words, bare, has_letters, unit_of, with_sources
+from cpunmt.markup.units import Mark, Part, Unit, Words, bare, unit_of, with_sources
+from cpunmt.text.signs import has_letters
 
 _SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}
 _AROUND = ("g", "pc", "mrk")

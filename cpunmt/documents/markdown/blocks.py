@@ -14,7 +14,8 @@ from itertools import pairwise
 from cpunmt.documents.document import LINE, Document, Place, Source, Span, trimmed
 from cpunmt.documents.markdown.inline import ATTRIBUTES, label_of
 from cpunmt.documents.markdown.paragraph import Paragraph
-from cpunmt.markup.units import Unit, has_letters
+from cpunmt.markup.units import Unit
+from cpunmt.text.signs import has_letters
 
 _QUOTES = re.compile(r"(?: {0,3}> ?)*")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]+\S)[ \t]{1,4}(?:\[[ xX]\][ \t]+)?")

@@ -14,7 +14,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cpunmt.documents.markdown.inline import Inline, Part, Spelt, Tag
-from cpunmt.markup.units import Mark, Unit, Words, has_letters, parts_of, words_of
+from cpunmt.markup.units import Mark, Unit, Words, parts_of, words_of
+from cpunmt.text.signs import has_letters
 
 _ALT = re.compile(r' alt="([^"]*)"')
 _PUNCTUATION = r"[!-/:-@\[-`{-~]"

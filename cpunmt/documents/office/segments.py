@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cpunmt.documents.document import Span
-from cpunmt.markup.units import Mark, MarkKind, Part, Words, has_letters, parts_of, unit_of, words_of
+from cpunmt.markup.units import Mark, MarkKind, Part, Words, parts_of, unit_of, words_of
+from cpunmt.text.signs import has_letters
 
 WHITE = " \t\r\n"
 _ENDS = (".", "!", "?")  # of sentences
