@@ -18,8 +18,8 @@ from bench.harness.command import command, machine, save
 from bench.harness.timing import seconds_of
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.markup.html_elements import VOID_ELEMENTS
-from cpunmt.markup.html_layer import translate_html
-from cpunmt.markup.scanner import CLOSE, OPEN, scan
+from cpunmt.markup.html_syntax import CLOSE, OPEN, scan
+from cpunmt.markup.pages import translate_html
 
 _WORD = re.compile(r"\S+")
 

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +20,8 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, one_line, progress_bar, say, stream_errors, tell
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import refuse_overwriting, write_file
+from cpunmt.markup.pages import Page
+from cpunmt.markup.units import Unit, bare, parts_of
 from cpunmt.options.options import Options
 from cpunmt.translator.translator import Translator
 
@@ -131,15 +133,21 @@ class _Told:
     def begin(self) -> None:
         self.doubts = Doubts(self.translator, self.options)
 
-    def translate(self, text: Any, target_prefix: Any = None, **options: Any) -> Any:
-        """Translates one text or a list, as `Translator.translate` does."""
-        began = time.perf_counter()
-        results: Any = self.translator.translate(text, target_prefix, **options)
-        texts, found = ([text], [results]) if isinstance(text, str) else (text, results)
-        self.doubts.add_texts(texts, found)
-        if self.statistics:
-            self.statistics.add(texts, found, time.perf_counter() - began)
-        return results
+    def translating(self, options: dict[str, Any], pages: bool = False) -> Callable[[Sequence[Unit]], list[Page]]:
+        """Returns a function that translates units, as `Translator.translating` does."""
+        translate = self.translator.translating(options, pages)
+
+        def counted(units: Sequence[Unit]) -> list[Page]:
+            began = time.perf_counter()
+            made = translate(units)
+            results = [page.result() for page in made]
+            texts = [bare(parts_of(unit.words)) for unit in units]
+            self.doubts.add_texts(texts, results)
+            if self.statistics:
+                self.statistics.add(texts, results, time.perf_counter() - began)
+            return made
+
+        return counted
 
     def end(self, name: str | None) -> None:
         """Reports doubtful translations of the file `name`."""

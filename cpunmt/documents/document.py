@@ -6,16 +6,29 @@ is another text than the source is ever written, so a translator that gives all 
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
 
-from cpunmt.documents.encodings import Encoding
+from cpunmt.alignment.edits import Edit, edited
 from cpunmt.errors import CpunmtError
+from cpunmt.markup.units import Unit, Words
 
 Span = tuple[int, int]  # begin and end, in code points of the file's text
 
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, ""),  # begins as that of UTF-16 does
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_EXPECTED = "expected UTF-8, or UTF-16 with its byte order mark; name its encoding (--encoding cp1252), or convert it"
+_LEAST, _MOST = 16, 64  # bytes that tell UTF-16 without its mark
+_NO_FILES = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7", "undefined")  # Python's other codecs
+_BINARY = (b"PK\x03\x04", b"%PDF", b"\xd0\xcf\x11\xe0")
 LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")  # a line and its end; the last one is empty
 
 
@@ -23,38 +36,38 @@ class DocumentError(CpunmtError):
     """A file is not what its format says, or cannot be translated. The message has the line, if it is of one."""
 
 
-class Unit(NamedTuple):
-    """What is translated by itself: one sentence, or several that belong together.
-
-    text  in the form
-    form  "plain": a text; "marked": one with marks in it, see `marks`; "html": a page
-    """
-
-    text: str
-    form: Literal["plain", "marked", "html"] = "plain"
-
-
 class Place(NamedTuple):
-    """Where a unit stands.
+    """The place of a unit.
 
     spans  what its translation is put in place of, ascending; an empty span is a place to insert something
-    write  the translation, in the unit's form -> what is put there, one text for each span
+    write  the translation of the unit's words -> what is put there, one text for each span
     """
 
     unit: Unit
     spans: tuple[Span, ...]
-    write: Callable[[str], Sequence[str]]
+    write: Callable[[Any], Sequence[str]]
 
 
 class Contents(Protocol):
-    """What a reader has found in a file: a `Document`, or several of them in one file."""
+    """The contents of a file as its reader found them: a `Document`, or several in one file."""
 
     @property
     def units(self) -> list[Unit]:
-        """All that is translated, in order; equal ones as often as they stand there."""
+        """All units, in order; equal ones as often as they stand there."""
 
-    def rendered(self, translations: Sequence[str]) -> bytes:
-        """The file with the translation of each unit in its place; of unchanged ones, the bytes that were read."""
+    def rendered(self, translations: Sequence[Words]) -> bytes:
+        """Returns the file with the translation of each unit in its place; unchanged ones keep their bytes."""
+
+
+class Encoding(NamedTuple):
+    """The encoding of a file: its byte order mark, which may be empty, and Python's name of it."""
+
+    mark: bytes = b""
+    name: str = "utf-8"
+
+    def encoded(self, text: str) -> bytes:
+        """Returns the bytes of a file."""
+        return self.mark + text.encode(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,12 @@ class Source:
         at = self.text.find("\n")
         return "\r\n" if at > 0 and self.text[at - 1] == "\r" else "\n"
 
+    def edited(self, edits: Sequence[Edit]) -> bytes:
+        """Returns the file with these edits, which do not overlap."""
+        ordered = sorted(edits, key=lambda edit: edit[:2])
+        assert all(one.end <= other.begin for one, other in pairwise(ordered)), "edits overlap"
+        return self.encoding.encoded(edited(self.text, ordered)[0])
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -84,26 +103,20 @@ class Document:
 
     @property
     def units(self) -> list[Unit]:
-        """All that is translated, in order; equal ones as often as they stand there."""
+        """All units, in order; equal ones as often as they stand there."""
         return [place.unit for place in self.places]
 
-    def rendered(self, translations: Sequence[str]) -> bytes:
-        """The file with the translation of each unit in its place."""
-        edits: list[tuple[Span, str]] = []
+    def rendered(self, translations: Sequence[Words]) -> bytes:
+        """Returns the file with the translation of each unit in its place."""
+        edits: list[Edit] = []
         for (unit, spans, write), translation in zip(self.places, translations, strict=True):
-            if translation != unit.text:
-                edits += zip(spans, write(translation), strict=True)
-        edits.sort(key=lambda edit: edit[0])
-        text, parts, at = self.source.text, [], 0
-        for (begin, end), new in edits:
-            assert at <= begin, "places overlap"
-            parts += text[at:begin], new
-            at = end
-        return self.source.encoding.encoded("".join([*parts, text[at:]]))
+            if translation != unit.words:
+                edits += [Edit(*span, new) for span, new in zip(spans, write(translation), strict=True)]
+        return self.source.edited(edits)
 
 
 def whole(text: str, span: Span) -> Place:
-    """A plain text that is written as it is."""
+    """Returns a plain text that is written as it is."""
     return Place(Unit(text), (span,), lambda translation: [translation])
 
 
@@ -114,11 +127,86 @@ def trimmed(text: str, span: Span) -> Span:
     return (begin, span[0] + len(part.rstrip())) if part.strip() else (span[0], span[0])
 
 
-def has_letters(text: str) -> bool:
-    """Whether there is anything to translate."""
-    return any(map(str.isalpha, text))
-
-
 def broken(text: str, at: int, said: str) -> DocumentError:
-    """The error for what stands at `at`."""
+    """Returns the error at the offset `at`."""
     return DocumentError(f"line {text.count(chr(10), 0, at) + 1}: {said}")
+
+
+def read_source(content: bytes) -> Source:
+    """Returns the text of a file. Raises CpunmtError for other encodings than UTF-8 and UTF-16."""
+    mark, name = next(((mark, name) for mark, name in _BYTE_ORDER_MARKS if content.startswith(mark)), (b"", "utf-8"))
+    if not name:
+        raise CpunmtError(f"is UTF-32; {_EXPECTED}")
+    if not mark and (found := _unmarked(content[:_MOST])):
+        raise CpunmtError(f"looks like UTF-16 without its byte order mark; name its encoding (--encoding {found})")
+    try:
+        return Source(content[len(mark) :].decode(name), Encoding(mark, name))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start + len(mark)) + 1
+        shown = name.upper().removesuffix("-LE").removesuffix("-BE")
+        raise CpunmtError(
+            f"line {line}, byte {error.start + len(mark) + 1} of the file: is not {shown}; {_EXPECTED}"
+        ) from None
+
+
+def _unmarked(beginning: bytes) -> str:
+    """Returns the name of UTF-16 if the file begins with it: every second byte is a NUL, and no other."""
+    first, second = beginning[::2], beginning[1::2]
+    if len(beginning) < _LEAST:
+        return ""
+    if not any(second) and all(first):
+        return "utf-16-le"
+    return "utf-16-be" if not any(first) and all(second) else ""
+
+
+class Recoded:
+    """A text file in the encoding that its reader was told, as `Contents`."""
+
+    def __init__(self, content: bytes, encoding: str, read: Callable[[bytes], Contents]):
+        """Decodes the file. Raises DocumentError if Python does not know `encoding`, or the file is not in it."""
+        if content.startswith(_BINARY):
+            raise DocumentError(f"encoding={encoding!r} is given, but this is no text file; leave it out")
+        self._name = _known(encoding)
+        try:
+            text = content.decode(self._name)
+        except UnicodeError as error:
+            raise DocumentError(
+                f"is not {encoding} ({error}); look which one it is, for example with file -i"
+            ) from None
+        self._contents = read(text.encode("utf-8"))
+        if text.encode(self._name) != content:
+            raise DocumentError(f"{encoding} would not keep its bytes; convert it to UTF-8, for example with iconv")
+
+    @property
+    def units(self) -> list[Unit]:
+        """The units of the text."""
+        return self._contents.units
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """The notes of the text."""
+        return getattr(self._contents, "notes", ())
+
+    def rendered(self, translations: Sequence[Words]) -> bytes:
+        """Returns the file in its own encoding. Raises DocumentError if that lacks a character of a translation."""
+        text = self._contents.rendered(translations).decode("utf-8")
+        try:
+            return text.encode(self._name)
+        except UnicodeEncodeError as error:
+            lacking = text[error.start : error.start + 1]
+            raise DocumentError(
+                f"{lacking!r} of the translation does not exist in {self._name}; convert the file to UTF-8 first"
+            ) from None
+
+
+def _known(encoding: str) -> str:
+    try:
+        name = codecs.lookup(encoding).name
+        "".encode(name)  # not every codec is one of text
+    except (LookupError, ValueError):  # ValueError: a NUL in it
+        name = _NO_FILES[0]
+    if name.replace("-", "_") in _NO_FILES or name in _NO_FILES:
+        raise DocumentError(
+            f"encoding={encoding!r} is not known, expected a name such as cp1252, iso-8859-2 or shift_jis"
+        )
+    return name

@@ -7,23 +7,53 @@ import functools
 import logging
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from cpunmt.documents.bulk import Translates, translated
-from cpunmt.documents.document import DocumentError
-from cpunmt.documents.formats import FORMATS, format_of, read_document
-from cpunmt.documents.recoded import Recoded
+from cpunmt.documents.document import DocumentError, Recoded
+from cpunmt.documents.known_formats import FORMATS, format_of, read_document
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
+from cpunmt.markup.units import Unit, Words
+
+if TYPE_CHECKING:
+    from cpunmt.markup.pages import Page
 
 MOST_BYTES = 1 << 30  # of a file
 _OWN = {"html": False, "xml": False, "num_hypotheses": 1}  # options that a format decides about
 
 _LOG = logging.getLogger("cpunmt")  # warnings about a file that can be translated; they go to stderr by default
 
+WINDOW = 1024  # units that are translated together; progress is reported after each window
+
 Progress = Callable[[int, int], object]
+
+
+class Translates(Protocol):
+    """A `Translator`, a `Pivot`, or a wrapper of one: `DocumentMethod` says what the method does."""
+
+    def translating(self, given: Mapping[str, Any], pages: bool = False) -> Callable[[Sequence[Unit]], Sequence[Page]]:
+        """Returns a function that translates units."""
+
+
+def translated(
+    units: Sequence[Unit], translator: Translates, options: Mapping[str, Any], advance: Callable[[int], object]
+) -> list[Words]:
+    """Translates all units of a document, equal ones once.
+
+    `options` are those of `translate`. `advance` is called after each window with its number of units.
+    """
+    waiting = list(dict.fromkeys(units))
+    if not waiting:
+        return []
+    translate = translator.translating(options, any(unit.is_page for unit in waiting))
+    made: dict[Unit, Words] = {}
+    for begin in range(0, len(waiting), WINDOW):
+        window = waiting[begin : begin + WINDOW]
+        made.update(zip(window, [page.words() for page in translate(window)], strict=True))
+        advance(len(window))
+    return [made[unit] for unit in units]
 
 
 def translate_document(
@@ -39,21 +69,9 @@ def translate_document(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Path:
-    """Translate a file; the path of what was written.
+    """Translates a file, and returns the path of the new one; see `DocumentMethod.translate_document`.
 
-    Parameters
-    ----------
-    out : the file to write; None: as `path`, with the language before its ending
-    language : what it is translated into, for that name; None: not known
-    options : of `translate`
-    format : a name of `FORMATS`; None: what the name of `path` ends with
-    select : which parts of the file are translated, where its format has parts to choose; none: the usual ones
-    encoding : of a text file, by a name that Python knows; None: UTF-8, or UTF-16 with its mark
-    force : replace `out`, if it is there
-    progress : is told after each window how many units are done, and how many there are, equal ones once
-
-    Raises CpunmtError for a file that cannot be read, or is not what its format says, or that cannot be written; then
-    nothing is written. Raises ValueError for options that a document does not have.
+    `language` is the one to translate into, for the new file's name, or None. `options` are those of `translate`.
     """
     _check_options(options, select)
     path = Path(path)
@@ -148,7 +166,7 @@ def check_output(path: str | os.PathLike[str], target: Path, force: bool) -> Non
 
 @contextlib.contextmanager
 def _said_of(path: Path) -> Iterator[None]:
-    """Name the file in what goes wrong with it."""
+    """Names the file in its errors."""
     try:
         yield
     except CpunmtError as error:

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from cpunmt.markup.document import END, HOLD, START, TEXT, Content, Item
-from cpunmt.markup.entities import Spellings, decoded
-from cpunmt.markup.markers import MARK, without_markers
-from cpunmt.markup.scanner import SPACE
-from cpunmt.text.scripts import LETTER
+from cpunmt.markup.document import END, HAS_LETTER, HOLD, POINT, START, TEXT, Content, Item
+from cpunmt.markup.html_syntax import SPACE, Spellings, decoded
 
 _RUN = re.compile(rf"[{SPACE}]{{2,}}|[{SPACE[1:]}]")  # one space needs nothing
-_LETTER = re.compile(LETTER)
 _EDGE = re.compile(r"\s*(?:&(?:nbsp|#160|#[xX][aA]0);\s*){0,50}")
+_SPACES = re.compile(r"\s*")
 _LAST_EDGE = re.compile(r"\s*(?:;(?:psbn|061#|0[aA][xX]#)&\s*){0,50}")
 _NUMBERED = re.compile(r"\{\d+\}")
 _BEGINS_WORD = re.compile(r"[@#]?\w|\{")  # of a text that a space can separate from the word before it
 _ADDRESS = re.compile(r"(?:[a-zA-Z][\w+.-]{1,15}://|www\.)\S*")
 _MOST_PARTS = 16  # of an address
+MARK = "sup"  # the name of a point that was an element
+_MOST_ITEMS = 8  # items of an element that may be one
+_LOOKED_AT = 40  # characters of a word that is looked at
+
+_NOTE = re.compile(r"\s*\[[\d\s,*\u2013-]+\]\s*")
+_SYMBOLS = re.compile(r"[^\w.,;:!?\u2026'\"()\u2018-\u201f\u3001\u3002\uff01\uff1f\u2013\u2014-]+")
+_WITHIN = re.compile(r"[@#$%&=+~/\\{}`]")  # signs that belong to the word around or behind them
+_TAIL = re.compile(r"[\w.]*\w\Z")
+_HEAD = re.compile(rf"\w{{1,{_LOOKED_AT}}}")
 _VISIBLE = frozenset(["img", "embed", MARK])  # these separate words
 
 
@@ -45,7 +51,7 @@ class Element:
 
 @dataclass(slots=True, eq=False)
 class Point:
-    """What has no text: a void element, an empty one, a comment. It stands at `offset` of the plain text.
+    """A part without text, at `offset` of the plain text: a void element, an empty one, a comment.
 
     span    in the HTML
     joined  the plain text has a space there that the HTML has not
@@ -75,10 +81,7 @@ class Block:
     holds: dict[int, tuple[int, int]]
     spellings: Spellings
     content: Content
-
-    @property
-    def has_tags(self) -> bool:
-        return bool(self.root.children or self.root.points)
+    has_tags: bool
 
     def stand_ins(self) -> dict[str, int]:
         """Returns a mapping from each stand-in for a held part to its offset in `plain`."""
@@ -95,8 +98,13 @@ class Block:
         return sorted(found)
 
 
-def blocks_of(html: str, content: Content) -> Iterator[Block]:
-    """The blocks of a block element's content: more than one where tags do not nest, and none without letters."""
+def blocks_of(html: str, contents: Iterable[Content]) -> list[list[Block]]:
+    """Returns the blocks of each content: more than one where tags do not nest, and none without letters."""
+    return [_blocks(html, content) for content in contents]
+
+
+def _blocks(html: str, content: Content) -> list[Block]:
+    found: list[Block] = []
     waiting = [content.items]
     while waiting:
         items = waiting.pop()
@@ -106,19 +114,20 @@ def blocks_of(html: str, content: Content) -> Iterator[Block]:
             parts = [items[a + 1 : b] for a, b in itertools.pairwise(places)]
             waiting += [part for part in reversed(parts) if part]
             continue
-        kept = without_markers(html, items, partners) if partners and content.is_html else items
+        kept = _without_markers(html, items, partners) if partners and content.syntax == "html" else items
         if len(kept) != len(items):
             items = kept
             partners, _ = _paired(items)
-        first, last = _core(html, items, partners)
+        first, last = _core(html, items, partners, content.syntax)
         if first <= last:
             block = make_block(html, replace(content, items=items[first : last + 1]))
             if block is not None:
-                yield block
+                found.append(block)
+    return found
 
 
 def _paired(items: list[Item]) -> tuple[dict[int, int], set[int]]:
-    """Which tags belong together, both ways; tags that do not nest."""
+    """Returns the pairs of tags, both ways, and the tags that do not nest."""
     opened: list[int] = []
     partners: dict[int, int] = {}
     cuts: set[int] = set()
@@ -138,13 +147,13 @@ def _paired(items: list[Item]) -> tuple[dict[int, int], set[int]]:
     return partners, cuts
 
 
-def _core(html: str, items: list[Item], partners: dict[int, int]) -> tuple[int, int]:
-    """First and last item of what is translated: elements around all of the text, and what is beside it, are not."""
+def _core(html: str, items: list[Item], partners: dict[int, int], syntax: str) -> tuple[int, int]:
+    """Returns the first and last item to translate: without elements around all of the text and parts beside it."""
     numbers = range(len(items))
-    first = next((number for number in numbers if _is_solid(html, items[number])), None)
+    first = next((number for number in numbers if _is_solid(html, items[number], syntax)), None)
     if first is None:
         return 0, -1
-    last = next(number for number in reversed(numbers) if _is_solid(html, items[number]))
+    last = next(number for number in reversed(numbers) if _is_solid(html, items[number], syntax))
     if not partners:
         return first, last
     solid = first, last
@@ -159,19 +168,19 @@ def _core(html: str, items: list[Item], partners: dict[int, int]) -> tuple[int, 
     return first, last
 
 
-def _is_solid(html: str, item: Item) -> bool:
+def _is_solid(html: str, item: Item, syntax: str) -> bool:
     kind, begin, end, _ = item
-    return kind == HOLD or (kind == TEXT and _blank_end(html, begin, end) < end)
+    return kind == HOLD or (kind == TEXT and _blank_end(html, begin, end, syntax) < end)
 
 
-def _blank_end(html: str, begin: int, end: int) -> int:
-    """Where the white space at `begin` ends."""
-    found = _EDGE.match(html, begin, end)
+def _blank_end(html: str, begin: int, end: int, syntax: str) -> int:
+    """Returns where the white space at `begin` ends; `&nbsp;` is some, unless references are text."""
+    found = (_SPACES if syntax == "parts" else _EDGE).match(html, begin, end)
     return found.end() if found else begin
 
 
 def make_block(html: str, content: Content, hold: bool = True) -> Block | None:
-    """The block of items that begin and end with text, what is held, or a tag; None: it has no letters.
+    """Returns the block of items that begin and end with text, what is held, or a tag; None: it has no letters.
 
     `hold`: whether the text has stand-ins for what is held. Otherwise that is a point.
     """
@@ -187,9 +196,10 @@ class _Builder:
         items = content.items
         self.begin, self.end = items[0][1], items[-1][2]
         if items[0][0] == TEXT:
-            self.begin = _blank_end(html, self.begin, items[0][2])
+            self.begin = _blank_end(html, self.begin, items[0][2], content.syntax)
         if items[-1][0] == TEXT:
-            found = _LAST_EDGE.match(html[max(self.begin, items[-1][1]) : self.end][::-1])
+            edge = _SPACES if content.syntax == "parts" else _LAST_EDGE
+            found = edge.match(html[max(self.begin, items[-1][1]) : self.end][::-1])
             self.end -= found.end() if found else 0
         self.hold = hold
         self.names: Iterator[str] | None = None  # of stand-ins
@@ -252,7 +262,7 @@ class _Builder:
 
     def _text(self, begin: int, end: int) -> None:
         text = self.html[max(begin, self.begin) : min(end, self.end)]
-        if "&" in text and not self.content.is_raw:
+        if "&" in text and self.content.syntax in ("html", "xml"):
             text = decoded(text, self.spellings)
         if not self.content.preformatted:
             if "  " in text or not text.isprintable():  # else each space is one, and is " "
@@ -260,14 +270,14 @@ class _Builder:
             if text[:1] == " " and (not self.last or self.last.isspace()):
                 text = text[1:]
         if text:
-            self.letters = self.letters or _LETTER.search(text) is not None
+            self.letters = self.letters or HAS_LETTER.search(text) is not None
             if self.separated is not None:
                 self._separate(text)
             self._put(text)
         self.closed = None
 
     def _separate(self, text: str) -> None:
-        """A space before `text`, where something separates it from the word before that is not in the text."""
+        """Puts a space before `text` if a part without text separates it from the word before."""
         if self.last.isalnum() and _BEGINS_WORD.match(text) and not self._in_address():
             self._put(" ")
             if isinstance(self.separated, Point):
@@ -296,18 +306,19 @@ class _Builder:
         for element in self.opened[1:]:
             element.end = len(plain)
         self.root.end = len(plain)
-        if self.root.children or self.root.points:
+        has_tags = bool(self.root.children or self.root.points)
+        if has_tags:
             _settle(self.root, plain, self.html)
-        return Block(self.begin, self.end, plain, self.root, self.holds, self.spellings, self.content)
+        return Block(self.begin, self.end, plain, self.root, self.holds, self.spellings, self.content, has_tags)
 
 
 def _shown(run: re.Match[str]) -> str:
-    """White space as browsers show it, but for blank lines: these separate paragraphs in text that has some."""
+    """Returns white space as browsers show it, but for blank lines, which separate paragraphs."""
     return run[0] if run[0].count("\n") > 1 else " "
 
 
 def _stand_ins(html: str) -> Iterator[str]:
-    """`{1}` `{2}` and so on, but for those that are there."""
+    """Yields `{1}` `{2}` and so on, but for those in the text."""
     taken = set(_NUMBERED.findall(html)) if "{" in html else set()
     number = 0
     while True:
@@ -317,7 +328,7 @@ def _stand_ins(html: str) -> Iterator[str]:
 
 
 def _settle(element: Element, plain: str, html: str) -> None:
-    """Spans without white space at their ends; elements without text become points."""
+    """Trims the spans of elements, and makes points of those without text."""
     kept = []
     for child in element.children:
         if child.end > len(plain):
@@ -339,3 +350,84 @@ def _settle(element: Element, plain: str, html: str) -> None:
     for point in element.points:
         point.offset = min(point.offset, len(plain))
     element.points.sort(key=lambda point: point.order)
+
+
+def _without_markers(html: str, items: list[Item], partners: dict[int, int]) -> list[Item]:
+    """Returns the items, with each element that is no word as one item that is not translated.
+
+    Such are the marks of footnotes, pilcrows and the figures of formulas: no model is asked about them. A footnote's
+    mark is a point behind its word. In a word, as the figure of H<sub>2</sub>O, it is held with the word.
+    """
+    made: list[Item] = []
+    rest = list(items)
+    place = 0
+    while place < len(rest):
+        item = rest[place]
+        last = partners.get(place, -1) if item[0] == START else -1
+        if not place < last <= place + _MOST_ITEMS or not _is_marker(html, rest, place, last):
+            if item[0] != TEXT or item[1] < item[2]:
+                made.append(item)
+            place += 1
+            continue
+        begin, end = item[1], rest[last][2]
+        tail = _tail(html, made, begin)
+        after = rest[last + 1] if last + 1 < len(rest) else item
+        head = _head(html, after)
+        if tail < begin and (item[3] == "sub" or (head and item[3] == "sup")):
+            if head:
+                end = head.end()
+                rest[last + 1] = (TEXT, end, after[2], "")
+            _cut(made, tail)
+            made.append((HOLD, tail, end, ""))
+        else:
+            made.append((POINT, begin, end, MARK))
+        place = last + 1
+    return made
+
+
+def _is_marker(html: str, all_items: list[Item], first: int, last: int) -> bool:
+    items = all_items[first : last + 1]
+    names = {name for kind, _, _, name in items if kind == START}
+    if any(kind == HOLD for kind, _, _, _ in items):
+        return False
+    text = decoded("".join([html[begin:end] for kind, begin, end, _ in items if kind == TEXT]), {})
+    if not text.strip() or HAS_LETTER.search(text):
+        return False
+    if "sup" in names or "sub" in names:
+        return True
+    if _SYMBOLS.fullmatch(text):
+        after = [item for item in all_items[last + 1 : last + _MOST_ITEMS] if item[0] not in (START, END)][:1]
+        return not (_WITHIN.search(text) and after and _head(html, after[0]))
+    return "a" in names and _NOTE.fullmatch(text) is not None
+
+
+def _head(html: str, item: Item) -> re.Match[str] | None:
+    """Matches the word at the beginning of an item."""
+    return _HEAD.match(html, item[1], item[2]) if item[0] == TEXT else None
+
+
+def _tail(html: str, made: list[Item], end: int) -> int:
+    """Finds the begin of the word that ends at `end`, held parts before it included; `end` if there is no word."""
+    begin = end
+    for kind, first, last, _ in reversed(made[-2:]):
+        if last != begin or kind not in (TEXT, HOLD):
+            break
+        if kind == HOLD:
+            return first
+        low = max(first, last - _LOOKED_AT)
+        found = _TAIL.search(html[low:last])
+        if found is None:
+            break
+        begin = low + found.start()
+        if first < begin:
+            break
+    return begin
+
+
+def _cut(made: list[Item], begin: int) -> None:
+    """Takes away what the items have from `begin` on."""
+    while made and made[-1][1] >= begin:
+        made.pop()
+    if made and made[-1][2] > begin:
+        kind, first, _, name = made[-1]
+        made[-1] = kind, first, begin, name

@@ -5,28 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
-from cpunmt.markup.attributes import (
-    INTERESTING,
-    NOTRANSLATE,
-    Value,
-    attributes_of,
-    is_code,
-    is_to_be_left,
-    to_translate,
-)
 from cpunmt.markup.html_elements import (
     BESIDE,
     BREAK,
+    CODE_CLASSES,
+    CODE_PREFIXES,
     HELD,
     IMPLIED_ENDS,
     INLINE,
+    ONLY_WITH,
+    RAW_TEXT,
+    READ,
     ROLES,
     SKIPPED,
     VOID,
     VOID_ELEMENTS,
 )
-from cpunmt.markup.scanner import CLOSE, OPEN, RAW, REST, SPACE, Token, scan
+from cpunmt.markup.html_syntax import CLOSE, OPEN, RAW, REST, SPACE, Token, scan
+from cpunmt.markup.units import Mark
+from cpunmt.options.element_roles import SPLIT, WITHIN
+from cpunmt.text.language_codes import first_part
 from cpunmt.text.scripts import LETTER
 
 MOST_NESTED = 32  # inline elements within a block: deeper ones separate texts
@@ -39,7 +39,7 @@ _PARTING = frozenset([BREAK, SKIPPED])
 _LEFT = frozenset([HELD, BESIDE, SKIPPED])
 _BLOCKS = frozenset(name for name, role in ROLES.items() if role == BREAK)
 _PREFORMATTED = frozenset(["pre", "listing"])
-_LETTER = re.compile(LETTER)
+HAS_LETTER = re.compile(LETTER)
 # Between the links of a menu: their texts are no sentence. All there is between two tags.
 _SIGN = (
     r"[|\u00a6\u00b7\u2022\u2027\u2219\u22c5\u00bb\u203a\u2192\u25b8>]"
@@ -49,6 +49,25 @@ _SEPARATOR = re.compile(rf"(?:\s|&nbsp;|&#160;){{0,8}}(?:{_SIGN}){{1,2}}(?:\s|&n
 _LONGEST_SEPARATOR = 40
 _LINE = re.compile(r"[\r\n]+")
 _OUTPUTS = ("<%=", "<%-", "<%:", "<?=")  # tags of templates that write a value
+_ATTRIBUTE = re.compile(
+    rf"([^{SPACE}/>][^{SPACE}/>=]*)(?:[{SPACE}]*=[{SPACE}]*(?:\"([^\"]*)\"|'([^']*)'|([^{SPACE}>\"'][^{SPACE}>]*)))?"
+)
+_ELEMENT = re.compile(rf"[^{SPACE}/>]*")  # of the element
+# A tag with none of these attributes is as any other, but for the class notranslate.
+_INTERESTING = re.compile(
+    rf"[{SPACE}/\"'](?=[tTlLcCaApPvV])"
+    r"(?i:translate|lang|contenteditable|title|alt|aria-[a-z]*|placeholder|label|abbr|content|value)"
+    rf"[{SPACE}/>=]"
+)
+_NOTRANSLATE = re.compile("notranslate", re.I)
+
+
+class Value(NamedTuple):
+    """The value of an attribute: where it stands, quotation marks left out, and which of them it has, if any."""
+
+    begin: int
+    end: int
+    quote: str
 
 
 @dataclass(slots=True)
@@ -57,28 +76,31 @@ class Content:
 
     preformatted  white space is text
     option        where an <option> without a value would have it; None: the block is no such option's
-    is_html       names mean what they do in HTML
-    is_raw        references in it are text, as in CDATA
+    syntax        "html": names mean what they do in HTML; "raw": references are text, as in CDATA; "parts": they are
+                  text, and what is written is text too, see `units`
     """
 
     items: list[Item]
     preformatted: bool
     option: int | None
-    is_html: bool = True
-    is_raw: bool = False
+    syntax: Literal["html", "xml", "raw", "parts"] = "html"
 
 
 @dataclass(slots=True)
 class Document:
-    """What is to be translated: contents of blocks, ascending; values of attributes, too."""
+    """A document that has been read: contents of blocks, ascending, and values of attributes to translate.
+
+    marks  of a unit: offset in `html` -> the mark whose `tag` stands there
+    """
 
     html: str
     contents: list[Content] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
+    marks: dict[int, Mark] | None = None
 
 
 def read_document(html: str, language: str | None = None, roles: Mapping[str, int] = ROLES) -> Document:
-    """The parts of `html`, whose elements have these `roles`.
+    """Returns the parts of `html`, whose elements have these `roles`.
 
     `language`: that of the text, so that elements of another are left; None: all are the same. Never raises: what is
     not complete or not closed is left as it is.
@@ -98,7 +120,7 @@ class _Reader:
         self.size = 0
         self.preformatted = 0
         self.option: int | None = None
-        self.has_class = NOTRANSLATE.search(html) is not None
+        self.has_class = _NOTRANSLATE.search(html) is not None
 
     def read(self) -> Document:
         at = 0
@@ -145,16 +167,18 @@ class _Reader:
         bare = begin + len(name) + 2
         attributes: dict[str, Value] = {}
         if name == "pre" and end > bare:
-            is_left = is_code(html, attributes_of(html, begin, end))
+            is_left = _is_code(html, _attributes_of(html, begin, end))
         if end > bare:
-            is_read = INTERESTING.search(html, bare - 1, end) is not None
-            if is_read or (self.has_class and not is_left and NOTRANSLATE.search(html, bare, end)):
-                attributes = attributes_of(html, begin, end)
-                if is_to_be_left(html, name, attributes, self.language):
+            is_read = _INTERESTING.search(html, bare - 1, end) is not None
+            if is_read or (self.has_class and not is_left and _NOTRANSLATE.search(html, bare, end)):
+                attributes = _attributes_of(html, begin, end)
+                if _is_to_be_left(html, name, attributes, self.language):
                     is_left = True
                 elif is_read:
-                    values = to_translate(html, name, attributes)
-                    self.document.values += [value for value in values if _LETTER.search(html, value.begin, value.end)]
+                    values = _to_translate(html, name, attributes)
+                    self.document.values += [
+                        value for value in values if HAS_LETTER.search(html, value.begin, value.end)
+                    ]
         if role in _PARTING:
             if self.items or self.option is not None:
                 self._break()
@@ -177,7 +201,7 @@ class _Reader:
         return None
 
     def _closes_itself(self, end: int, bare: int) -> bool:
-        """Whether the slash before the end of a tag is its own: not `<a href=b/>`."""
+        """Returns whether the slash before the end of a tag is its own: not `<a href=b/>`."""
         return end == bare + 1 or self.html[end - 3] in f"{SPACE}\"'"
 
     def _close(self, begin: int, end: int, name: str) -> None:
@@ -211,12 +235,12 @@ class _Reader:
             self._break()
             return
         if not self.has_letters:
-            self.has_letters = _LETTER.search(self.html, begin, end) is not None
+            self.has_letters = HAS_LETTER.search(self.html, begin, end) is not None
         self.size += end - begin
         self.items.append((TEXT, begin, end, ""))
 
     def _separates(self, begin: int, end: int) -> bool:
-        """Whether a text between two tags is a sign between the links of a menu; a bar also within an element."""
+        """Returns whether a text between tags is a sign between the links of a menu; a bar also within an element."""
         if not self.items or not _SEPARATOR.fullmatch(self.html, begin, end):
             return False
         return self.items[-1][0] != START or "|" in self.html[begin:end]
@@ -252,7 +276,7 @@ class _Left:
         self.matters = found | _BLOCKS if is_held else found  # all tags of other names are part of it
 
     def goes_on(self, token: Token) -> bool:
-        """Whether the element goes on behind the token; otherwise `includes` says if it is part of it."""
+        """Returns whether the element goes on behind the token; otherwise `includes` says if it is part of it."""
         kind, _, _, name = token
         if kind == OPEN:
             if name in self.siblings and not self.nested:
@@ -276,3 +300,65 @@ class _Left:
                 self.includes = self.blocks >= 0
             return self.includes
         return True
+
+
+def html_roles(tags: tuple[tuple[str, str], ...] | None) -> Mapping[str, int]:
+    """Returns the roles of HTML's elements, changed by `tags`; those of elements without an end tag stay."""
+    said = {name.lower(): role for name, role in tags or () if name.lower() not in VOID_ELEMENTS | RAW_TEXT}
+    kept = {name: SKIPPED if ROLES.get(name) in (BREAK, SKIPPED) else HELD for name in said}
+    return ROLES | {name: {SPLIT: BREAK, WITHIN: INLINE}.get(role, kept[name]) for name, role in said.items()}
+
+
+def _attributes_of(html: str, begin: int, end: int) -> dict[str, Value]:
+    """Returns the attributes of a tag by name, in small letters; of several equal ones the first."""
+    values: dict[str, Value] = {}
+    at = _ELEMENT.match(html, begin + 1, end).end()  # type: ignore[union-attr]
+    for found in _ATTRIBUTE.finditer(html, at, end - 1):
+        group = found.lastindex or 1
+        begin_, end_ = found.span(group) if group > 1 else (found.end(), found.end())
+        values.setdefault(found[1].lower(), Value(begin_, end_, ("", "", '"', "'", "")[group]))
+    return values
+
+
+def _to_translate(html: str, name: str, values: dict[str, Value]) -> list[Value]:
+    """Returns the values that people read, ascending."""
+    found = []
+    for attribute, value in values.items():
+        elements = READ.get(attribute, frozenset())
+        if elements is not None and name not in elements:
+            continue
+        if attribute in ONLY_WITH:
+            other, expected = ONLY_WITH[attribute]
+            if other not in values or html[values[other].begin : values[other].end].strip().lower() not in expected:
+                continue
+        if value.begin < value.end:
+            found.append(value)
+    return found
+
+
+def _is_to_be_left(html: str, name: str, values: dict[str, Value], language: str | None) -> bool:
+    """Returns whether the content stays: `translate="no"`, class notranslate, text that people edit, `lang`.
+
+    `language` is that of the text, None: not known; what <html> and <body> say of it is not asked.
+    """
+
+    def text(attribute: str) -> str | None:
+        value = values.get(attribute)
+        return None if value is None else html[value.begin : value.end].strip().lower()
+
+    if text("translate") == "no" or "notranslate" in (text("class") or "").split():
+        return True
+    if text("contenteditable") in ("", "true", "plaintext-only"):
+        return True
+    said = text("lang")
+    if said is None or language is None or name in ("html", "body"):
+        return False
+    wanted = first_part(language)
+    return said != wanted and not said.startswith(f"{wanted}-")
+
+
+def _is_code(html: str, values: dict[str, Value]) -> bool:
+    """Returns whether the class of a <pre> marks a program, or the output of a terminal."""
+    value = values.get("class")
+    names = [] if value is None else html[value.begin : value.end].lower().split()
+    return any(name in CODE_CLASSES or name.startswith(CODE_PREFIXES) for name in names)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cpunmt.options.element_roles import SPLIT, WITHIN
-
 INLINE, BREAK, VOID, HELD, BESIDE, SKIPPED = range(6)
 
 # Nothing crosses these: what stands before and after them are different texts.
@@ -94,10 +92,3 @@ highlight literal-block prettyprint listing console terminal shell doctest-block
 """
 CODE_CLASSES = frozenset(_CODE.split())
 CODE_PREFIXES = ("language-", "lang-", "brush:", "highlight-")
-
-
-def html_roles(tags: tuple[tuple[str, str], ...] | None) -> Mapping[str, int]:
-    """What elements of HTML mean, where `tags` says something of some; of those without an end tag it cannot."""
-    said = {name.lower(): role for name, role in tags or () if name.lower() not in VOID_ELEMENTS | RAW_TEXT}
-    kept = {name: SKIPPED if ROLES.get(name) in (BREAK, SKIPPED) else HELD for name in said}
-    return ROLES | {name: {SPLIT: BREAK, WITHIN: INLINE}.get(role, kept[name]) for name, role in said.items()}

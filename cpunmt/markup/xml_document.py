@@ -1,27 +1,38 @@
-"""An XML text as what is to be translated of it: blocks of text. No element or attribute has a meaning of its own."""
+"""Reads XML, and units with marks, as blocks of text. No element has a meaning of its own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html.entities import html5
+from typing import Literal
 
+from cpunmt.errors import XmlError
 from cpunmt.markup import document
-from cpunmt.markup.document import MOST_NESTED, MOST_TEXT, Content, Document, Item
-from cpunmt.markup.markers import MARK
-from cpunmt.markup.xml_scanner import CDATA, CLOSE, EMPTY, OPEN, TEXT, Token, broken, scan_xml
+from cpunmt.markup.blocks import MARK
+from cpunmt.markup.document import HAS_LETTER, MOST_NESTED, MOST_TEXT, Content, Document, Item
+from cpunmt.markup.units import Mark, Part
 from cpunmt.options.element_roles import KEEP, REST, SPLIT, WITHIN
-from cpunmt.text.scripts import LETTER
 
-_LETTER = re.compile(LETTER)
 _LINE = re.compile(r"[\r\n]\s*")
 _ENTITY = re.compile(r"&[^#;&][^;&]*;")
 _OPENING = len("<![CDATA[")
 _CLOSING = len("]]>")
 
+OPEN, CLOSE, EMPTY, CDATA, OTHER, TEXT = range(6)
+Token = tuple[int, int, int, str]  # kind, begin, end, name of the element
+
+_NAME = r"(?:[^\W\d]|:)[\w:.\u00b7-]*"
+# What follows a name is looked at once: a lookahead keeps a name from being tried shorter.
+_TAG = re.compile(rf"<(/?)({_NAME})(?=[\s/>])([^<>\"']*(?:(?:\"[^\"<]*\"|'[^'<]*')[^<>\"']*)*)>")
+_ATTRIBUTES = re.compile(rf"(?:\s+{_NAME}\s*=\s*(?:\"[^\"]*\"|'[^']*'))*\s*(/?)")
+_DOCTYPE = re.compile(r"<!DOCTYPE[^\[<>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^\[<>\"']*)*(?:\[[^\]]*\]\s*)?>")
+_REFERENCE = re.compile(rf"&(?:#[0-9]{{1,7}}|#x[0-9a-fA-F]{{1,6}}|{_NAME});")
+_SECTIONS = (("<!--", "-->", OTHER), ("<![CDATA[", "]]>", CDATA), ("<?", "?>", OTHER))
+
 
 def read_xml(text: str, tags: Mapping[str, str], lines: bool = True) -> Document:
-    """The texts of an XML document, or of a part of one.
+    """Returns the texts of an XML document, or of a part of one.
 
     An element is part of the text that it stands in, if its parent has text of its own; else what is before, in and
     after it are different texts. Comments and processing instructions stay beside their word, entities that HTML does
@@ -34,19 +45,44 @@ def read_xml(text: str, tags: Mapping[str, str], lines: bool = True) -> Document
 
     Raises XmlError for what is not well-formed.
     """
-    return _Reader(text, tags, lines).read()
+    return _Reader(Document(text), _scan(text), tags, lines).read()
+
+
+_UNIT = "unit"  # the element that is around all of a unit
+_TAGS = {"g": WITHIN, "x": WITHIN, "k": KEEP, _UNIT: SPLIT}
+
+
+def read_parts(parts: Sequence[Part], lines: bool = True) -> Document:
+    """Returns the texts of a unit: its marks are tags, see `read_xml`."""
+    marks: dict[int, Mark] = {}
+    texts: list[str] = []
+    tokens: list[Token] = [(OPEN, 0, 0, _UNIT)]
+    at = 0
+    for part in parts:
+        text = part if isinstance(part, str) else part.tag
+        if isinstance(part, str):
+            tokens.append((TEXT, at, at + len(part), ""))
+        else:
+            marks[at] = part
+            kind = EMPTY if part.kind != "g" else CLOSE if part.closes else OPEN
+            tokens.append((kind, at, at + len(text), part.kind))
+        texts.append(text)
+        at += len(text)
+    tokens.append((CLOSE, at, at, _UNIT))
+    return _Reader(Document("".join(texts), marks=marks), tokens, _TAGS, lines).read()
 
 
 class _Reader:
-    def __init__(self, text: str, tags: Mapping[str, str], lines: bool) -> None:
-        self.text = text
+    def __init__(self, found: Document, tokens: list[Token], tags: Mapping[str, str], lines: bool) -> None:
+        self.found = found
+        self.text = found.html
+        self.syntax: Literal["xml", "parts"] = "xml" if found.marks is None else "parts"
         self.tags = tags
         self.lines = lines
-        self.tokens = list(scan_xml(text))
+        self.tokens = tokens
         self.partners: dict[int, int] = {}  # number of a start tag -> that of its end tag
         self.mixed: set[int] = set()  # numbers of start tags of elements that have text of their own; -1: the document
         self.parents: list[int] = []  # of tokens: numbers of start tags
-        self.found = Document(text)
         self.items: list[Item] = []
         self.has_letters = False
         self.depth = self.size = 0
@@ -73,7 +109,7 @@ class _Reader:
         return self.found
 
     def _nest(self) -> None:
-        """Which tags belong together, and which elements have text."""
+        """Finds the pairs of tags, and the elements that have text."""
         opened = [-1]
         last: Token | None = None
         for number, token in enumerate(self.tokens):
@@ -81,7 +117,7 @@ class _Reader:
             if kind == CLOSE:
                 other = opened.pop()
                 if other < 0 or self.tokens[other][3] != name:
-                    raise broken(self.text, begin, "this end tag is not that of the element that is open")
+                    raise _broken(self.text, begin, "this end tag is not that of the element that is open")
                 self.partners[other] = number
             self.parents.append(opened[-1])
             if kind == OPEN:
@@ -90,16 +126,16 @@ class _Reader:
                 self.mixed.add(opened[-1])
             last = token
         if len(opened) > 1:
-            raise broken(self.text, self.tokens[opened[-1]][1], "the element that begins here is not closed")
+            raise _broken(self.text, self.tokens[opened[-1]][1], "the element that begins here is not closed")
 
     def _is_text(self, begin: int, end: int, parent: int, last: Token | None) -> bool:
-        """Whether a text is more than layout: of a part of a document, also a space between two elements."""
+        """Returns whether a text is more than layout: of a part of a document, also a space between two elements."""
         text = self.text[begin:end]
         between = parent == -1 and last is not None and last[0] in (CLOSE, EMPTY) and end < len(self.text)
         return not text.isspace() or (between and "\n" not in text)
 
     def _element(self, number: int, is_mixed: bool) -> int:
-        """Take an element that begins; the number of the last token that has been taken."""
+        """Takes an element that begins; the number of the last token that has been taken."""
         kind, begin, end, name = self.tokens[number]
         role = self.tags.get(name) or self.tags.get(REST) or (WITHIN if is_mixed else SPLIT)
         if role == KEEP:
@@ -141,9 +177,9 @@ class _Reader:
         self._text(begin, end)
 
     def _text(self, begin: int, end: int) -> None:
-        self.has_letters = self.has_letters or _LETTER.search(self.text, begin, end) is not None
+        self.has_letters = self.has_letters or HAS_LETTER.search(self.text, begin, end) is not None
         self.size += end - begin
-        for found in _ENTITY.finditer(self.text, begin, end):
+        for found in _ENTITY.finditer(self.text, begin, end) if self.syntax == "xml" else ():
             if found[0][1:] not in html5:
                 if begin < found.start():
                     self.items.append((document.TEXT, begin, found.start(), ""))
@@ -165,13 +201,81 @@ class _Reader:
             parts.append((begin, found.start()))
             begin = found.end()
         for first, last in [*parts, (begin, end)]:
-            if _LETTER.search(self.text, first, last):
+            if HAS_LETTER.search(self.text, first, last):
                 items = [(document.TEXT, first, last, "")]
-                self.found.contents.append(Content(items, False, None, is_html=False, is_raw=True))
+                self.found.contents.append(Content(items, False, None, "raw"))
 
     def _break(self) -> None:
         if self.has_letters:
-            self.found.contents.append(Content(self.items, False, None, is_html=False))
+            self.found.contents.append(Content(self.items, False, None, self.syntax))
         self.items = []
         self.has_letters = False
         self.depth = self.size = 0
+
+
+def _scan(text: str) -> list[Token]:
+    """Returns the tokens of `text`, ascending: all of it.
+
+    OPEN, CLOSE, EMPTY  a tag; of <a/> the last
+    CDATA, OTHER        such a section; a comment, a processing instruction, a declaration
+    TEXT                what lies between
+
+    Raises XmlError, with the line and column, for what is none of these. That tags nest is not looked at.
+    """
+    tokens: list[Token] = []
+    at = 0
+    while at < len(text):
+        begin = text.find("<", at)
+        if begin < 0:
+            begin = len(text)
+        if at < begin:
+            _check_references(text, at, begin)
+            tokens.append((TEXT, at, begin, ""))
+        if begin == len(text):
+            break
+        tokens.append(_section(text, begin) if text.startswith(("<!", "<?"), begin) else _tag(text, begin))
+        at = tokens[-1][2]
+    return tokens
+
+
+def _broken(text: str, at: int, said: str) -> XmlError:
+    """Returns the error at the offset `at`."""
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return XmlError(f"line {line}, column {column}: {said}")
+
+
+def _tag(text: str, begin: int) -> Token:
+    found = _TAG.match(text, begin)
+    if found is None:
+        raise _broken(text, begin, "this < begins no tag; expected &lt; for the character, or a tag that ends")
+    slash, name, rest = found.groups()
+    if slash:
+        if rest.strip():
+            raise _broken(text, begin, "this end tag has more than a name; expected >")
+        return CLOSE, begin, found.end(), name
+    inner = _ATTRIBUTES.fullmatch(rest)
+    if inner is None:
+        raise _broken(text, begin, 'the attributes of this tag are not well-formed; expected name="value"')
+    return EMPTY if inner[1] else OPEN, begin, found.end(), name
+
+
+def _section(text: str, begin: int) -> Token:
+    for first, last, kind in _SECTIONS:
+        if text.startswith(first, begin):
+            end = text.find(last, begin + len(first))
+            if end < 0:
+                raise _broken(text, begin, f"this {first} does not end; expected {last}")
+            return kind, begin, end + len(last), ""
+    found = _DOCTYPE.match(text, begin)
+    if found is None:
+        raise _broken(text, begin, "this <! begins no comment, CDATA or document type that ends; expected one of these")
+    return OTHER, begin, found.end(), ""
+
+
+def _check_references(text: str, begin: int, end: int) -> None:
+    at = text.find("&", begin, end)
+    while at >= 0:
+        found = _REFERENCE.match(text, at, end)
+        if found is None:
+            raise _broken(text, at, "this & begins no reference; expected &amp; for the character")
+        at = text.find("&", found.end(), end)

@@ -13,7 +13,7 @@ from cpunmt.alignment.aligned import Aligned, Layer, Span, aligned_hypotheses, c
 from cpunmt.markup.blocks import Block, make_block
 from cpunmt.markup.document import END, MOST_NESTED, POINT, START, TEXT, Content, Item
 from cpunmt.markup.html_elements import VOID_ELEMENTS
-from cpunmt.markup.rendering import Edits, rendered
+from cpunmt.markup.rendering import rendered
 
 _ATTRIBUTE = r"\s{1,8}[\w:.@-]{1,64}\s?=\s?(?:\"[^\"<>]{0,2000}\"|'[^'<>]{0,2000}'|[^\s\"'<>=/]{1,200})"
 _TAG = re.compile(
@@ -78,7 +78,7 @@ class _Tagged:
         if at < len(text):
             items.append((TEXT, size, size + len(parts[-1]), ""))
         self.marked = "".join(parts)
-        self.block: Block | None = make_block(self.marked, Content(items, False, None, is_html=False, is_raw=True))
+        self.block: Block | None = make_block(self.marked, Content(items, False, None, "raw"))
         self.plain = ""
         if self.block is not None:
             self.block.spellings.update(_PLAIN)
@@ -101,8 +101,10 @@ class _Tagged:
         block = self.block
         if block is None or aligned.target == self.plain:
             return _WithTags(aligned.target, self.marked, self.tags)
-        before, behind = self.marked[: block.begin], self.marked[block.end :]
-        return _WithTags(aligned.target, before + rendered(block, aligned, Edits(self.marked)) + behind, self.tags)
+        written = rendered(block, aligned, self.marked) or []
+        parts = [(0, block.begin), *written, (block.end, len(self.marked))]
+        marked = "".join([part if isinstance(part, str) else self.marked[slice(*part)] for part in parts])
+        return _WithTags(aligned.target, marked, self.tags)
 
 
 def _kinds(tags: Sequence[re.Match[str]]) -> list[int]:

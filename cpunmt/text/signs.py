@@ -27,6 +27,11 @@ def has_digits(text: str) -> bool:
     return bool(found) and _DIGIT.search(found) is not None
 
 
+def has_letters(text: str) -> bool:
+    """Returns whether there is anything to translate."""
+    return any(map(str.isalpha, text))
+
+
 def digit_runs(text: str) -> list[bytes] | list[str]:
     """Finds the runs of digits in a text, as bytes if all digits are ASCII, else as text: these are never equal."""
     data = text.encode("utf-8", "surrogatepass")

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import abc
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cpunmt.decoding.call_settings import watch_of
 from cpunmt.options.arguments import AnyPath
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import under
+from cpunmt.translator.text_pipeline import TextCall, translate_units
+
+if TYPE_CHECKING:
+    from cpunmt.markup.pages import Page
+    from cpunmt.markup.units import Unit
 
 _ABOVE = "cpunmt.documents.translate"  # formats are a level above: found by name, as `cpunmt` finds what it offers
 
@@ -19,9 +24,23 @@ _ABOVE = "cpunmt.documents.translate"  # formats are a level above: found by nam
 class DocumentMethod(abc.ABC):
     """What a Translator and a Pivot do with files."""
 
+    @property
     @abc.abstractmethod
-    def _target_language(self) -> str | None:
+    def target_language(self) -> str | None:
         """The language that it translates into; None: not known."""
+
+    @abc.abstractmethod
+    def text_call(self, given: Mapping[str, Any]) -> TextCall:
+        """Validates options of `translate`, and returns how texts are translated with them."""
+
+    def translating(self, given: Mapping[str, Any], pages: bool = False) -> Callable[[Sequence[Unit]], list[Page]]:
+        """Validates options of `translate`, and returns a function that translates units of documents with them.
+
+        `pages`: whether there are pages of HTML among the units, which the option `tags` is for.
+        """
+        own = {"html": True} if pages else {"tags": None}
+        call = self.text_call({**given, **own} if pages or "tags" in given else given)
+        return lambda units: translate_units(units, call)
 
     def translate_document(
         self,
@@ -56,5 +75,5 @@ class DocumentMethod(abc.ABC):
             translate_document = importlib.import_module(_ABOVE).translate_document
         chosen = {"format": format, "select": select, "encoding": encoding, "force": force, "progress": progress}
         with under(watch_of(given)):
-            found: Path = translate_document(self, path, out, self._target_language(), given, **chosen)
+            found: Path = translate_document(self, path, out, self.target_language, given, **chosen)
         return found

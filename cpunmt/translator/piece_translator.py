@@ -54,7 +54,9 @@ class PieceTranslator(DocumentMethod, Scorer):
         if cls.__module__.startswith("cpunmt."):  # a Translator, not a user's own class of one
             name_methods(cls)
 
-    def _target_language(self) -> str | None:
+    @property
+    def target_language(self) -> str | None:
+        """The language that it translates into; None: not known."""
         return self.languages.target
 
     @overload

@@ -79,7 +79,9 @@ class Pivot(DocumentMethod):
                     f"{read!r}; expected models in the order in which they are used"
                 )
 
-    def _target_language(self) -> str | None:
+    @property
+    def target_language(self) -> str | None:
+        """The language that the last model translates into; None: not known."""
         return self.languages.target
 
     @property

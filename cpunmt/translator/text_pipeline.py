@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpunmt.alignment.aligned import Aligned
-from cpunmt.decoding.call_settings import Settings, aligning, settings_of
+from cpunmt.alignment.aligned import Aligned, Layer
+from cpunmt.decoding.call_settings import Settings, settings_of
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.store import Languages
 from cpunmt.results.results import Result
 from cpunmt.sentences.language_layer import Sentences as Sentences
 from cpunmt.sentences.sentence_layer import Cutter, Steps, cut_steps, found_of, sentence_layer
 from cpunmt.sentences.sentence_layer import after as after
+
+if TYPE_CHECKING:
+    from cpunmt.markup.pages import Page
+    from cpunmt.markup.units import Unit
 
 
 class TextCall(NamedTuple):
@@ -37,7 +41,7 @@ def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: Tex
     Raises ValueError if something is forced upon HTML or XML, XmlError for XML that is not well-formed.
     """
     options = call.settings.options
-    results = (_documents if options.html or options.xml else _texts)(texts, forced, call)
+    results = (_pages if options.html or options.xml else _texts)(texts, forced, call)
     if options.glossary is None:
         return results
     with LOCK:
@@ -59,19 +63,44 @@ def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) ->
     return after(steps, call.sentences(*next(steps), call.settings))
 
 
-def _documents(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
-    """Returns the results of HTML or XML: a document has one hypothesis; its blocks are translated like other texts."""
+def _pages(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
+    """Returns the results of HTML or XML. A page is one hypothesis; its blocks are translated like any texts."""
     if any(forced):
         named = "html" if call.settings.options.html else "xml"
         raise ValueError(f"target_prefix is given, and {named} is True: a document has no first word; leave it out")
     with LOCK:  # a process that translates plain text starts without it
-        from cpunmt.markup.html_result import document_result, read_documents
-    settings, languages, cutter, sentences = call
-    documents = read_documents(texts, settings.options, languages.source)
-    plain = settings_of(settings.options, html=False, xml=False, tags=None, num_hypotheses=1)
+        from cpunmt.markup.pages import read_documents, translate_pages
+    pages = read_documents(texts, call.settings.options, call.languages.source)
+    translate_pages(pages, _whole_texts(call))
+    return [page.result() for page in pages]
 
-    def translate(parts: Sequence[str], align: bool) -> list[Aligned]:
-        return sentences(parts, [[]] * len(parts), aligning(plain, align))
 
-    below = translate if cutter is None else sentence_layer(cutter, translate)
-    return [document_result(document, below) for document in documents]
+def translate_units(units: Sequence[Unit], call: TextCall) -> list[Page]:
+    """Returns the units of a document with their translations; the texts of all are translated together.
+
+    `call` is one of HTML where there are pages among them.
+    """
+    with LOCK:
+        from cpunmt.markup.pages import read_units, translate_pages
+    pages = read_units(units, call.settings.options, call.languages.source)
+    translate_pages(pages, _whole_texts(call))
+    return pages
+
+
+def _whole_texts(call: TextCall) -> Layer:
+    """Returns the layer that translates whole texts, for what stands in markup."""
+    settled: dict[bool, Settings] = {}
+
+    def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
+        if align not in settled:
+            settled[align] = _plain(call.settings, align)
+        return call.sentences(texts, [[]] * len(texts), settled[align])
+
+    return translate if call.cutter is None else sentence_layer(call.cutter, translate)
+
+
+def _plain(settings: Settings, align: bool) -> Settings:
+    """Returns the settings for what stands in markup: plain texts, one hypothesis of each."""
+    wanted = {"html": False, "xml": False, "tags": None, "num_hypotheses": 1, "return_alignments": align}
+    changes = {name: value for name, value in wanted.items() if getattr(settings.options, name) != value}
+    return settings_of(settings.options, **changes) if changes else settings

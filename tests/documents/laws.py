@@ -5,9 +5,9 @@ import re
 import unicodedata
 
 from cpunmt.alignment.aligned import Aligned
-from cpunmt.documents.bulk import translated
-from cpunmt.documents.document import Source
-from cpunmt.documents.encodings import decoded
+from cpunmt.documents.document import read_source
+from cpunmt.documents.translate import translated
+from cpunmt.markup.units import Mark, parts_of, words_of
 from tests.support.echo import Echo
 
 
@@ -49,9 +49,43 @@ def upper(word):
     return word.upper()
 
 
+_TAG = re.compile(r'<(/?)([gxk])(?: n="(\d+)")?/?>')
+
+
+def shown(unit) -> str:
+    """Returns the words of a unit, with its marks as tags: `<g n="1">`, `</g>`, `<x n="2"/>`, `<k n="3"/>`."""
+
+    def tag(kind, number, closes, html):
+        return html if unit.is_page else "</g>" if closes else f'<{kind} n="{number}"{">" if kind == "g" else "/>"}'
+
+    return "".join(part if isinstance(part, str) else tag(*part) for part in parts_of(unit.words))
+
+
+def words(text):
+    """Returns the words that `shown` shows like this."""
+    parts, opened, at = [], [], 0
+    for tag in _TAG.finditer(text):
+        parts.append(text[at : tag.start()])
+        at = tag.end()
+        number = opened.pop() if tag[1] else int(tag[3])
+        opened += [number] * (tag[2] == "g" and not tag[1])
+        parts.append(Mark(tag[2], number, tag[1] == "/"))
+    return words_of([*parts, text[at:]])
+
+
+def changed(unit, change):
+    """Returns the words of a unit, each text of which is changed."""
+    return words_of(part if isinstance(part, Mark) else change(part) for part in parts_of(unit.words))
+
+
+def written(document, change) -> str:
+    """Returns the file with each text of its units changed."""
+    return document.rendered([changed(unit, change) for unit in document.units]).decode()
+
+
 def document_of(read, text, **settings):
     content = text if isinstance(text, bytes) else text.encode("utf-8")
-    return read(Source(*decoded(content)), **settings)
+    return read(read_source(content), **settings)
 
 
 def render(read, text, change=None, *, by=None, **settings) -> str:
@@ -64,12 +98,12 @@ def render(read, text, change=None, *, by=None, **settings) -> str:
 def keeps_every_byte(read, content: bytes, **settings) -> None:
     """The identity law: through the real layers of texts, and with the units themselves."""
     document = document_of(read, content, **settings)
-    assert document.rendered([unit.text for unit in document.units]) == content
+    assert document.rendered([unit.words for unit in document.units]) == content
     assert document.rendered(translated(document.units, echo(), {}, lambda count: None)) == content
 
 
 def rewritten(read, text, **settings) -> int:
     """Read a file and write it again with other texts; how many it has."""
     document = document_of(read, text, **settings)
-    document.rendered([unit.text + " b" for unit in document.units])
+    written(document, lambda text: text + " b")
     return len(document.units)

@@ -16,11 +16,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from cpunmt.documents.bulk import translated
-from cpunmt.documents.formats import FORMATS, read_document
+from cpunmt.documents.known_formats import FORMATS, read_document
+from cpunmt.documents.translate import translated
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import backwards, echo
-from tests.documents.markdown_trees import first_difference, tree
+from tests.documents.test_markdown_trees import first_difference, tree
 
 
 def files(roots, names, most: int):
@@ -51,7 +51,7 @@ def tried(form: str, path: Path) -> tuple[str, int]:
     units = contents.units
     if FORMATS[form].writes:
         return "same", len(units)
-    if contents.rendered([unit.text for unit in units]) != content:
+    if contents.rendered([unit.words for unit in units]) != content:
         return "DIFFERENT", len(units)
     through = contents.rendered(translated(units, echo(), {}, lambda count: None))
     if through != content:

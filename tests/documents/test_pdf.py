@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt import Translator
-from cpunmt.documents.bulk import translated
 from cpunmt.documents.formats import pdf as pdf_format
 from cpunmt.documents.formats.pdf import paragraphs, read_pdf
+from cpunmt.documents.translate import translated
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import echo, upper
 from tests.sample_models.real_model import ROOT, SHIPPED
@@ -69,10 +69,7 @@ def _file(objects):
 def test_a_file(tmp_path):
     document = read_pdf(pdf(PAGES))
     assert document.texts == [
-        "A title",
-        "A man is riding his bicycle home, and two dogs run beside him.",
-        "\u2022 One dog",
-        "12",
+        *("A title", "A man is riding his bicycle home, and two dogs run beside him.", "\u2022 One dog", "12"),
         "The second page.",
     ]
     made = document.rendered(translated(document.units, echo(upper), {}, lambda count: None)).decode()

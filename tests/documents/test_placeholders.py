@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.documents.bulk import translated
-from cpunmt.documents.document import has_letters
 from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message
-from tests.documents.laws import echo, keeps_every_byte, upper
+from cpunmt.documents.translate import translated
+from cpunmt.text.signs import has_letters
+from tests.documents.laws import changed, echo, keeps_every_byte, shown, upper, words
 from tests.documents.test_json import ANY
 from tests.support.linear_time import takes_linear_time
 
@@ -33,7 +33,7 @@ def test_what_stays(kept):
 
 def test_tags_stand_around_words():
     message = Message('Click <a href="%s">here {name}</a> or <b>there</b>.')
-    assert message.units[0].text == 'Click <g n="0">here <k n="2"/></g> or <g n="4">there</g>.'
+    assert shown(message.units[0]) == 'Click <g n="1">here <k n="2"/></g> or <g n="3">there</g>.'
     assert change(message) == 'CLICK <a href="%s">HERE {name}</a> OR <b>THERE</b>.'
 
 
@@ -53,19 +53,19 @@ def test_what_is_known_is_kept_whole():
 @pytest.mark.parametrize(
     ("text", "translation", "plain", "numbered"),
     [
-        ("%s of %d", '<k n="2"/> von <k n="0"/>', None, "%2$d von %1$s"),
-        ("%s of %s", '<k n="2"/> von <k n="0"/>', None, "%2$s von %1$s"),
-        ("%s of %*d", '<k n="2"/> von <k n="0"/>', None, None),
-        ("{} of {}", '<k n="2"/> von <k n="0"/>', None, None),
-        ("{} of {x}", '<k n="2"/> von <k n="0"/>', "{x} von {}", "{x} von {}"),
-        ("%1$s of %2$s", '<k n="2"/> von <k n="0"/>', "%2$s von %1$s", "%2$s von %1$s"),
-        ("%s of %%", '<k n="2"/> von <k n="0"/>', "%% von %s", "%% von %s"),
-        ("%s of %d", '<k n="0"/> von', None, None),
+        ("%s of %d", '<k n="2"/> von <k n="1"/>', None, "%2$d von %1$s"),
+        ("%s of %s", '<k n="2"/> von <k n="1"/>', None, "%2$s von %1$s"),
+        ("%s of %*d", '<k n="2"/> von <k n="1"/>', None, None),
+        ("{} of {}", '<k n="2"/> von <k n="1"/>', None, None),
+        ("{} of {x}", '<k n="2"/> von <k n="1"/>', "{x} von {}", "{x} von {}"),
+        ("%1$s of %2$s", '<k n="2"/> von <k n="1"/>', "%2$s von %1$s", "%2$s von %1$s"),
+        ("%s of %%", '<k n="2"/> von <k n="1"/>', "%% von %s", "%% von %s"),
+        ("%s of %d", '<k n="1"/> von', None, None),
     ],
 )
 def test_an_order_that_counts(text, translation, plain, numbered):
-    assert Message(text, PERCENT).translated([translation]) == plain
-    assert Message(text, PERCENT, True).translated([translation]) == numbered
+    assert Message(text, PERCENT).translated([words(translation)]) == plain
+    assert Message(text, PERCENT, True).translated([words(translation)]) == numbered
 
 
 SIGNS = [" ", "\n", "\t", "  ", "a", "b c", "<b>", "<", "&", ">", "{", "%", "\x01", "é"]
@@ -75,7 +75,7 @@ TEXTS = st.lists(st.sampled_from([*KEPT, *SIGNS]) | ANY.map(lambda text: text[:3
 @given(TEXTS)
 def test_a_text_comes_back(text):
     message = Message(text)
-    assert message.translated([unit.text for unit in message.units]) == text
+    assert message.translated([unit.words for unit in message.units]) == text
     assert bool(message.units) <= has_letters(text)
     content = json.dumps([text], ensure_ascii=False).encode("utf-8", "replace")
     keeps_every_byte(read_json, content)
@@ -97,27 +97,13 @@ def test_each_tag_is_there_once(kept):
 @pytest.mark.parametrize(
     "part",
     [
-        "{",
-        "}",
-        "{a",
-        "{a, plural",
-        "{a, number ",
-        "%",
-        "%(",
-        "<",
-        "<a ",
-        "<a>",
-        "</a>",
-        "&",
-        "$t(",
-        "a ",
-        "\n",
+        *("{", "}", "{a", "{a, plural", "{a, number ", "%", "%(", "<", "<a ", "<a>", "</a>", "&", "$t(", "a ", "\n"),
         "{x} \n",
     ],
 )
 def test_time_is_linear(part):
     def use(text):
         message = Message(text, PERCENT)
-        message.translated([unit.text + " b" for unit in message.units])
+        message.translated([changed(unit, lambda text: text + " b") for unit in message.units])
 
     takes_linear_time(use, lambda count: part * (count // len(part)) + "word", 5_000)

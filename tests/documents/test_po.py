@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cpunmt.documents.formats.po import read_po
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, shown, upper, words, written
 from tests.support.linear_time import takes_linear_time
 
 FILE = r"""# A title
@@ -76,7 +76,7 @@ MADE = (
 
 
 def texts(text):
-    return [unit.text for unit in document_of(read_po, text).units]
+    return [shown(unit) for unit in document_of(read_po, text).units]
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
@@ -84,7 +84,7 @@ def test_a_file(line_end):
     source = FILE.replace("\n", line_end)
     keeps_every_byte(read_po, source.encode())
     assert render(read_po, source, upper) == MADE.replace("\n", line_end)
-    assert texts(FILE)[:4] == ['Two "dogs"', "play", "One dog", '<k n="0"/> dogs in <k n="2"/>']
+    assert texts(FILE)[:4] == ['Two "dogs"', "play", "One dog", '<k n="1"/> dogs in <k n="2"/>']
     assert texts(MADE) == []
 
 
@@ -125,25 +125,24 @@ def test_polib_reads_what_is_written(entries):
     source = str(catalogue(entries))
     keeps_every_byte(read_po, source.encode())
     document = document_of(read_po, source)
-    changed = [exchanged(unit.text) for unit in document.units]
-    before, after = polib.pofile(source), polib.pofile(document.rendered(changed).decode())
+    before, after = polib.pofile(source), polib.pofile(written(document, exchanged))
     assert after.metadata == before.metadata
     for old, new in zip(before, after, strict=True):
         assert (new.msgid, new.msgid_plural, new.msgctxt) == (old.msgid, old.msgid_plural, old.msgctxt)
         assert (new.occurrences, new.comment) == (old.occurrences, old.comment)
         strings = new.msgstr_plural if new.msgid_plural else {0: new.msgstr}
         olds = old.msgstr_plural if old.msgid_plural else {0: old.msgstr}
-        written = strings != olds
-        assert set(new.flags) == {*old.flags, *(["fuzzy"] if written else [])}
+        is_written = strings != olds
+        assert set(new.flags) == {*old.flags, *(["fuzzy"] if is_written else [])}
         for form, string in strings.items():
             told = old.msgid_plural if old.msgid_plural and (form or len(strings) == 1) else old.msgid
-            assert string == (exchanged(told) if written and not olds[form] else olds[form])
+            assert string == (exchanged(told) if is_written and not olds[form] else olds[form])
 
 
 def test_an_order_that_counts_is_kept_or_numbered():
     def swapped(flag):
         source = f'#, {flag}\nmsgid "%s of %5.1f%%"\nmsgstr ""\n'
-        return document_of(read_po, source).rendered(['<k n="2"/><k n="4"/> von <k n="0"/>']).decode()
+        return document_of(read_po, source).rendered([*map(words, ['<k n="2"/><k n="3"/> von <k n="1"/>'])]).decode()
 
     assert 'msgstr "%2$5.1f%% von %1$s"' in swapped("c-format")
     assert swapped("python-format") == '#, python-format\nmsgid "%s of %5.1f%%"\nmsgstr ""\n'
@@ -169,7 +168,7 @@ def test_forms_of_plurals(plural, one, units):
     source = f'{head}msgid "{one}"\nmsgid_plural "%d dogs"\n{strings}'
     expected = [f'msgstr[{number}] "{unit.replace("dog", "DOG")}"' for number, unit in enumerate(units)]
     document = document_of(read_po, source)
-    made = document.rendered([unit.text.replace("dog", "DOG") for unit in document.units]).decode()
+    made = written(document, lambda text: text.replace("dog", "DOG"))
     assert made.splitlines()[-len(units) :] == expected
 
 
@@ -241,7 +240,7 @@ def test_a_header_takes_linear_time(name):
 @pytest.mark.parametrize(
     ("flags", "unit"),
     [
-        ("c-format", 'Up to 50<k n="0"/>ogs play'),
+        ("c-format", 'Up to 50<k n="1"/>ogs play'),
         ("no-c-format", "Up to 50% dogs play"),
         ("c-format, no-c-format", "Up to 50% dogs play"),
     ],

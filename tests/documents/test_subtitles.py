@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cpunmt.documents.formats.cues import Cue, shared_out, wrapped
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
-from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, upper
+from tests.documents.laws import document_of, keeps_every_byte, render, rewritten, shown, upper, words
 from tests.support.linear_time import takes_linear_time
 
 SRT = """1
@@ -47,7 +47,7 @@ go home.
 
 
 def units(read, text):
-    return [unit.text for unit in document_of(read, text).units]
+    return [shown(unit) for unit in document_of(read, text).units]
 
 
 @pytest.mark.parametrize(("read", "text"), [(read_srt, SRT), (read_vtt, VTT), (read_srt, SRT.replace("\n", "\r\n"))])
@@ -70,7 +70,7 @@ def test_units():
         "A dog.",
         'Look <g n="1">at</g> it.',
     ]
-    assert units(read_vtt, VTT) == ['<x n="1"/>Tom &amp; Jerry', "go home."]
+    assert units(read_vtt, VTT) == ['<x n="1"/>Tom & Jerry', "go home."]
 
 
 def cue(begin, end, text="words"):
@@ -92,22 +92,22 @@ def test_a_translation_is_shared_out(translation, ends, parts):
     for duration in ends:
         group.append(cue(begin, begin + duration))
         begin += duration
-    assert shared_out(translation, group, "\n") == parts
+    assert shared_out(words(translation), group, "\n") == parts
 
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=9), min_size=1, max_size=40)
 
 
 @given(WORDS, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5000)), min_size=2, max_size=8))
-def test_no_word_is_lost_or_said_twice(words, cues):
-    marks = sorted((min(at, len(words)), number) for number, (at, _) in enumerate(cues[1:], 1))
-    parts = list(words)
+def test_no_word_is_lost_or_said_twice(said, cues):
+    marks = sorted((min(at, len(said)), number) for number, (at, _) in enumerate(cues[1:], 1))
+    parts = list(said)
     for at, number in reversed(marks):
         parts.insert(at, f'<x n="{number}"/>')
-    made = shared_out(" ".join(parts), [cue(0, duration) for _, duration in cues], "\n")
+    made = shared_out(words(" ".join(parts)), [cue(0, duration) for _, duration in cues], "\n")
     assert len(made) == len(cues) and all(made)
-    assert ("\u2026" in made) == (len(words) < len(cues))  # each cue has a word, if there are enough
-    assert " ".join(made).replace("\u2026", "").split() == words
+    assert ("\u2026" in made) == (len(said) < len(cues))  # each cue has a word, if there are enough
+    assert " ".join(made).replace("\u2026", "").split() == said
 
 
 @given(WORDS, st.integers(10, 60))
@@ -120,29 +120,9 @@ def test_lines_are_as_few_and_as_short_as_can_be(words, width):
 
 PARTS = st.sampled_from(
     [
-        "1\n",
-        "00:00:01,000 --> 00:00:02,000\n",
-        "00:02.000 --> 00:03.000 line:0\n",
-        "\n",
-        "\r\n",
-        "word",
-        "Two dogs.",
-        " ",
-        "<i>",
-        "</i>",
-        "<b>",
-        "{\\an8}",
-        "- ",
-        "NOTE",
-        "WEBVTT\n",
-        "&amp;",
-        "&",
-        "<",
-        ">",
-        "\x00",
-        "...",
-        "♪",
-        "-->",
+        *("1\n", "00:00:01,000 --> 00:00:02,000\n", "00:02.000 --> 00:03.000 line:0\n", "\n", "\r\n", "word"),
+        *("Two dogs.", " ", "<i>", "</i>", "<b>", "{\\an8}", "- ", "NOTE", "WEBVTT\n", "&amp;", "&", "<", ">"),
+        *("\x00", "...", "♪", "-->"),
     ]
 )
 

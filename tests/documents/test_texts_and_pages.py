@@ -8,14 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cpunmt.documents.bulk import translated
-from cpunmt.documents.document import DocumentError, Unit
-from cpunmt.documents.encodings import decoded
-from cpunmt.documents.formats.plain_text import read_plain_text
-from cpunmt.documents.formats.web_page import read_web_page
-from cpunmt.documents.recoded import Recoded
+from cpunmt.documents.document import DocumentError, Encoding, Recoded, Source, Unit, read_source
+from cpunmt.documents.formats.plain_text import read_plain_text, read_web_page
+from cpunmt.documents.translate import translated
 from cpunmt.errors import CpunmtError
-from tests.documents.laws import document_of, echo, keeps_every_byte, render, upper
+from tests.documents.laws import document_of, echo, keeps_every_byte, render, shown, upper, words
 
 TEXTS = st.lists(
     st.sampled_from(
@@ -46,7 +43,7 @@ def test_a_page_keeps_every_byte(page):
 
 def test_paragraphs_are_handed_over_and_nothing_else():
     text = "  Two dogs.\r\nA man.\r\n\r\n12 %\r\n\r\n\r\nOne."
-    assert [unit.text for unit in document_of(read_plain_text, text).units] == ["Two dogs.\r\nA man.", "One."]
+    assert [shown(unit) for unit in document_of(read_plain_text, text).units] == ["Two dogs.\r\nA man.", "One."]
     assert render(read_plain_text, text, upper) == "  TWO DOGS.\r\nA MAN.\r\n\r\n12 %\r\n\r\n\r\nONE."
     assert render(read_web_page, "<p class='a'>Two <b>dogs</b>.</p>", upper) == "<p class='a'>TWO <b>DOGS</b>.</p>"
 
@@ -75,7 +72,7 @@ def test_lines_that_were_full_are_put_together(random, width, line_end):
     document = document_of(read_plain_text, text)
     within = [line[0].islower() for one in text.split(line_end * 2) for line in one.split(line_end)[1:]]
     assume(2 * sum(within) >= len(within) > 0)  # else too few of its lines tell
-    assert [unit.text for unit in document.units] == paragraphs
+    assert [shown(unit) for unit in document.units] == paragraphs
     assert document.notes != ()
     made = document.rendered([text.upper() for text in paragraphs]).decode()
     assert made.split() == text.upper().split()
@@ -94,7 +91,7 @@ def test_lines_that_were_full_are_put_together(random, width, line_end):
 )
 def test_verses_and_lists_and_lines_without_end_stay_lines(text):
     document = document_of(read_plain_text, text)
-    assert document.notes == () and [unit.text for unit in document.units] == [text.strip()]
+    assert document.notes == () and [shown(unit) for unit in document.units] == [text.strip()]
 
 
 @pytest.mark.parametrize(("width", "is_joined"), [(39, False), (40, True), (120, True), (121, False)])
@@ -121,15 +118,16 @@ def test_tabs_stay():
 
 
 def texts_of(text):
-    return [unit.text for unit in document_of(read_plain_text, text).units]
+    return [shown(unit) for unit in document_of(read_plain_text, text).units]
 
 
 def test_equal_units_are_translated_once_and_each_form_in_its_way():
     translator, told = echo(upper), []
     translator.sentences.clear()
-    units = [Unit("One man."), Unit('<g n="1">One</g> dog.', "marked"), Unit("One man."), Unit("<p>A cat.</p>", "html")]
+    marked = Unit(words('<g n="1">One</g> dog.'))
+    units = [Unit("One man."), marked, Unit("One man."), Unit("<p>A cat.</p>", True)]
     made = translated(units, translator, {}, told.append)
-    assert made == ["ONE MAN.", '<g n="1">ONE</g> DOG.', "ONE MAN.", "<p>A CAT.</p>"]
+    assert made == ["ONE MAN.", words('<g n="1">ONE</g> DOG.'), "ONE MAN.", "<p>A CAT.</p>"]
     assert translator.sentences.count("One man.") == 1 and sum(told) == 3
 
 
@@ -143,7 +141,7 @@ def test_equal_units_are_translated_once_and_each_form_in_its_way():
 )
 def test_other_encodings_are_one_clear_error(content, said):
     with pytest.raises(CpunmtError, match="expected UTF-8") as refused:
-        decoded(content)
+        read_source(content)
     assert said in str(refused.value)
 
 
@@ -156,7 +154,7 @@ def recoded(content, encoding):
 def test_another_encoding_keeps_every_byte(encoding, text):
     content = text.encode(encoding, "ignore")
     document = recoded(content, encoding)
-    assert document.rendered([unit.text for unit in document.units]) == content
+    assert document.rendered([unit.words for unit in document.units]) == content
 
 
 def test_another_encoding_is_written_again():
@@ -187,8 +185,8 @@ def test_encodings_that_cannot_be(content, encoding, said):
 @pytest.mark.parametrize("name", ["utf-16-le", "utf-16-be"])
 def test_utf_16_without_its_mark_is_named(name):
     with pytest.raises(CpunmtError, match=f"looks like UTF-16 .* name its encoding .--encoding {name}"):
-        decoded("Two dogs run in the park.".encode(name))
-    assert decoded(b"T\0" * 7 + b"T") == ("T\0" * 7 + "T", (b"", "utf-8"))  # too little to tell
+        read_source("Two dogs run in the park.".encode(name))
+    assert read_source(b"T\0" * 7 + b"T") == Source("T\0" * 7 + "T", Encoding())  # too little to tell
     with pytest.raises(CpunmtError, match="looks like UTF-16"):
-        decoded(b"T\0" * 8)
-    assert decoded(b"\0" * 99)[1].name == "utf-8"
+        read_source(b"T\0" * 8)
+    assert read_source(b"\0" * 99).encoding == Encoding()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from cpunmt.markup.html_layer import translate_html
+from cpunmt.markup import pages
+from cpunmt.markup.pages import translate_html
 from tests.support.html_layers import identity, in_place, upper
 
 
@@ -21,35 +22,16 @@ def sent(html, language=None):
 @pytest.mark.parametrize(
     "html",
     [
-        "<p translate=no>a <b>c</b></p>",
-        '<div class="x NoTranslate">a<div>b</div>c</div>',
-        "<p contenteditable>a</p>",
-        "<span translate='no'>a</span>",
-        '<p lang="fr">un</p>',
-        '<p LANG="FR-ca">un</p>',
-        "<style>a</style>",
-        "<script>a</script>",
-        "<textarea>a</textarea>",
-        "<template><p>a</p></template>",
-        "<object><p>a</p></object>",
-        "<iframe>a</iframe>",
-        "<noscript><p>a</p></noscript>",
-        "<kbd>a</kbd>",
-        "<tt>a</tt>",
-        "<a href=x download='two dogs.zip'></a>",
-        "<% if a %>",
-        "<%= a %> <%- a %> <?= a ?>",
-        "<svg><style/><script/><metadata/></svg>",
-        "<pre><code>a\nb</code></pre>",
-        "<ul><li translate=no>a</ul>",
-        "<input type=submit value=a>",
-        "<input value=a>",
-        "<meta name=author content=a>",
-        "<meta property='og:title' content=a>",
-        "<p data-title=a class=a id=a href=a></p>",
-        "<p title='a' translate=no></p>",
-        "<p>1,234.5 &mdash; (&nbsp;) {1}</p>",
-        "<!-- a --><?a ?>",
+        *("<p translate=no>a <b>c</b></p>", '<div class="x NoTranslate">a<div>b</div>c</div>'),
+        *("<p contenteditable>a</p>", "<span translate='no'>a</span>", '<p lang="fr">un</p>'),
+        *('<p LANG="FR-ca">un</p>', "<style>a</style>", "<script>a</script>", "<textarea>a</textarea>"),
+        *("<template><p>a</p></template>", "<object><p>a</p></object>", "<iframe>a</iframe>"),
+        *("<noscript><p>a</p></noscript>", "<kbd>a</kbd>", "<tt>a</tt>", "<a href=x download='two dogs.zip'></a>"),
+        *("<% if a %>", "<%= a %> <%- a %> <?= a ?>", "<svg><style/><script/><metadata/></svg>"),
+        *("<pre><code>a\nb</code></pre>", "<ul><li translate=no>a</ul>", "<input type=submit value=a>"),
+        *("<input value=a>", "<meta name=author content=a>", "<meta property='og:title' content=a>"),
+        *("<p data-title=a class=a id=a href=a></p>", "<p title='a' translate=no></p>"),
+        *("<p>1,234.5 &mdash; (&nbsp;) {1}</p>", "<!-- a --><?a ?>"),
     ],
 )
 def test_left_as_it_is(html):
@@ -156,16 +138,17 @@ def test_how_a_word_is_read_is_no_part_of_the_sentence():
     assert sent("<ruby>東<rt>とう<rt>to</ruby><ruby>京<rt>きょう</ruby>へ") == ["東 京へ"]
 
 
-def test_a_large_page_is_aligned_in_parts():
+def test_a_large_page_is_aligned_in_parts(monkeypatch):
+    monkeypatch.setattr(pages, "_WINDOW", 1_000)
     calls = []
 
     def below(texts, align):
         calls.append((sum(map(len, texts)), align))
         return upper(texts, align)
 
-    html = "<p>" + "a <b>word</b> in a large text, " * 22_000
-    assert translate_html([html], below) == ["<p>" + "A <b>WORD</b> IN A LARGE TEXT, " * 22_000]
-    assert len(calls) > 1 and max(size for size, _ in calls) < 700_000
+    html = "".join(f"<p>a <b>word</b> of text {number}</p>" for number in range(200))
+    assert translate_html([html], below) == [html.upper().replace("P>", "p>").replace("B>", "b>")]
+    assert len(calls) > 1 and max(size for size, _ in calls) < 1_100
 
 
 def test_lines_of_preformatted_text_are_texts():
@@ -179,7 +162,7 @@ def test_elements_over_block_ends():
     assert shout("<b><i>a</b>b</i> c") == "<b><i>A</b>B</i> C"
 
 
-def test_the_layer_below_is_called_once_for_each_kind():
+def test_all_pages_share_one_call_of_the_layer_below():
     calls = []
 
     def below(texts, align):
@@ -188,7 +171,11 @@ def test_the_layer_below_is_called_once_for_each_kind():
 
     pages = ["<p title=t>a<p>b <b>c</b> d<p>a", "<i>e</i> f<p>g", ""]
     assert translate_html(pages, below) == ['<p title="T">A<p>B <b>C</b> D<p>A', "<i>E</i> F<p>G", ""]
-    assert calls == [(["t", "a", "g"], False), (["b c d", "e f"], True)]
+    assert calls == [(["t", "a", "b c d", "e f", "g"], True)]
+    for count, expected in ((1 << 11, [(2, True)]), ((1 << 11) + 1, [(1, False), (1, True)])):
+        calls.clear()
+        translate_html([f"<p>{'a' * count}<p>b <b>c</b>"], below)
+        assert [(len(texts), align) for texts, align in calls] == expected
     calls.clear()
     assert translate_html([""], below) == [""] and translate_html([], below) == [] and calls == []
 

@@ -1,50 +1,26 @@
 """Whatever the document and the translation: what a parser finds stays, but for texts."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.markup.html_elements import READ
-from cpunmt.markup.html_layer import translate_html
+from cpunmt.markup.pages import translate_html
 from tests.support.html_layers import Parsed, identity, shuffled, unread, upper
 
 WORDS = [
-    "one",
-    "Two",
-    "three,",
-    "AT&T",
-    "&amp;",
-    "&lt;b&gt;",
-    "&nbsp;",
-    "caf&eacute;",
-    "été",
-    "狗",
-    "4 < 5",
-    "\u0939\u093f",
-    "{1}",
-    ".",
+    *("one", "Two", "three,", "AT&T", "&amp;", "&lt;b&gt;", "&nbsp;", "caf&eacute;", "été", "狗", "4 < 5"),
+    *("\u0939\u093f", "{1}", "."),
 ]
 SPACES = ["", " ", "  ", "\n", "\n\n  ", "\t"]
 VOID = [
-    "<br>",
-    "<img src=a.png alt='a dog'>",
-    "<wbr>",
-    "<!-- <b> a comment -->",
-    "<input type=submit value='Go on'>",
+    *("<br>", "<img src=a.png alt='a dog'>", "<wbr>", "<!-- <b> a comment -->", "<input type=submit value='Go on'>"),
     "<hr/>",
 ]
 LEFT = ["<script>if (a < b) '<b>'</script>", "<style>b {c: d}</style>", "<code>f(<b>x</b>)</code>"]
 BLOCKS = ["p", "div", "li", "h1", "td", "blockquote", "pre", "option", "button", "svg"]
 INLINE = ["b", "i", "a", "span", "u", "sup", "my-word", "B"]
 ATTRIBUTES = [
-    "",
-    "",
-    "",
-    " id=1",
-    ' class="x y"',
-    " title='a > b'",
-    ' title="Two &amp; &quot;three&quot;"',
-    " translate=no",
+    *("", "", "", " id=1", ' class="x y"', " title='a > b'", ' title="Two &amp; &quot;three&quot;"', " translate=no"),
     ' lang="fr"',
 ]
 
@@ -90,46 +66,24 @@ def hold(html):
 
 
 @given(documents)
-@settings(max_examples=300)
+@settings(max_examples=4_000)
 def test_documents(html):
     hold(html)
 
 
-@pytest.mark.slow
-@given(documents)
-@settings(max_examples=10_000)
-def test_many_documents(html):
-    hold(html)
-
-
 @given(fragments)
-@settings(max_examples=200)
+@settings(max_examples=4_000)
 def test_tags_that_do_not_nest(html):
     """What stands in the source, well formed or not, stands in the translation."""
     hold(html)
 
 
-@pytest.mark.slow
-@given(fragments)
-@settings(max_examples=10_000)
-def test_many_tags_that_do_not_nest(html):
-    hold(html)
-
-
 @given(broken)
-@settings(max_examples=500)
+@settings(max_examples=10_000)
 def test_what_is_no_html(text):
     assert translate_html([text], identity) == [text]
     for layer in (upper, shuffled):
         translate_html([text], layer)
-
-
-@pytest.mark.slow
-@given(broken)
-@settings(max_examples=20_000)
-def test_much_that_is_no_html(text):
-    assert translate_html([text], identity) == [text]
-    translate_html([text], shuffled)
 
 
 @given(st.lists(documents, max_size=5))

@@ -106,3 +106,20 @@ def test_documents_do_not_depend_on_their_neighbours(translator):
     alone = [translator.translate(page, html=True) for page in pages]
     assert translator.translate(pages, html=True) == alone
     assert list(translator.translate_iterable(pages[::-1], html=True)) == alone[::-1]
+
+
+def test_a_page(translator):
+    page = (
+        "<!DOCTYPE html>\n<html lang=en><head><title>Two dogs</title><meta charset=a>\n<style>b {color: red}</style>"
+        "</head>\n<body class='a'>\n  <h1>A <em>red</em> car</h1>\n  <p>A man is riding a <a href='/b?c=d&amp;e' "
+        'title="A bicycle">bicycle</a> in the <b>snow</b>.<br>Two <i>dogs</i> are playing.</p>\n<ul><li>One man.<li>'
+        "A <img src=d.png alt='A dog'> dog</ul><script>if (a<b) c()</script></body></html>"
+    )
+    found = translator.translate(page, html=True).text
+    before, after = Parsed(page), Parsed(found)
+    assert [name for _, name, _ in after.found] == [name for _, name, _ in before.found]
+    for expected in (
+        *("<title>Zwei Hunde</title>", "<style>b {color: red}</style>", "<a href='/b?c=d&amp;e' title=\""),
+        *(">Fahrrad</a>", "<b>Schnee</b>", "<br>Zwei <i>Hunde</i>", "<script>if (a<b) c()</script></body></html>"),
+    ):
+        assert expected in found

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cpunmt import Pivot, Translator, XmlError
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.markup.document import read_document
-from cpunmt.markup.html_layer import translate_documents
+from cpunmt.markup.pages import translate_documents
 from cpunmt.markup.xml_document import read_xml
 from tests.sample_models.real_model import GERMAN, SHIPPED
 from tests.support.html_layers import identity, shuffled, upper
@@ -75,8 +75,8 @@ def test_elements_beside_text_are_part_of_it():
 
 
 def test_lines():
-    assert sent("One\n two <b>three</b>\nfour") == ["One", "four", "two three"]
-    assert sent("<a>\n <b>One</b>\n <b>two</b>\n three\n</a>") == ["three", "One two"]
+    assert sent("One\n two <b>three</b>\nfour") == ["One", "two three", "four"]
+    assert sent("<a>\n <b>One</b>\n <b>two</b>\n three\n</a>") == ["One two", "three"]
     assert shout("One\n two <b>three</b>\nfour", lines=False) == "ONE TWO <b>THREE</b> FOUR"
     assert sent("<a>\n  One\n</a>") == ["One"] and sent("<a><![CDATA[One\ntwo]]></a>") == ["One", "two"]
 
@@ -122,8 +122,8 @@ def test_what_is_not_well_formed(text, said):
         read_xml(text, {})
 
 
-@pytest.mark.parametrize("part", slow_after(4, ["<", "<a ", "<a b='", "<a>", "&", "&a", "<!--", "<![CDATA[", "<?", "<!DOCTYPE [",
-                                  " ", "\n", "<a b=''", "a\n", "&a;", "<a/>", "\u00e9", "</a>"]))  # fmt: skip
+@pytest.mark.parametrize("part", slow_after(4, ["<", "<a ", "<a b='", "<a>", "&", "&a", "<!--", "<![CDATA[", "<?",
+                                  "<!DOCTYPE [", " ", "\n", "<a b=''", "a\n", "&a;", "<a/>", "é", "</a>"]))  # fmt: skip
 def test_hostile_texts_take_linear_time(part):
     for text in (part * 100_000, f"<a>{part * 100_000}</a>"):
         begin = time.process_time()

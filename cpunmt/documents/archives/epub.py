@@ -6,12 +6,12 @@ import posixpath
 from collections.abc import Collection, Iterator
 from urllib.parse import unquote
 
-from cpunmt.documents.archives.parts import Parts
-from cpunmt.documents.archives.zip_file import Archive, inside
-from cpunmt.documents.document import Contents, Document, DocumentError, Place, Source, Unit, has_letters
-from cpunmt.documents.encodings import decoded
-from cpunmt.documents.formats.web_page import read_web_page
-from cpunmt.documents.xml_events import Node, escaped, nodes
+from cpunmt.documents.archives.zip_file import Archive, Parts, inside
+from cpunmt.documents.document import Contents, Document, DocumentError, Place, Source, read_source
+from cpunmt.documents.formats.plain_text import read_web_page
+from cpunmt.documents.xml_nodes import Node, escaped, nodes
+from cpunmt.markup.units import Unit
+from cpunmt.text.signs import has_letters
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
@@ -27,7 +27,7 @@ _OF_BOOK = ("dc:title", "dc:description", "dc:subject")
 
 
 def read_epub(content: bytes) -> Parts:
-    """The parts of a book, in the order of its manifest.
+    """Returns the parts of a book, in the order of its manifest.
 
     Raises DocumentError if it is no book, or one that may only be read with a key.
     """
@@ -53,7 +53,7 @@ def read_epub(content: bytes) -> Parts:
 def _source(archive: Archive, name: str) -> Source:
     content = archive.read(name)
     with inside(name):
-        return Source(*decoded(content))
+        return read_source(content)
 
 
 def _page(archive: Archive, name: str) -> Document:
@@ -61,14 +61,14 @@ def _page(archive: Archive, name: str) -> Document:
 
 
 def _of(archive: Archive, name: str, names: Collection[str]) -> list[Node]:
-    """The elements of these names in a member."""
+    """Returns the elements of these names in a member."""
     source = _source(archive, name)
     with inside(name):
         return list(nodes(source.text, _SPACES, names))
 
 
 def _texts(archive: Archive, name: str, names: Collection[str]) -> Document:
-    """The texts of these elements of a member, which hold nothing else."""
+    """Returns the texts of these elements of a member, which hold nothing else."""
     source = _source(archive, name)
     with inside(name):
         found = nodes(source.text, _SPACES, names)
@@ -82,7 +82,7 @@ def _place(node: Node) -> Iterator[Place]:
 
 
 def _locked(archive: Archive) -> Collection[str]:
-    """The members that can only be read with a key."""
+    """Returns the members that can only be read with a key."""
     if _ENCRYPTION not in archive.names:
         return ()
     return {unquote(node.attributes.get("URI", "")) for node in _of(archive, _ENCRYPTION, ["enc:CipherReference"])}

@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from cpunmt.documents.document import DocumentError
+from cpunmt.documents.document import Contents, DocumentError
 from cpunmt.errors import CpunmtError
+from cpunmt.markup.units import Unit, Words
 
 MOST_MEMBERS = 1 << 14
 MOST_EXPANDED = 1 << 30  # bytes of all members
@@ -57,7 +58,7 @@ class Archive:
             raise DocumentError("is encrypted; save it without a password")
 
     def read(self, name: str) -> bytes:
-        """What a member holds. Raises DocumentError if there is none of that name, or it is broken."""
+        """Returns the content of a member. Raises DocumentError if it does not exist, or is broken."""
         try:
             return self._zip.read(name)
         except KeyError:
@@ -66,7 +67,7 @@ class Archive:
             raise DocumentError(f"{name} in it is broken: {error}") from None
 
     def rewritten(self, changed: Mapping[str, bytes]) -> bytes:
-        """The file with other contents of some members; with none of them, the bytes that were read.
+        """Returns the file with other contents of some members; with none of them, the bytes that were read.
 
         Order, names, dates, rights, comments and the kind of compression stay, and what the other members hold.
         """
@@ -81,9 +82,32 @@ class Archive:
         return file.getvalue()
 
 
+class Parts:
+    """The members of an archive that have texts, each read by its own reader: `Contents` of the whole file."""
+
+    def __init__(self, archive: Archive, parts: Mapping[str, Contents]):
+        self.archive, self.parts = archive, parts
+        self._units = {name: part.units for name, part in parts.items()}
+
+    @property
+    def units(self) -> list[Unit]:
+        """The units of all parts, in the parts' order."""
+        return [unit for units in self._units.values() for unit in units]
+
+    def rendered(self, translations: Sequence[Words]) -> bytes:
+        """Returns the file; its bytes are those that were read, if no part's are others."""
+        changed, at = {}, 0
+        for name, units in self._units.items():
+            end = at + len(units)
+            if any(new != unit.words for new, unit in zip(translations[at:end], units, strict=True)):
+                changed[name] = self.parts[name].rendered(translations[at:end])
+            at = end
+        return self.archive.rewritten(changed)
+
+
 @contextlib.contextmanager
 def inside(name: str) -> Iterator[None]:
-    """Name the member in what goes wrong with what it holds."""
+    """Names the member in errors of its content."""
     try:
         yield
     except CpunmtError as error:
@@ -91,7 +115,7 @@ def inside(name: str) -> Iterator[None]:
 
 
 def _header(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
-    """A header of the same kind, without what is only true of the old bytes."""
+    """Returns a header of the same kind, without what is only true of the old bytes."""
     header = zipfile.ZipInfo(member.filename, member.date_time)
     header.compress_type = member.compress_type
     header.create_system, header.external_attr, header.internal_attr = (

@@ -23,7 +23,7 @@ Row = list[Span]
 
 
 def read_csv(source: Source, select: Sequence[str] = ()) -> Values:
-    """A value for each cell of the columns `select`: their names in the first row, or their numbers from 1.
+    """Returns a value for each cell of the columns `select`: their names in the first row, or their numbers from 1.
 
     What separates cells is the one of `,` `;` tab `|` that is most often in the first row.
 
@@ -37,7 +37,7 @@ def read_csv(source: Source, select: Sequence[str] = ()) -> Values:
 
 
 def read_tsv(source: Source, select: Sequence[str] = ()) -> Values:
-    """The same of cells with tabs between them. Where not all quotes are those of cells, none is: they are text."""
+    """Reads cells with tabs between them. If a quote is not that of a cell, all quotes are text."""
     try:
         return _read(source, 0, "\t", select)
     except _QuoteError:
@@ -49,7 +49,7 @@ class _QuoteError(DocumentError):
 
 
 def _read(source: Source, begin: int, separator: str, select: Sequence[str], quote: str = '"') -> Values:
-    """quote: "": cells have none."""
+    """Reads cells; `quote` is "" if they have no quotes."""
     text = source.text
     rows = _rows(text, begin, separator, quote)
     names = [_content(text[slice(*span)], quote) for span in next(rows, [])]
@@ -86,7 +86,7 @@ def _content(cell: str, quote: str) -> str:
 
 
 def _rows(text: str, begin: int, separator: str, quote: str) -> Iterator[Row]:
-    """The spans of the cells of each row, quotes too."""
+    """Yields the spans of the cells of each row, quotes too."""
     bare = re.compile(rf"[^\r\n{re.escape(separator)}]*")
     row: Row = []
     at = begin
@@ -116,7 +116,7 @@ def _broken(text: str, at: int, said: str) -> DocumentError:
 
 
 def _separator(text: str, begin: int) -> str:
-    """What separates the cells of the first row."""
+    """Finds the sign that separates the cells of the first row."""
     count = dict.fromkeys(_SEPARATORS, 0)
     at = begin
     while at < len(text) and text[at] not in "\r\n":
@@ -133,7 +133,7 @@ def _separator(text: str, begin: int) -> str:
 
 
 def _columns(names: Sequence[str], select: Sequence[str]) -> list[int]:
-    """The numbers, from 0, of the columns that are chosen."""
+    """Returns the numbers, from 0, of the columns that are chosen."""
     shown = "; ".join(f"{number} {_short(name)}" for number, name in enumerate(names[:_SHOWN], 1)) or "none"
     shown += "; ..." if len(names) > _SHOWN else ""
     if not select:

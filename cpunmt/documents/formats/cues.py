@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from cpunmt.documents.document import Span
-from cpunmt.documents.marks import Mark, read
+from cpunmt.markup.units import Mark, Words, parts_of
 from cpunmt.text.scripts import EAST_ASIAN, EAST_ASIAN_MARKS
 
 WIDTH = 42  # characters of a line, as most guides for subtitles have it
@@ -41,7 +41,7 @@ class Cue(NamedTuple):
 
 
 def goes_on(group: Sequence[Cue], following: Cue) -> bool:
-    """Whether the sentence that ends the group goes on in the cue that follows."""
+    """Returns whether the sentence that ends the group goes on in the cue that follows."""
     last = group[-1]
     if len(group) >= _MOST or not -1 <= following.begin - last.end <= _GAP:
         return False
@@ -50,14 +50,14 @@ def goes_on(group: Sequence[Cue], following: Cue) -> bool:
     return not _END.search(last.text)
 
 
-def shared_out(translation: str, group: Sequence[Cue], line_end: str) -> list[str]:
-    """The text of each cue: a part of the translation of all, which has a mark where each but the first begins.
+def shared_out(translation: Words, group: Sequence[Cue], line_end: str) -> list[str]:
+    """Returns the text of each cue: a part of the translation of all, which has a mark where each but the first begins.
 
     A part ends between words, near where the words of its cue end (by alignment) and where its time does: so none has
     to be read much faster than the others.
     """
     text, aligned = "", []
-    for part in read(translation):
+    for part in parts_of(translation):
         if isinstance(part, Mark):
             aligned.append(len(text))
         else:
@@ -82,7 +82,7 @@ def shared_out(translation: str, group: Sequence[Cue], line_end: str) -> list[st
 
 
 def _cost(words: list[str], ends: list[int], end: int, aligned: int, timed: float) -> float:
-    """How bad it is that a cue ends with the word before `end`."""
+    """Returns the cost of a cue that ends with the word before `end`."""
     if end > len(words):
         return float("inf")
     at = ends[end - 1]
@@ -91,7 +91,7 @@ def _cost(words: list[str], ends: list[int], end: int, aligned: int, timed: floa
 
 
 def wrapped(text: str, width: int, line_end: str) -> str:
-    """A text on as few lines of at most `width` characters as it needs, of about equal length. Tags have no width."""
+    """Wraps a text to few lines of about equal length, of at most `width` characters; tags have no width."""
     words = _WORD.findall(text)
     least = _lines(words, width)
     if len(least) == 1:

@@ -19,7 +19,7 @@ _DEEPEST = 500  # arrays and objects within each other
 
 
 def read_json(source: Source, select: Sequence[str] = ()) -> Values:
-    """A value for each text that has letters, and that `select` chooses, as paths; of a chosen object all in it.
+    """Reads each text that has letters, and that the paths `select` choose; of a chosen object all in it.
 
     Raises DocumentError for what is not JSON, and for a path that nothing has.
     """
@@ -89,7 +89,7 @@ def _too_deep(text: str, at: int) -> DocumentError:
 
 
 def escaping(text: str) -> Callable[[str], str]:
-    """What writes a text within double quotes, with the escapes that the file `text` uses.
+    """Returns a function that writes a text within double quotes, with the escapes that the file `text` uses.
 
     All beyond ASCII is escaped if the file has such escapes, and nothing beyond ASCII; so is each sign of ASCII, as
     `/` or `<`, that it has escaped anywhere.

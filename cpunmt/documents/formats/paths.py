@@ -74,7 +74,7 @@ class Paths:
         return not self._paths or any(done == len(self._paths[number]) for number, done in states)
 
     def check(self) -> None:
-        """Raise DocumentError if one of the paths has chosen nothing of a file that has been read."""
+        """Raises DocumentError if one of the paths has chosen nothing of a file that has been read."""
         for number, path in enumerate(self._select):
             if number not in self._found:
                 keys = ", ".join(map(str, self._top)) or "none"

@@ -11,8 +11,10 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpunmt.documents.document import DocumentError, Unit, has_letters
+from cpunmt.documents.document import DocumentError
 from cpunmt.documents.formats.broken_lines import groups, joined
+from cpunmt.markup.units import Unit, Words
+from cpunmt.text.signs import has_letters
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
@@ -35,15 +37,15 @@ class Paragraphs(NamedTuple):
         """The paragraphs that have letters."""
         return [Unit(text) for text in self.texts if has_letters(text)]
 
-    def rendered(self, translations: Sequence[str]) -> bytes:
-        """A plain text in UTF-8."""
-        made = iter(translations)
+    def rendered(self, translations: Sequence[Words]) -> bytes:
+        """Returns a plain text in UTF-8."""
+        made = map(str, translations)
         texts = [next(made) if has_letters(text) else text for text in self.texts]
         return ("\n\n".join(texts) + "\n").encode("utf-8")
 
 
 def read_pdf(content: bytes, select: Sequence[str] = ()) -> Paragraphs:
-    """The paragraphs of all pages, in their order.
+    """Returns the paragraphs of all pages, in their order.
 
     Raises DocumentError where pypdf is not installed, and for a file that is no PDF, is encrypted with a password, has
     no text, or is larger than texts are.
@@ -65,7 +67,7 @@ def read_pdf(content: bytes, select: Sequence[str] = ()) -> Paragraphs:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what pypdf tells about files that are not quite as they should be."""
+    """Silences pypdf's warnings about files with small errors."""
     logger = logging.getLogger("pypdf")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -123,7 +125,7 @@ def _text(page: PageObject, number: int) -> str:
 
 
 def _check_forms(place: Any, number: int, seen: set[int], depth: int = 0) -> None:
-    """Refuse drawings within a page that are too large, before they are read."""
+    """Refuses drawings within a page that are too large, before they are read."""
     resources = place.get("/Resources")
     forms = resources.get_object().get("/XObject") if resources is not None else None
     for form in forms.get_object().values() if forms is not None else ():
@@ -142,7 +144,7 @@ def _too_large(number: int) -> DocumentError:
 
 @contextlib.contextmanager
 def _said(said: str) -> Iterator[None]:
-    """Whatever a broken file makes pypdf raise is one error."""
+    """Raises DocumentError for any error that a broken file causes in pypdf."""
     from pypdf.errors import DependencyError
 
     try:
@@ -159,7 +161,7 @@ def _said(said: str) -> Iterator[None]:
 
 
 def paragraphs(text: str) -> list[str]:
-    """The paragraphs of a page, each on one line, with what was hyphenated at the ends of lines in one."""
+    """Returns the paragraphs of a page, each on one line, with what was hyphenated at the ends of lines in one."""
     lines = [
         " ".join(line.translate(_LIGATURES).encode("utf-8", "replace").decode().split()) for line in text.splitlines()
     ]

@@ -11,9 +11,23 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from cpunmt.documents.document import Document, Source, Span, Unit, has_letters, whole
-from cpunmt.documents.marks import Mark, read, written
+from cpunmt.alignment.edits import Edit
+from cpunmt.documents.document import Source, Span
+from cpunmt.markup.units import (  # fmt: skip
+    Mark,
+    Marked,
+    MarkKind,
+    Part,
+    Sources,
+    Unit,
+    Words,
+    bare,
+    parts_of,
+    unit_of,
+    with_sources,
+)
 from cpunmt.sentence_layers.protection.patterns import MESSAGE, PATTERNS, brace_ends
+from cpunmt.text.signs import has_letters
 
 _CONVERSION = r"[-+ #0'I]{0,6}(?:\*(?:\d{1,2}\$)?|\d{1,9})?(?:\.(?:\*|\d{0,9}))?"
 _LENGTH = r"(?:hh|ll|[hlqjztL])?"
@@ -45,59 +59,49 @@ class Message:
     __slots__ = ("_numbered", "_parts", "_sources", "text", "units")
 
     def __init__(self, text: str, known: str = "", numbered: bool = False) -> None:
-        """Of a text whose placeholders are the usual ones, and what the pattern `known` matches.
+        """Reads a text. Its placeholders are the usual ones and all that the pattern `known` matches.
 
         numbered: those that are counted can be numbered, as in `%1$s`.
         """
         self.text = text
         self.units: list[Unit] = []
         self._numbered = numbered
-        self._sources: list[str] = []  # what the marks stand for; those of closing tags follow the opening ones
+        self._sources: Sources = {}
         self._parts: list[str | int] = []  # what stays, and the numbers of units
         if not has_letters(text) or _PLURALS.search(text):
             return
-        parts: list[str | Mark] = self._marks(text, known) if _TRIGGER.search(text) else [text]
+        parts: list[Part] = self._marks(text, known) if _TRIGGER.search(text) else [text]
         for line in _lines(parts, _TABS if len(parts) == 1 else _SPACES):
             self._add(line)
 
     @property
     def placeholders(self) -> list[str]:
-        """What stays in it, sorted."""
-        return sorted(filter(None, self._sources))
+        """The placeholders and tags of the text, sorted."""
+        return sorted(self._sources.values())
 
-    def translated(self, translations: Sequence[str]) -> str | None:
-        """The text of its units' translations. None: it cannot be used, its placeholders come in another order."""
-        if all(unit.text == translation for unit, translation in zip(self.units, translations, strict=True)):
+    def translated(self, translations: Sequence[Words]) -> str | None:
+        """Returns the text of its units' translations; None if their placeholders come in another order."""
+        if all(unit.words == translation for unit, translation in zip(self.units, translations, strict=True)):
             return self.text
-        found = [
-            read(translation) if unit.form == "marked" else [translation]
-            for unit, translation in zip(self.units, translations, strict=True)
-        ]
-        numbers = [part.number for parts in found for part in parts if isinstance(part, Mark)]
-        expected = [part.number for unit in self.units for part in _marks_of(unit)]
+        numbers = [part.number for words in translations for part in parts_of(words) if isinstance(part, Mark)]
+        expected = [part.number for unit in self.units for part in parts_of(unit.words) if isinstance(part, Mark)]
         if sorted(numbers) != sorted(expected):
             return None
         sources = self._sources
-        counted = [number for number in expected if _COUNTED.match(sources[number])]
+        counted = [number for number in expected if _COUNTED.match(sources[number, False])]
         if counted != [number for number in numbers if number in set(counted)]:
-            if not self._numbered or any(sources[number][0] != "%" or "*" in sources[number] for number in counted):
+            found = [sources[number, False] for number in counted]
+            if not self._numbered or any(source[0] != "%" or "*" in source for source in found):
                 return None
-            sources = list(sources)
-            for place, number in enumerate(counted, 1):
-                sources[number] = f"%{place}${sources[number][1:]}"
-        lines = ["".join(part if isinstance(part, str) else self._source(part, sources) for part in parts)
-                 for parts in found]  # fmt: skip
+            numbered = enumerate(zip(counted, found, strict=True), 1)
+            sources = {**sources, **{(number, False): f"%{place}${source[1:]}" for place, (number, source) in numbered}}
+        lines = [with_sources(translation, sources) for translation in translations]
         return "".join(part if isinstance(part, str) else lines[part] for part in self._parts)
 
-    @staticmethod
-    def _source(mark: Mark, sources: list[str]) -> str:
-        return sources[mark.number + mark.closes]
-
-    def _marks(self, text: str, known: str) -> list[str | Mark]:
-        """Texts and marks in turns."""
+    def _marks(self, text: str, known: str) -> list[Part]:
+        """Returns texts and marks in turns."""
         ends = brace_ends(text) if "{" in text else {}
-        parts: list[str | Mark] = [""]
-        opened: list[tuple[str, int]] = []  # tags: the name, and the place among the parts
+        marked = Marked()
         begin = at = 0
         search = re.compile(f"{_TAG}|{known}|{_USUAL}|{PATTERNS['placeholder']}" if known else _ANY).search
         while found := search(text, at):
@@ -106,28 +110,25 @@ class Message:
                 if found.start() not in ends:
                     continue
                 at = ends[found.start()]
-            parts += text[begin : found.start()], self._mark(parts, opened, found, text[found.start() : at])
+            marked.parts.append(text[begin : found.start()])
+            source, name = text[found.start() : at], (found["tag"] or "").lower()
+            kind: MarkKind = "x" if name in _VOID else "k"
+            if name and found["closes"]:
+                marked.end(name, kind, source)
+            elif name and not source.endswith("/>") and name not in _VOID:
+                marked.begin(name, kind, source)
+            else:
+                marked.put(kind, source)
             begin = at
-        return [*parts[1:], text[begin:]]
+        self._sources = marked.sources
+        return [*marked.parts, text[begin:]]
 
-    def _mark(self, parts: list[str | Mark], opened: list[tuple[str, int]], found: re.Match[str], source: str) -> Mark:
-        name = (found["tag"] or "").lower()
-        if name and found["closes"] and opened and opened[-1][0] == name:
-            place = opened.pop()[1]
-            number = parts[place].number  # type: ignore[union-attr]  # it is a mark
-            self._sources[number + 1] = source
-            parts[place] = Mark("g", number)
-            return Mark("g", number, True)
-        if name and not found["closes"] and not source.endswith("/>") and name not in _VOID:
-            opened.append((name, len(parts) + 1))
-        self._sources += source, ""
-        return Mark("x" if name in _VOID else "k", len(self._sources) - 2)
-
-    def _add(self, parts: list[str | Mark]) -> None:
-        """A unit of texts and marks, without the white space around it, or what stays as it is."""
-        bare = "".join(part for part in parts if isinstance(part, str))
-        if not has_letters(bare):
-            self._parts += (part if isinstance(part, str) else self._source(part, self._sources) for part in parts)
+    def _add(self, parts: list[Part]) -> None:
+        """Adds a unit of texts and marks, without the white space around it, or a part that stays as it is."""
+        if not has_letters(bare(parts)):
+            self._parts += (
+                part if isinstance(part, str) else self._sources[part.number, part.closes] for part in parts
+            )
             return
         before = after = ""
         if isinstance(parts[0], str):
@@ -137,23 +138,15 @@ class Message:
             after = parts[-1][len(parts[-1].rstrip()) :]
             parts = [*parts[:-1], parts[-1].rstrip()]
         self._parts += before, len(self.units), after
-        if len(parts) == 1:
-            self.units.append(Unit(bare.strip()))
-        else:
-            self.units.append(Unit(written(parts), "marked"))
+        self.units.append(unit_of(parts))
 
 
 _ANY = f"{_TAG}|{_USUAL}|{PATTERNS['placeholder']}"
 
 
-def _marks_of(unit: Unit) -> Iterator[Mark]:
-    if unit.form == "marked":
-        yield from (part for part in read(unit.text) if isinstance(part, Mark))
-
-
-def _lines(parts: Sequence[str | Mark], spaces: re.Pattern[str]) -> Iterator[list[str | Mark]]:
+def _lines(parts: Sequence[Part], spaces: re.Pattern[str]) -> Iterator[list[Part]]:
     """Yields the parts between matches of `spaces`, and each match by itself; never splits within a tag."""
-    line: list[str | Mark] = []
+    line: list[Part] = []
     depth = 0
     for part in parts:
         if isinstance(part, Mark):
@@ -175,7 +168,7 @@ def _lines(parts: Sequence[str | Mark], spaces: re.Pattern[str]) -> Iterator[lis
 
 
 class Value(NamedTuple):
-    """One or several texts of a file, which are written together, or stay.
+    """Texts of a file that are written together, or stay.
 
     messages  the texts
     spans     what is written, ascending; an empty span is a place to insert something
@@ -188,7 +181,7 @@ class Value(NamedTuple):
 
 
 def single(message: Message, span: Span, write: Callable[[str], str]) -> Value:
-    """A text that stands in one place."""
+    """Returns a text that stands in one place."""
     return Value([message], [span], lambda texts: [write(texts[0])])
 
 
@@ -207,9 +200,9 @@ class Values(NamedTuple):
         """All that is translated, in order."""
         return [unit for value in self.values for message in value.messages for unit in message.units]
 
-    def rendered(self, translations: Sequence[str]) -> bytes:
-        """The file with the translation of each text in its place."""
-        edits: list[tuple[Span, str]] = []
+    def rendered(self, translations: Sequence[Words]) -> bytes:
+        """Returns the file with the translation of each text in its place."""
+        edits: list[Edit] = []
         at = 0
         for messages, spans, write in self.values:
             texts = []
@@ -220,8 +213,7 @@ class Values(NamedTuple):
             if len(usable) == len(messages) and any(
                 text != message.text for text, message in zip(usable, messages, strict=True)
             ):
-                edits += zip(spans, write(usable), strict=True)
+                edits += [Edit(*span, new) for span, new in zip(spans, write(usable), strict=True)]
         if edits:
-            edits += self.together
-        places = [whole(self.source.text[slice(*span)], span) for span, _ in edits]
-        return Document(self.source, places).rendered([text for _, text in edits])
+            edits += [Edit(*span, new) for span, new in self.together]
+        return self.source.edited(edits)

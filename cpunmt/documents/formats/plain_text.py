@@ -1,4 +1,6 @@
-"""Plain text: a paragraph is a unit, and what separates paragraphs stays; so do tabs.
+"""Plain text and HTML. Of HTML the page is a unit, of which the option `html` says what is translated.
+
+Of plain text a paragraph is a unit; what separates paragraphs stays, and so do tabs.
 
 Where lines end because they were full, each paragraph is put together, and broken into lines again.
 """
@@ -8,9 +10,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 
-from cpunmt.documents.document import Document, Place, Source, Span, Unit, has_letters, trimmed, whole
+from cpunmt.documents.document import Document, Place, Source, Span, trimmed, whole
 from cpunmt.documents.formats.broken_lines import are_broken, groups, joined
+from cpunmt.markup.units import Unit
+from cpunmt.text.signs import has_letters
 
 _LINE = re.compile(r"[^\n]*\n?")
 _CELL = re.compile(r"[^\t\r\n]+")
@@ -62,11 +67,11 @@ def _joined(source: Source, run: Span, width: int) -> Iterator[Place]:
         elif has_letters(words):
             second = text[slice(*spans[begin + 1])] if end - begin > 1 else ""
             indent = source.line_end + second[: len(second) - len(second.lstrip())]
-            yield Place(Unit(words), (span,), lambda made, indent=indent: [_wrapped(made, width, indent)])
+            yield Place(Unit(words), (span,), partial(_wrapped, width=width, between=indent))
 
 
-def _wrapped(text: str, width: int, between: str) -> str:
-    return between.join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
+def _wrapped(text: str, width: int, between: str) -> list[str]:
+    return [between.join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))]
 
 
 def _paragraphs(text: str) -> list[tuple[int, int]]:
@@ -82,3 +87,11 @@ def _paragraphs(text: str) -> list[tuple[int, int]]:
     if begin < end:
         found.append((begin, end))
     return found
+
+
+def read_web_page(source: Source) -> Document:
+    """Reads one unit, or none where there are no letters."""
+    if not has_letters(source.text):
+        return Document(source, ())
+    page = Place(Unit(source.text, True), ((0, len(source.text)),), lambda translation: [translation])
+    return Document(source, (page,))

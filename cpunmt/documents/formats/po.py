@@ -50,7 +50,7 @@ class _String(NamedTuple):
 
 
 class _Entry:
-    """What stands between two entries and is not obsolete."""
+    """An entry that is not obsolete."""
 
     def __init__(self) -> None:
         self.flags: set[str] = set()
@@ -63,7 +63,7 @@ class _Entry:
 
 
 def read_po(source: Source) -> Values:
-    """A value for each `msgstr` that is empty, but for that of the header.
+    """Returns a value for each `msgstr` that is empty, but for that of the header.
 
     Raises DocumentError for what is no catalogue, and one whose header names another charset than UTF-8.
     """
@@ -99,7 +99,7 @@ class _Singular(NamedTuple):
 
 
 def _singular(header: str) -> _Singular:
-    """As the header says, or as in English."""
+    """Reads the form of 1 from the header; without one it is as in English."""
     if found := _PLURAL.search(header):
         try:
             form_of = c2py(found[1])
@@ -111,7 +111,7 @@ def _singular(header: str) -> _Singular:
 
 
 def _values(entry: _Entry, singular: _Singular, line_end: str) -> list[Value]:
-    """All translations of an entry that are empty."""
+    """Returns the values of an entry's empty translations."""
     known = ""
     if "no-c-format" not in entry.flags and any(flag.endswith("-format") for flag in entry.flags):
         known = BRACES if entry.flags & _BRACED else PERCENT
@@ -145,13 +145,13 @@ def _values(entry: _Entry, singular: _Singular, line_end: str) -> list[Value]:
 
 
 def _in_utf8(text: str, strings: Sequence[_String]) -> list[tuple[Span, str]]:
-    """What the header's charset becomes, which is one of ASCII."""
+    """Returns the edits of a header whose charset is ASCII."""
     found = [match for string in strings if (match := _CHARSET.search(text, *string.span))]
     return [(match.span(2), "UTF-8") for match in found]
 
 
 def _without_accelerator(text: str) -> str:
-    """A label without the sign before the letter of its key: `&File`, `_File`. It is one where it stands once."""
+    """Removes the sign before the letter of a label's key: `&File`, `_File`. A label has it once."""
     if len(text) > _LONGEST_LABEL or "\n" in text:
         return text
     for pattern in (_AMPERSAND, _UNDERSCORE):
@@ -226,7 +226,7 @@ class _Reader:
         self._span = line.span("string")
 
     def _close(self) -> None:
-        """The strings of a key word end."""
+        """Takes the end of a key word's strings."""
         if not self._word:
             return
         text = "".join(string[1:-1] for string in self._strings)
@@ -242,7 +242,7 @@ class _Reader:
             self._entry.strings.append(found)
 
     def _end(self) -> None:
-        """The entry ends, if there is one."""
+        """Takes the end of an entry, if there is one."""
         entry = self._entry
         if entry.id is None and not entry.context:
             if entry.begin >= 0 or entry.flags:
@@ -255,7 +255,7 @@ class _Reader:
 
 
 def _read(text: str) -> str:
-    """What stands between quotes."""
+    """Reads the inside of quotes."""
     if "\\" not in text:
         return text
 
@@ -268,7 +268,7 @@ def _read(text: str) -> str:
 
 
 def _quoted(text: str, is_parted: bool, line_end: str) -> str:
-    """A text as strings: on one line, or as gettext writes it, on lines of its own that end at spaces."""
+    """Returns a text as strings: on one line, or as gettext writes it, on lines of its own that end at spaces."""
     lines = [
         _MUST.sub(lambda found: _ESCAPED.get(found[0]) or f"\\{ord(found[0]):03o}", line) for line in _CUT.findall(text)
     ]

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-from cpunmt.documents.document import LINE, Document, Place, Source, Span, Unit, has_letters
+from cpunmt.documents.document import LINE, Document, Place, Source, Span, trimmed
 from cpunmt.documents.formats.cues import WIDTH, Cue, goes_on, shared_out, wrapped
-from cpunmt.documents.marks import Mark, read, written
+from cpunmt.markup.units import Mark, Marked, Part, Unit, Words, bare, unit_of, with_sources
+from cpunmt.text.signs import has_letters
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?![\d])")
@@ -24,12 +25,12 @@ _NO_TEXT = re.compile(r"WEBVTT|NOTE(?=\s|$)|STYLE\s*$|REGION\s*$|X-TIMESTAMP-MAP
 
 
 def read_srt(source: Source) -> Document:
-    """SubRip: what has no time before it is text too."""
+    """Reads SubRip. Blocks without times are texts too."""
     return Document(source, _Reader(source, False).places)
 
 
 def read_vtt(source: Source) -> Document:
-    """WebVTT: blocks without times are none of its texts."""
+    """Reads WebVTT. Blocks without times are no texts."""
     return Document(source, _Reader(source, True).places)
 
 
@@ -45,7 +46,7 @@ class _Reader:
         self._end()
 
     def _blocks(self) -> Iterator[tuple[tuple[int, int] | None, Span]]:
-        """The times of each block of lines, None if it has none, and the span of what follows these."""
+        """Yields the times of each block of lines, or None, and the span of the lines that follow them."""
         times: tuple[int, int] | None = None
         begin = end = before = -1  # of the block; where it ends before its last line
         last = ""
@@ -96,7 +97,7 @@ class _Reader:
         self.group.append(cue)
 
     def _speakers(self, body: str, offset: int, lines: list[Span]) -> None:
-        """Each of several speakers by themselves: a dash begins what one says."""
+        """Adds a place for each of several speakers: a dash begins the words of one."""
         begin = end = lines[0][0]
         for at, last in lines:
             if dash := _DASH.match(body, at, last):
@@ -107,43 +108,37 @@ class _Reader:
         self._marked((offset + begin, offset + end), WIDTH)
 
     def _end(self) -> None:
-        """The sentence of the group ends."""
+        """Takes the end of the group's sentence."""
         group, self.group = self.group, []
         if len(group) == 1:
             self._add(Unit(group[0].text), group)
         elif group:
-            parts: list[str | Mark] = [group[0].text]
+            parts: list[Part] = [group[0].text]
             for number, cue in enumerate(group[1:], 1):
                 parts += " ", Mark("x", number), cue.text
-            self._add(Unit(written(parts), "marked"), group)
+            self._add(unit_of(parts), group)
 
     def _add(self, unit: Unit, group: list[Cue]) -> None:
-        def write(translation: str) -> list[str]:
-            if len(group) == 1:
+        def write(translation: Words) -> list[str]:
+            if isinstance(translation, str):
                 return [self._written(wrapped(translation, max(WIDTH, group[0].width), self.line_end))]
             return [self._written(part) for part in shared_out(translation, group, self.line_end)]
 
         self.places.append(Place(unit, tuple(cue.span for cue in group), write))
 
     def _marked(self, span: Span, width: int) -> None:
-        """A text with tags in it, by itself."""
-        body = self.text[slice(*span)]
-        begin, end = span[0] + len(body) - len(body.lstrip()), span[1] - len(body) + len(body.rstrip())
-        body = self.text[begin:end]
-        parts, sources = _parts(body)
-        parts = [_SPACES.sub(" ", self._read(part)) if isinstance(part, str) else part for part in parts]
-        if not has_letters("".join(part for part in parts if isinstance(part, str))):
+        """Adds the place of a text with tags in it."""
+        span = trimmed(self.text, span)
+        marked = _marked(self.text[slice(*span)])
+        parts = [_SPACES.sub(" ", self._read(part)) if isinstance(part, str) else part for part in marked.parts]
+        if not has_letters(bare(parts)):
             return
-        unit = Unit(written(parts), "marked") if sources else Unit("".join(map(str, parts)))
 
-        def write(translation: str) -> list[str]:
-            made = read(translation) if sources else [translation]
-            text = "".join(
-                self._written(part) if isinstance(part, str) else sources[part.number, part.closes] for part in made
-            )
+        def write(translation: Words) -> list[str]:
+            text = with_sources(translation, marked.sources, self._written)
             return [wrapped(text, max(WIDTH, width), self.line_end)]
 
-        self.places.append(Place(unit, ((begin, end),), write))
+        self.places.append(Place(unit_of(parts), (span,), write))
 
     def _read(self, text: str) -> str:
         return unescape(text) if self.is_vtt and "&" in text else text
@@ -154,35 +149,24 @@ class _Reader:
         return _ARROW.sub("->", text)
 
 
-def _parts(body: str) -> tuple[list[str | Mark], dict[tuple[int, bool], str]]:
-    """Texts and marks, and what each mark stands for. Tags that nest are `g`, all others `x`."""
-    parts: list[str | Mark] = []
-    sources: dict[tuple[int, bool], str] = {}
-    opened: list[tuple[str, int, int]] = []  # name, place among the parts, number
-    at = 0
-    for number, tag in enumerate(_TAG.finditer(body), 1):
-        if at < tag.start():
-            parts.append(body[at : tag.start()])
+def _marked(body: str) -> Marked:
+    marked, at = Marked(), 0
+    for tag in _TAG.finditer(body):
+        marked.parts.append(body[at : tag.start()])
         at = tag.end()
         name = (tag[2] or "").lower()
-        sources[number, False] = tag[0]
-        if name and tag[1] and opened and opened[-1][0] == name:
-            _, place, first = opened.pop()
-            del sources[number, False]
-            sources[first, True] = tag[0]
-            parts[place] = Mark("g", first)
-            parts.append(Mark("g", first, True))
-            continue
-        if name and not tag[1]:
-            opened.append((name, len(parts), number))
-        parts.append(Mark("x", number))
-    if at < len(body):
-        parts.append(body[at:])
-    return parts, sources
+        if not name:
+            marked.put("x", tag[0])
+        elif tag[1]:
+            marked.end(name, "x", tag[0])
+        else:
+            marked.begin(name, "x", tag[0])
+    marked.parts.append(body[at:])
+    return marked
 
 
 def _nests(before: str, after: str) -> bool:
-    """Whether the tags before a text and those after it belong together."""
+    """Returns whether the tags before a text and those after it belong together."""
     opened = [tag for tag in _TAG.finditer(before) if tag[2]]
     closed = [tag for tag in _TAG.finditer(after) if tag[2]]
     names = [tag[2] for tag in opened] == [tag[2] for tag in reversed(closed)]
@@ -190,7 +174,7 @@ def _nests(before: str, after: str) -> bool:
 
 
 def _trimmed(body: str, begin: int) -> int:
-    """Where the text ends that has tags and white space after it."""
+    """Finds the end of a text that tags and white space follow."""
     end = len(body)
     while begin < end:
         if body[end - 1].isspace() or body[end - 1] in "\u266a\u266b":

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cpunmt.documents.document import Document, DocumentError, Place, Source, Unit, has_letters
-from cpunmt.documents.marks import Mark, read, written
-from cpunmt.documents.xml_events import Node, attribute_span, check_depth, escaped, nodes
+from cpunmt.documents.document import Document, DocumentError, Place, Source
+from cpunmt.documents.xml_nodes import Node, attribute_span, check_depth, escaped, nodes
+from cpunmt.markup.units import Mark, Part, Unit, Words, bare, unit_of, with_sources
+from cpunmt.text.signs import has_letters
 
 _SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}
 _AROUND = ("g", "pc", "mrk")
@@ -28,7 +29,7 @@ _VALUE = re.compile(r"INTERPOLATION|ICU|[{%]")  # in what tells of a code: it st
 
 
 def read_xliff(source: Source) -> Document:
-    """A unit for each source, in the order of the file, that has letters and no translation."""
+    """Returns a unit for each source, in the order of the file, that has letters and no translation."""
     text = source.text
     files = list(nodes(text, _SPACES, ["x:file", "file"]))
     if not files:
@@ -49,7 +50,7 @@ def _places(text: str, node: Node, translates: bool) -> Iterator[Place]:
 
 
 def _place(text: str, unit: Node) -> Iterator[Place]:
-    """The place of a unit of 1.2, or of a segment of 2."""
+    """Yields the place of a unit of 1.2, or of a segment of 2."""
     parts = {_kind(child): child for child in reversed(unit.children)}
     if "source" not in parts or unit.attributes.get("approved") == "yes":
         return
@@ -60,7 +61,7 @@ def _place(text: str, unit: Node) -> Iterator[Place]:
     in_segment = _kind(unit) == "segment"
     state = attribute_span(text, unit, "state") if in_segment else None
 
-    def write(translation: str) -> list[str]:
+    def write(translation: Words) -> list[str]:
         made = inline.write(translation)
         review = "" if in_segment else _REVIEW
         made = _new_target(text, source, made, review) if target is None else _filled(text, target, made, review)
@@ -71,7 +72,7 @@ def _place(text: str, unit: Node) -> Iterator[Place]:
 
 
 def _filled(text: str, target: Node, made: str, attributes: str) -> str:
-    """A target that was there, with other attributes that tell its state."""
+    """Returns a target that was there, with other attributes that tell its state."""
     tag = text[target.begin : target.inner[0]].rstrip("/> \t\r\n")
     name = tag[1:].split()[0]
     if attributes:
@@ -80,7 +81,7 @@ def _filled(text: str, target: Node, made: str, attributes: str) -> str:
 
 
 def _is_undone(target: Node, source: Node, unit: Node) -> bool:
-    """Whether a target holds nothing, or only what the source does."""
+    """Returns whether a target is empty, or repeats its source."""
     has = _words(target)
     state = target.attributes.get("state", unit.attributes.get("state"))
     return not has.strip() or (has == _words(source) and state in _UNDONE)
@@ -91,7 +92,7 @@ def _words(node: Node) -> str:
 
 
 def _new_target(text: str, source: Node, made: str, attributes: str) -> str:
-    """A target to put behind the source, on a line of its own where the source has one."""
+    """Returns a target to put behind the source, on a line of its own where the source has one."""
     line = text.rfind("\n", 0, source.begin)
     indent = text[line + 1 : source.begin]
     between = ("\r\n" if text[line - 1] == "\r" else "\n") + indent if line >= 0 and not indent.strip() else ""
@@ -101,7 +102,7 @@ def _new_target(text: str, source: Node, made: str, attributes: str) -> str:
 
 
 class _Inline:
-    """What a source holds.
+    """The inside of a source.
 
     unit  None: nothing in it is to be translated
     """
@@ -110,7 +111,7 @@ class _Inline:
 
     def __init__(self, text: str, source: Node) -> None:
         self._text = text
-        self._parts: list[str | Mark] = []
+        self._parts: list[Part] = []
         self._sources: dict[tuple[int, bool], str] = {}  # number of a mark, whether it is an end -> what stands there
         self._count = 0
         self._open: list[dict[str, list[int]]] = []  # in each element: pair -> places among the parts where it begins
@@ -119,28 +120,25 @@ class _Inline:
         self._crossing: dict[int, int] = {}  # number of a code that begins something -> that of the one that ends it
         self._alone: dict[str, int] = {}  # pair across the edge of an element -> number of the code that begins it
         self._take(source)
-        bare = "".join(part for part in self._parts if isinstance(part, str))
-        self._before = bare[: len(bare) - len(bare.lstrip())]
-        self._after = bare[len(bare.rstrip()) :]
-        if not has_letters(bare):
-            self.unit = None
-        else:
-            self.unit = Unit(written(self._parts), "marked") if self._sources else Unit(bare.strip())
+        text = bare(self._parts)
+        self._before = text[: len(text) - len(text.lstrip())]
+        self._after = text[len(text.rstrip()) :]
+        self.unit = None
+        if has_letters(text):
+            self.unit = unit_of(self._parts) if self._sources else Unit(text.strip())
 
-    def write(self, translation: str) -> str:
-        """The translation of the unit, as a target holds it."""
-        if not self._sources:
+    def write(self, translation: Words) -> str:
+        """Writes the translation of the unit as a target holds it."""
+        if isinstance(translation, str):
             return escaped(self._before + translation + self._after)
-        parts = read(translation)
+        parts = list(translation)
         places = {part.number: at for at, part in enumerate(parts) if isinstance(part, Mark)}
         for begin, end in self._crossing.items():  # two codes that cannot be placed as a pair keep their order
             one, other = places[begin], places[end]
             if other < one:
                 parts[one], parts[other] = parts[other], parts[one]
                 places[begin], places[end] = other, one
-        return "".join(
-            escaped(part) if isinstance(part, str) else self._sources[part.number, part.closes] for part in parts
-        )
+        return with_sources(tuple(parts), self._sources, escaped)
 
     def _take(self, node: Node) -> None:
         text = self._text
@@ -220,10 +218,10 @@ def _pair(code: Node) -> tuple[str, str]:
 
 
 def _is_kept(code: Node) -> bool:
-    """Whether a code says that what it holds stays."""
+    """Returns whether a code is marked as one that is not translated."""
     return code.attributes.get("mtype") == "protected" or code.attributes.get("translate") == "no"
 
 
 def _kind(node: Node) -> str:
-    """The name of an element of XLIFF; "" of others, and of texts."""
+    """Returns the name of an element of XLIFF; "" of others, and of texts."""
     return node.name[2:] if node.name.startswith("x:") else "" if "}" in node.name else node.name

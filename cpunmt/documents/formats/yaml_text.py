@@ -33,7 +33,7 @@ _RESOLVER = yaml.SafeLoader("")
 
 
 def read_yaml(source: Source, select: Sequence[str] = ()) -> Values:
-    """A value for each text that has letters, and that `select` chooses, as paths; of a chosen mapping all in it.
+    """Reads each text that has letters, and that the paths `select` choose; of a chosen mapping all in it.
 
     Raises DocumentError for what is not YAML, and for a path that nothing has.
     """
@@ -63,7 +63,7 @@ def _is_own(tag: str | None) -> bool:
 
 
 def _resolved(value: str) -> str:
-    """The tag of what stands without quotes."""
+    """Returns the tag of a text without quotes."""
     return str(_RESOLVER.resolve(yaml.ScalarNode, value, (True, False)))
 
 
@@ -136,7 +136,7 @@ class _Writer:
         self._only_ascii = source.text.isascii() and _ESCAPED.search(source.text) is not None
 
     def value(self, message: Message, event: yaml.ScalarEvent, in_flow: bool) -> Value:
-        """The text of a scalar."""
+        """Returns the text of a scalar."""
         begin, end = event.start_mark.index, event.end_mark.index
         if event.anchor or event.tag:
             begin = _PROPERTIES.match(self._text, begin).end()  # type: ignore[union-attr]  # it may be empty
@@ -166,7 +166,7 @@ class _Writer:
         return '"' + re.sub(r'["\\]|[^ -~]', one, text) + '"'
 
     def _block(self, message: Message, begin: int, end: int) -> Value:
-        """Of a block scalar: its sign, and its lines up to the last that is not blank."""
+        """Returns the value of a block scalar: its sign, and its lines up to the last that is not blank."""
         text = self._text
         head = _LINE.match(text, begin)
         assert head is not None
@@ -209,7 +209,7 @@ def _spaces(line: str) -> int:
 
 
 def _is_plain(text: str, in_flow: bool) -> bool:
-    """Whether a text can stand without quotes, and be a text still."""
+    """Returns whether a text is still a text without quotes."""
     if not text or _NOT_PLAIN.match(text) or _UNPRINTABLE.search(text) or text.lower() in ("y", "n"):
         return False
     return not (in_flow and _OF_FLOW.search(text)) and _resolved(text) == _TEXT

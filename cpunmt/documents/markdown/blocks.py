@@ -11,9 +11,11 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from cpunmt.documents.document import LINE, Document, Place, Source, Span, Unit, has_letters, trimmed
+from cpunmt.documents.document import LINE, Document, Place, Source, Span, trimmed
 from cpunmt.documents.markdown.inline import ATTRIBUTES, label_of
 from cpunmt.documents.markdown.paragraph import Paragraph
+from cpunmt.markup.units import Unit
+from cpunmt.text.signs import has_letters
 
 _QUOTES = re.compile(r"(?: {0,3}> ?)*")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]+\S)[ \t]{1,4}(?:\[[ xX]\][ \t]+)?")
@@ -45,7 +47,7 @@ _DEEPEST = 16  # items that begin on one line
 
 
 def read_markdown(source: Source) -> Document:
-    """A unit for each paragraph, heading, item and cell of a table that has letters."""
+    """Returns a unit for each paragraph, heading, item and cell of a table that has letters."""
     return Document(source, _Reader(source.text).places)
 
 
@@ -77,7 +79,7 @@ class _Reader:
         return self.text[slice(*self.lines[number])]
 
     def _line(self, number: int) -> int:
-        """Take a line, or several; the number of the next."""
+        """Takes a line, or several, and returns the number of the next."""
         begin, end = self.lines[number]
         quotes = _QUOTES.match(self.text, begin, end)
         depth = self.text.count(">", begin, quotes.end()) if quotes else 0
@@ -124,7 +126,7 @@ class _Reader:
         return self._content(number, begin, line)
 
     def _content(self, number: int, begin: int, line: str) -> int:
-        """Take a line whose text is `line`, from `begin` on."""
+        """Takes a line whose text is `line`, from `begin` on, and returns the number of the next."""
         if fence := _FENCE.match(line):
             self._end()
             return self._fenced(number, fence[0]) if fence[0][0] != ":" else number + 1
@@ -169,7 +171,7 @@ class _Reader:
         return number
 
     def _take(self, number: int, begin: int, line: str) -> None:
-        """A line of a paragraph."""
+        """Takes a line of a paragraph."""
         slashes = len(line) - len(line.rstrip("\\"))
         size = len(line) - slashes % 2
         if size:
@@ -178,7 +180,7 @@ class _Reader:
                 self.broken.add(len(self.paragraph) - 1)
 
     def _fenced(self, number: int, fence: str) -> int:
-        """The line after the end of what `fence` begins."""
+        """Returns the line after the end of what `fence` begins."""
         quoted = self._of(number).lstrip().startswith(">")
         for other in range(number + 1, len(self.lines)):
             line = self._of(other).strip()
@@ -197,20 +199,20 @@ class _Reader:
         return after
 
     def _html(self, number: int, begin: int) -> int:
-        """The line after a block of HTML."""
+        """Returns the line after a block of HTML."""
         after = self._past(number, "")
         self._page(number, begin, after - 1 if not self._of(after - 1).strip() else after)  # a blank line ends it
         return after
 
     def _page(self, number: int, begin: int, after: int) -> None:
-        """The place of HTML from `begin` on, up to the line `after`; a quotation keeps it as it is."""
+        """Adds the place of HTML from `begin` on, up to the line `after`; a quotation keeps it as it is."""
         span = (begin, self.lines[after - 1][1])
         if has_letters(self.text[slice(*span)]) and ">" not in self.text[self.lines[number][0] : begin]:
-            unit = Unit(self.text[slice(*span)], "html")
+            unit = Unit(self.text[slice(*span)], True)
             self.places.append(Place(unit, (span,), lambda translation: [translation]))
 
     def _past(self, number: int, end: str) -> int:
-        """The line after the one that has `end`; "": a blank one."""
+        """Returns the line after the one that has `end`; "": a blank one."""
         for other in range(number, len(self.lines)):
             line = self._of(other)
             if (end and end in line.lower()) or not (end or line.strip()):
@@ -222,7 +224,7 @@ class _Reader:
         return "|" in below and "-" in below and not below.strip("|:- \t")
 
     def _table(self, number: int) -> int:
-        """The rows of a table; the number of the line after the last."""
+        """Takes the rows of a table, and returns the number of the line after the last."""
         under = number + 1
         while number < len(self.lines) and "|" in self._of(number):
             begin, end = self.lines[number]
@@ -236,7 +238,7 @@ class _Reader:
         return number
 
     def _end(self) -> None:
-        """The paragraph ends."""
+        """Takes the end of a paragraph."""
         if self.paragraph:
             self._add(self.paragraph, broken=self.broken)
             self.paragraph, self.broken = [], set()
@@ -296,7 +298,7 @@ def _begins_block(word: str) -> bool:
 
 
 def _labels(text: str, lines: list[Span]) -> Collection[str]:
-    """The names of links that are defined, in small letters."""
+    """Returns the names of links that are defined, in small letters."""
     found = (_DEFINITION.match(text[begin:end].lstrip("> ")) for begin, end in lines)
     return {label_of(definition[1]) for definition in found if definition}
 

@@ -7,15 +7,14 @@ A sign without a partner is text. One pass, in time linear in the length.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
-from cpunmt.documents.markdown.emphasis import Run, pair, run_of
-from cpunmt.documents.markdown.tags import Spelt, Tag
-from cpunmt.markup.entities import decoded
 from cpunmt.markup.html_elements import BREAK, INLINE, ROLES, SKIPPED, VOID_ELEMENTS
-
-Part = str | Tag
+from cpunmt.markup.html_syntax import decoded
 
 _SPACE = r"[^\S\n]"
 _ATTRIBUTE = rf"{_SPACE}{{1,99}}[A-Za-z_:][\w.:-]{{0,99}}(?:{_SPACE}*={_SPACE}*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?"
@@ -41,11 +40,128 @@ ATTRIBUTES = re.compile(rf"\{{:?{_SPACE}{{0,9}}{_VALUE}(?:{_SPACE}{{1,9}}{_VALUE
 _LONGEST_LABEL = 1000
 _COMMENT_ENDS = {"<!--": "-->", "<?": "?>", "<!": ">"}
 _SEPARATE = (BREAK, SKIPPED)
+_NAMES = {"~": "del"}
+
+
+class Tag(NamedTuple):
+    """A part of a paragraph that has its place among the words.
+
+    kind    "open" and "close" for the two ends of an element, "point" for one that stands by itself
+    name    the element of HTML whose rules it follows
+    source  as it is written
+    alt     the text of an image, None for other tags
+    tail    of an image, the source behind its text
+    is_raw  whether the source is a tag of HTML
+    """
+
+    kind: Literal["open", "close", "point"]
+    name: str
+    source: str
+    alt: str | None = None
+    tail: str = ""
+    is_raw: bool = False
+
+    @property
+    def shown(self) -> str:
+        """Its text within the text of an image."""
+        return self.source.strip("`<>$") if self.name == "code" else ""
+
+
+class Spelt(str):
+    """A text that was written with a backslash or as a reference."""
+
+    __slots__ = ()
+
+
+Part = str | Tag
 
 
 def label_of(text: str) -> str:
     """Returns the name of a link's definition in the form in which names are compared."""
     return " ".join(text.split()).casefold()
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """A run of the same sign.
+
+    count    number of its signs that are still text
+    size     number of its signs
+    closing  closing tags made of its signs; they stand before the text
+    opening  opening tags made of its signs, the last first; they stand behind the text
+    """
+
+    sign: str
+    count: int
+    opens: bool
+    closes: bool
+    size: int = 0
+    closing: list[Tag] = field(default_factory=list)
+    opening: list[Tag] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.size = self.count
+
+    @property
+    def parts(self) -> list[str | Tag]:
+        """Its closing tags, its text and its opening tags, in order."""
+        return [*self.closing, self.sign * self.count, *reversed(self.opening)]
+
+
+def _run_of(signs: str, before: str, after: str) -> _Run:
+    """Returns the run of these signs; `before` and `after` decide whether emphasis can begin or end with it."""
+    sign, before, after = signs[0], before or " ", after or " "
+    left = not after.isspace() and (not _is_sign(after) or before.isspace() or _is_sign(before))
+    right = not before.isspace() and (not _is_sign(before) or after.isspace() or _is_sign(after))
+    opens, closes = left, right
+    if sign == "_":
+        opens, closes = left and (not right or _is_sign(before)), right and (not left or _is_sign(after))
+    if sign == "~" and len(signs) != 2:
+        opens = closes = False
+    return _Run(sign, len(signs), opens, closes)
+
+
+def _pair(runs: Sequence[_Run]) -> None:
+    """Makes emphasis of these runs, in their order (CommonMark 0.31, 6.2), in time linear in their signs."""
+    waiting: dict[str, list[tuple[int, _Run]]] = {"*": [], "_": [], "~": []}
+    least: dict[tuple[str, bool, int], int] = {}  # kind of an end -> the number of the first run that may begin it
+    for number, run in enumerate(runs):
+        opened = waiting[run.sign]
+        while run.closes and run.count:
+            kind = (run.sign, run.opens, run.size % 3)
+            low = least.get(kind, 0)
+            at = len(opened) - 1
+            while at >= 0 and opened[at][0] >= low and not _match(opened[at][1], run):
+                at -= 1
+            if at < 0 or opened[at][0] < low:
+                least[kind] = number
+                break
+            other, opener = opened[at]
+            size = 2 if run.count >= 2 and opener.count >= 2 else 1
+            name = _NAMES.get(run.sign) or ("strong" if size == 2 else "em")
+            opener.count -= size
+            run.count -= size
+            opener.opening.append(Tag("open", name, run.sign * size))
+            run.closing.append(Tag("close", name, run.sign * size))
+            del opened[at + (opener.count > 0) :]
+            for others in waiting.values():  # what is open between the two is text
+                while others and others[-1][0] > other:
+                    others.pop()
+        if run.opens and run.count:
+            opened.append((number, run))
+
+
+def _match(opener: _Run, closer: _Run) -> bool:
+    """Returns whether emphasis can begin with one and end with the other (CommonMark's rules 9 and 10)."""
+    if not opener.count:
+        return False
+    if (opener.closes or closer.opens) and closer.sign != "~":
+        return (opener.size + closer.size) % 3 != 0 or (opener.size % 3 == 0 and closer.size % 3 == 0)
+    return True
+
+
+def _is_sign(character: str) -> bool:
+    return unicodedata.category(character)[0] in "PS"
 
 
 class _Bracket:
@@ -72,11 +188,11 @@ class Inline:
         self._text = text
         self._labels = labels
         self._breaks = breaks or {}
-        self._found: list[str | Tag | Run] = []
+        self._found: list[str | Tag | _Run] = []
         self._brackets: list[_Bracket] = []
         self._ends: dict[str, int] = {}  # of comments: offset of the next end, -1 if none follows
         self._scan()
-        pair([part for part in self._found if isinstance(part, Run)])
+        _pair([part for part in self._found if isinstance(part, _Run)])
         self.parts: list[Part] = _nested(_flat(self._found))
 
     def _scan(self) -> None:
@@ -111,7 +227,7 @@ class Inline:
                 self._found.append(Tag("point", "br", self._breaks.get(begin, piece)))
             else:
                 after = self._breaks.get(at, text[at : at + 1])[:1]
-                self._found.append(run_of(piece, text[max(begin - 1, 0) : begin], after))
+                self._found.append(_run_of(piece, text[max(begin - 1, 0) : begin], after))
         if at < len(text):
             self._found.append(text[at:])
 
@@ -186,7 +302,7 @@ class Inline:
     def _around(self, bracket: _Bracket, end: int, name: str, tail: str) -> None:
         """Makes a link or an image of the bracket, whose content ends at `end`."""
         inner = self._found[bracket.part + 1 :]
-        pair([part for part in inner if isinstance(part, Run)])
+        _pair([part for part in inner if isinstance(part, _Run)])
         flat = _flat(inner)
         if bracket.source == "![":
             alt = "".join(part if isinstance(part, str) else part.alt or part.shown for part in flat)
@@ -200,11 +316,11 @@ class Inline:
             other.active = other.source == "!["
 
 
-def _flat(found: list[str | Tag | Run]) -> list[Part]:
+def _flat(found: list[str | Tag | _Run]) -> list[Part]:
     """Returns texts and tags, without empty texts."""
     flat: list[Part] = []
     for part in found:
-        flat += part.parts if isinstance(part, Run) else [part]
+        flat += part.parts if isinstance(part, _Run) else [part]
     return [part for part in flat if part != ""]
 
 

@@ -13,12 +13,10 @@ from html import escape, unescape
 from itertools import pairwise
 from typing import NamedTuple
 
-from cpunmt.documents.document import Unit, has_letters
-from cpunmt.documents.markdown.inline import Inline, Part
-from cpunmt.documents.markdown.tags import Spelt, Tag
-from cpunmt.markup.scanner import CLOSE, OPEN, RAW, scan
+from cpunmt.documents.markdown.inline import Inline, Part, Spelt, Tag
+from cpunmt.markup.units import Mark, Unit, Words, parts_of, words_of
+from cpunmt.text.signs import has_letters
 
-_MARKED = re.compile(r'<[^\s>/]+ n="(\d+)"')
 _ALT = re.compile(r' alt="([^"]*)"')
 _PUNCTUATION = r"[!-/:-@\[-`{-~]"
 _SIGN = re.compile(rf"[*_`\[\]<|$~!]|\\(?={_PUNCTUATION})|&(?=#?\w{{1,31}};)")
@@ -67,16 +65,15 @@ class Paragraph:
             text += ("\n" if source else " ") + line
         self._text = text
         self._inline = Inline(text, labels, places)
+        self._sources: dict[tuple[int, bool], Tag] = {}  # what a mark stands for, by its number and whether it closes
         self._tags = [part for part in self._inline.parts if isinstance(part, Tag)]
         bare = "".join(part for part in self._inline.parts if isinstance(part, str))
         own = "".join(" " if isinstance(part, Spelt) else part for part in self._inline.parts if isinstance(part, str))
         self._bare = {found[0] for found in _SIGN.finditer(own)} - self._inline.escaped
         if not (has_letters(bare) or any(has_letters(_read_of(tag)) for tag in self._tags)):
             self.unit = None
-        elif self._tags:
-            self.unit = Unit("".join(self._as_html()), "html")
         else:
-            self.unit = Unit(bare)
+            self.unit = Unit(words_of(self._marked()), True) if self._tags else Unit(bare)
 
     @property
     def is_row(self) -> bool:
@@ -89,31 +86,37 @@ class Paragraph:
                 return False
         return any(tag.name in ("a", "img") for tag in self._tags)
 
-    def _as_html(self) -> Iterator[str]:
-        number = 0
-        opened: list[Tag] = []
-        for part in self._inline.parts:
+    def _marked(self) -> Iterator[str | Mark]:
+        """Yields texts, and for each tag a mark."""
+        opened: list[int] = []
+        for number, part in enumerate(self._inline.parts):
             if isinstance(part, str):
-                yield escape(part, quote=False)
-            elif part.kind == "close":
-                yield f"</{opened.pop().name}>"
-            else:
-                number += 1
-                if part.kind == "open":
-                    opened.append(part)
-                if part.is_raw:
-                    at = len(part.name) + 1
-                    yield f'{part.source[:at]} n="{number}"{part.source[at:]}'
-                elif part.kind == "open":
-                    yield f'<{part.name} n="{number}">'
-                elif part.alt is not None:
-                    yield f'<img n="{number}" alt="{escape(part.alt)}"/>'
-                else:
-                    yield f'<{part.name} n="{number}"' + ("></code>" if part.name == "code" else "/>")
+                yield str(part)
+                continue
+            tag = part.source if part.is_raw else f"<{part.name}/>"
+            if part.kind == "close":
+                begun = opened.pop()
+                self._sources[begun, True] = part
+                yield Mark("g", begun, True, f"</{self._sources[begun, False].name}>")
+                continue
+            self._sources[number, False] = part
+            if part.kind == "open":
+                opened.append(number)
+                tag = part.source if part.is_raw else f"<{part.name}>"
+            elif part.alt is not None:
+                tag = f'<img alt="{escape(part.alt)}"/>'
+            elif part.name == "code" and not part.is_raw:
+                tag = "<code></code>"
+            yield Mark("g" if part.kind == "open" else "x", number, False, tag)
 
-    def write(self, translation: str) -> list[Line] | None:
+    def write(self, translation: Words) -> list[Line] | None:
         """Returns the unit's translation as Markdown; None if each way to write it would be read as something else."""
-        parts = list(self._parts_of(translation)) if self._tags else [translation.replace("\n", " ")]
+        if isinstance(translation, str):
+            translation = translation.replace("\n", " ")
+        parts = [
+            part if isinstance(part, str) else _changed(self._sources[part.number, part.closes], part.tag)
+            for part in parts_of(translation)
+        ]
         if _counts(parts) != _counts(self._tags):
             return None
         ways: list[tuple[bool, dict[str, str]]] = [(True, {}), (False, {}), (False, _STARS), (False, _HTML)]
@@ -177,57 +180,15 @@ class Paragraph:
 
         return signs.sub(one, text)
 
-    def _parts_of(self, html: str) -> Iterator[Part]:
-        """Yields the texts and tags of the unit's translation."""
-        begun = [tag for tag in self._tags if tag.kind != "close"]
-        closing = self._closing()
-        opened: list[int | None] = []
-        at = 0
-        for kind, begin, end, _ in scan(html):
-            if kind not in (OPEN, CLOSE, RAW):
-                continue
-            if at < begin:
-                yield unescape(html[at:begin])
-            at = end
-            if kind == RAW:
-                yield unescape(html[begin:end])
-            elif kind == CLOSE:
-                number = opened.pop() if opened else None
-                if number is not None:
-                    yield closing[number]
-            elif (found := _MARKED.match(html, begin, end)) and int(found[1]) <= len(begun):
-                number = int(found[1]) - 1
-                tag = begun[number]
-                if tag.kind == "open" or tag.name == "code":
-                    opened.append(number if tag.kind == "open" else None)
-                yield _changed(tag, html[begin:end], found)
-        if at < len(html):
-            yield unescape(html[at:])
-
-    def _closing(self) -> dict[int, Tag]:
-        """Returns a mapping from the number of each opening tag to its closing tag."""
-        found: dict[int, Tag] = {}
-        opened: list[int] = []
-        number = -1
-        for tag in self._tags:
-            if tag.kind == "close":
-                found[opened.pop()] = tag
-                continue
-            number += 1
-            if tag.kind == "open":
-                opened.append(number)
-        return found
-
 
 def _counts(parts: Sequence[Part]) -> Counter[tuple[str, str]]:
     return Counter((tag.kind, tag.name) for tag in parts if isinstance(tag, Tag))
 
 
-def _changed(tag: Tag, written: str, found: re.Match[str]) -> Tag:
-    """Returns a tag with its translated attributes."""
-    if tag.is_raw:
-        number = f' n="{found[1]}"'
-        return tag._replace(source=written.replace(number, "", 1))
+def _changed(tag: Tag, written: str) -> Tag:
+    """Returns a tag as its mark was written, with translated attributes."""
+    if tag.is_raw and tag.kind != "close":
+        return tag._replace(source=written)
     alt = _ALT.search(written)
     if tag.alt is None or alt is None or unescape(alt[1]) == tag.alt:
         return tag

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
-from cpunmt.documents.archives.parts import Parts
-from cpunmt.documents.archives.zip_file import Archive
+from cpunmt.documents.archives.zip_file import Archive, Parts
 from cpunmt.documents.document import Contents, DocumentError, Span
-from cpunmt.documents.office.items import Container, Frame, Item, Items, Kind, Looks
 from cpunmt.documents.office.paragraphs import Paragraphs, Part, canonical, read_part
-from cpunmt.documents.xml_events import Node, attribute_span, escaped
+from cpunmt.documents.office.segments import Container, Frame, Item, Items, Kind, Looks
+from cpunmt.documents.xml_nodes import Node, attribute_span, escaped
 
 _BASE = "urn:oasis:names:tc:opendocument:xmlns:"
 PREFIXES = {f"{_BASE}{name}:1.0": name for name in ("office", "text", "style", "table", "draw", "presentation")} | {
@@ -48,7 +48,7 @@ _KINDS: dict[str, Kind] = {
 
 
 def read_open_document(kind: str, content: bytes) -> Contents:
-    """An odt, odp or ods, which `kind` says, or a template of it.
+    """Reads an odt, odp or ods, which `kind` says, or a template of it.
 
     Raises DocumentError for other files, for encrypted ones, and for a part that is not well-formed.
     """
@@ -83,8 +83,8 @@ def _paragraphs(part: Part) -> Contents:
     return Paragraphs(part, (_items(part.text, node, looks) for node, _ in found), framed_in_span, of_paragraphs)
 
 
-def _look(style: Node) -> tuple:
-    """What a style says of texts, () if nothing: LibreOffice makes one for each session of an author."""
+def _look(style: Node) -> tuple[Any, ...]:
+    """Returns the look of a style, () if it has none: LibreOffice makes one for each session of an author."""
     found = canonical(style, _SAYS_NOTHING)
     properties = tuple(child for child in found[3] if child[2] or child[3])
     return (*found[2], *properties)
@@ -112,7 +112,7 @@ def _is_computed(cell: Node) -> bool:
 
 
 def _copy(text: str, cell: Node) -> Span | None:
-    """Where a cell says its text once more, in an attribute, which LibreOffice shows rather than its paragraphs."""
+    """Finds the attribute that repeats a cell's text, which LibreOffice shows rather than its paragraphs."""
     value = attribute_span(text, cell, "office:string-value")
     if value is None:
         return None
@@ -156,7 +156,7 @@ def _kind(name: str) -> Kind:
 
 
 def framed_in_span(frame: Frame | None, text: str) -> str:
-    """A text in spans like those of a frame; more than one space would be one."""
+    """Returns a text in spans like those of a frame; more than one space would be one."""
     if frame is None:
         return escaped(text)
     return f"{frame.all_openings}{escaped(text)}{frame.all_closings}"

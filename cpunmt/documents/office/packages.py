@@ -6,16 +6,13 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote
 
-from cpunmt.documents.archives.parts import Parts
-from cpunmt.documents.archives.zip_file import Archive
+from cpunmt.documents.archives.zip_file import Archive, Parts
 from cpunmt.documents.document import Contents, DocumentError
-from cpunmt.documents.office.drawing import drawing_items
-from cpunmt.documents.office.items import Items
+from cpunmt.documents.office.open_xml import WordParagraph, drawing_items, framed_in_run
 from cpunmt.documents.office.paragraphs import Paragraphs, Part, inside, read_part
-from cpunmt.documents.office.runs import framed_in_run
+from cpunmt.documents.office.segments import Items
 from cpunmt.documents.office.sheets import Places, cells, framed_in_cell, is_in, shared_in, sheet_items
-from cpunmt.documents.office.word import WordParagraph
-from cpunmt.documents.xml_events import Node
+from cpunmt.documents.xml_nodes import Node
 
 _TYPES = "[Content_Types].xml"
 _OOXML = "http://schemas.openxmlformats.org/"
@@ -43,7 +40,7 @@ _DELETED = frozenset(["w:del", "w:moveFrom"])
 
 
 def read_office(kind: str, content: bytes) -> Contents:
-    """A docx, pptx or xlsx, which `kind` says, also with macros, and templates.
+    """Reads a docx, pptx or xlsx, which `kind` says, also with macros, and templates.
 
     Raises DocumentError for other files, and for a part that is not well-formed.
     """
@@ -59,7 +56,7 @@ def read_office(kind: str, content: bytes) -> Contents:
 
 
 def _types(archive: Archive) -> tuple[dict[str, str], str]:
-    """The parts of a file, and of which type each is; and the type of the main one, "" if there is none.
+    """Returns the parts of a file, and of which type each is; and the type of the main one, "" if there is none.
 
     A type is that of a part (Override), else that of all whose names end so (Default). Some programs say so of the
     main part, too, and then it is the one that the relations of the file name.
@@ -86,7 +83,7 @@ def _types(archive: Archive) -> tuple[dict[str, str], str]:
 
 
 def _document(archive: Archive, names: Mapping[str, str]) -> str:
-    """The main part, as the relations of the file name it; "" if they name none."""
+    """Returns the main part, as the relations of the file name it; "" if they name none."""
     relations = names.get("_rels/.rels")
     if relations is None:
         return ""
@@ -97,13 +94,13 @@ def _document(archive: Archive, names: Mapping[str, str]) -> str:
 
 
 def _target(folder: str, relation: Node) -> str:
-    """The part that a relation of one in a folder names."""
+    """Returns the part that a relation of one in a folder names."""
     target = unquote(relation.attributes.get("Target", ""))
     return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
 
 
 def _texts(archive: Archive, types: dict[str, str], main: str) -> Iterator[tuple[str, Contents]]:
-    """Parts with paragraphs of Word or of DrawingML, the main one of Word first."""
+    """Yields parts with paragraphs of Word or of DrawingML, the main one of Word first."""
     for name in sorted(types, key=lambda name: types[name] != main):
         of = types[name]
         last = of.removesuffix("+xml").rpartition(".")[2]
@@ -155,7 +152,7 @@ def _strings(part: Part, nodes: Iterable[Node]) -> Contents:
 
 
 def _headings(archive: Archive, sheet: str) -> Places:
-    """Where in a sheet the names of columns of tables stand, and the labels of their totals."""
+    """Finds the cells of a sheet with names of table columns, and with labels of their totals."""
     folder, base = posixpath.split(sheet)
     relations = f"{folder}/_rels/{base}.rels"
     places: Places = {}

@@ -7,15 +7,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from cpunmt.alignment.edits import Edit, edited
 from cpunmt.documents.archives.zip_file import Archive
-from cpunmt.documents.document import DocumentError, Source, Span, Unit
-from cpunmt.documents.encodings import decoded
-from cpunmt.documents.office.items import Items, segments
-from cpunmt.documents.office.segment import Framed, Segment
-from cpunmt.documents.xml_events import BESIDE, Node, check_depth, nodes
+from cpunmt.documents.document import DocumentError, Source, Span, read_source
+from cpunmt.documents.office.segments import Framed, Items, Segment, segments
+from cpunmt.documents.xml_nodes import BESIDE, Node, check_depth, nodes
 from cpunmt.errors import CpunmtError
+from cpunmt.markup.units import Unit, Words
 
 
 class Part(NamedTuple):
@@ -26,15 +26,15 @@ class Part(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Of the whole member."""
+        """The text of the member."""
         return self.source.text
 
 
 def read_part(archive: Archive, name: str, prefixes: Mapping[str, str], names: Collection[str]) -> Part:
-    """A member of an archive, and its elements of these names, see `nodes`. Errors name it."""
+    """Returns a member of an archive, and its elements of these names, see `nodes`. Errors name it."""
     content = archive.read(name)
     try:
-        source = Source(*decoded(content))
+        source = read_source(content)
         found = list(nodes(source.text, prefixes, names))
         check_depth(source.text, found)
         return Part(source, found)
@@ -63,46 +63,39 @@ class Paragraphs:
 
     @property
     def units(self) -> list[Unit]:
-        """Those of all paragraphs; of one that is in another, after this one's."""
+        """The units of all paragraphs; an inner paragraph's follow those of the outer one."""
         return [segment.unit for segment, _ in self._segments]
 
-    def rendered(self, translations: Sequence[str]) -> bytes:
-        """The part; what no changed unit stands in keeps its bytes."""
+    def rendered(self, translations: Sequence[Words]) -> bytes:
+        """Returns the part; what no changed unit stands in keeps its bytes."""
         text = self._source.text
-        changes: dict[Span, tuple[Segment, str] | None] = {}  # None: what stands there is removed
+        changes: dict[Span, tuple[Segment, Words] | None] = {}  # None: what stands there is removed
         for (segment, copy), translation in zip(self._segments, translations, strict=True):
-            if translation != segment.unit.text:
+            if translation != segment.unit.words:
                 changes[segment.span] = segment, translation
                 if copy is not None:
                     changes[copy] = None
-        edits: list[tuple[int, int, str]] = []  # the first one last; inner ones are made before outer ones
+        edits: list[Edit] = []  # the first one last; inner ones are made before outer ones
         for begin, end in sorted(changes, reverse=True):
             change = changes[begin, end]
             inner = []
             while edits and edits[-1][0] < end:
                 inner.append(edits.pop())
             write = partial(_edited, text, edits=inner)
-            edits.append((begin, end, change[0].write(change[1], write) if change else ""))
+            edits.append(Edit(begin, end, change[0].write(change[1], write) if change else ""))
         edits.reverse()
         return self._source.encoding.encoded(_edited(text, 0, len(text), edits))
 
 
-def _edited(text: str, begin: int, end: int, edits: list[tuple[int, int, str]]) -> str:
-    """A part of a text with those edits that are in it."""
-    parts: list[str] = []
-    at = begin
-    for number in range(bisect_left(edits, begin, key=itemgetter(0)), len(edits)):
-        first, last, new = edits[number]
-        if first >= end:
-            break
-        assert at <= first and last <= end, "edits overlap"
-        parts += text[at:first], new
-        at = last
-    return "".join([*parts, text[at:end]])
+def _edited(text: str, begin: int, end: int, edits: list[Edit]) -> str:
+    """Returns a part of a text with those edits that begin in it."""
+    low, high = (bisect_left(edits, at, key=itemgetter(0)) for at in (begin, end))
+    inner = [Edit(edit.begin - begin, edit.end - begin, edit.text) for edit in edits[low:high]]
+    return edited(text[begin:end], inner)[0]
 
 
-def canonical(node: Node, ignored: frozenset[str] = frozenset()) -> tuple:
-    """What an element says, for comparison; `ignored`: names of attributes and elements that say nothing here."""
+def canonical(node: Node, ignored: frozenset[str] = frozenset()) -> tuple[Any, ...]:
+    """Returns an element in a form to compare; `ignored` names attributes and elements without a meaning."""
     children = tuple(
         canonical(child, ignored)
         for child in node.children
@@ -113,7 +106,7 @@ def canonical(node: Node, ignored: frozenset[str] = frozenset()) -> tuple:
 
 
 def inside(found: Iterable[Node], names: frozenset[str], without: frozenset[str] = frozenset()) -> Iterator[Node]:
-    """All elements of these names, in the order in which they begin, also in one another; not what is in `without`."""
+    """Yields all elements of these names in the order in which they begin, but for those in elements of `without`."""
     waiting = list(found)[::-1]
     while waiting:
         node = waiting.pop()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from cpunmt.documents.office.items import Frame, Item, Items
-from cpunmt.documents.office.runs import run_frame, text_of
-from cpunmt.documents.xml_events import Node, escaped
+from cpunmt.documents.office.open_xml import run_frame, text_of
+from cpunmt.documents.office.segments import Frame, Item, Items
+from cpunmt.documents.xml_nodes import Node, escaped
 
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
 _LINE_END = re.compile(r"\r?\n|&#(?:0*10|x0*[aA]);")
@@ -17,7 +17,7 @@ Places = dict[int, list[range]]  # columns, by row
 
 
 def sheet_items(text: str, node: Node) -> Items:
-    """The items of an `s:si`, `s:is` or `s:text`: one text, or runs. How it is pronounced (`rPh`) stays as it is."""
+    """Returns the items of an `s:si`, `s:is` or `s:text`: one text, or runs. Its pronunciation (`rPh`) stays."""
     found: Items = []
     for child in node.children:
         if child.name == "s:t":
@@ -32,7 +32,7 @@ def sheet_items(text: str, node: Node) -> Items:
 
 
 def _lines(text: str, node: Node, frame: Frame | None) -> Iterator[Item]:
-    """A text with breaks between its lines; in CDATA, which Excel never writes, a line end is a space."""
+    """Yields a text with breaks between its lines; in CDATA, which Excel never writes, a line end is a space."""
     begin, end = node.inner
     raw = text[begin:end]
     lines = re.split("\r?\n", text_of(node))
@@ -49,12 +49,12 @@ def _lines(text: str, node: Node, frame: Frame | None) -> Iterator[Item]:
 
 
 def framed_in_cell(frame: Frame | None, text: str) -> str:
-    """A text of a cell, in a run or alone."""
+    """Returns a text of a cell, in a run or alone."""
     return f"{frame.all_openings}{escaped(text)}{frame.all_closings}" if frame else escaped(text)
 
 
 def cells(reference: str) -> Cells | None:
-    """The rows and columns of a reference such as B2:D9; None: it is none."""
+    """Returns the rows and columns of a reference such as B2:D9; None of other texts."""
     first, _, last = reference.partition(":")
     begin, end = _REFERENCE.fullmatch(first), _REFERENCE.fullmatch(last or first)
     if begin is None or end is None:
@@ -63,13 +63,13 @@ def cells(reference: str) -> Cells | None:
 
 
 def cell(reference: str) -> tuple[int, int]:
-    """The row and column of a reference such as B2; (0, 0) if it is none."""
+    """Returns the row and column of a reference such as B2; (0, 0) of other texts."""
     found = _REFERENCE.fullmatch(reference)
     return (int(found[2]), _column(found[1])) if found else (0, 0)
 
 
 def shared_in(found: Iterable[Node], places: Places) -> Iterator[int]:
-    """The numbers of the shared strings of those cells `s:c` that are in one of these places."""
+    """Yields the numbers of the shared strings of those cells `s:c` that are in one of these places."""
     for node in found:
         if node.attributes.get("t") == "s" and is_in(node, places):
             value = node.child("s:v")
@@ -79,7 +79,7 @@ def shared_in(found: Iterable[Node], places: Places) -> Iterator[int]:
 
 
 def is_in(node: Node, places: Places) -> bool:
-    """Whether a cell `s:c` is in one of these places."""
+    """Returns whether a cell `s:c` is in one of these places."""
     row, column = cell(node.attributes.get("r", ""))
     return any(column in columns for columns in places.get(row, ()))
 

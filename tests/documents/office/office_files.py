@@ -3,8 +3,8 @@
 import io
 import zipfile
 
-from cpunmt.documents.bulk import translated
-from cpunmt.documents.formats import FORMATS
+from cpunmt.documents.known_formats import FORMATS
+from cpunmt.documents.translate import translated
 from tests.documents.laws import echo
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -70,5 +70,5 @@ def render(kind, content, change=None) -> bytes:
 def keeps_every_byte(kind, content) -> None:
     """The identity law."""
     document = read(kind, content)
-    assert document.rendered([unit.text for unit in document.units]) == content
+    assert document.rendered([unit.words for unit in document.units]) == content
     assert render(kind, content) == content

@@ -13,7 +13,7 @@ from odf.style import Style, TextProperties
 from odf.table import Table, TableCell, TableRow
 
 from cpunmt.documents.document import DocumentError
-from tests.documents.laws import upper
+from tests.documents.laws import shown, upper, words
 from tests.documents.office.office_files import keeps_every_byte, members, read, render, zipped
 from tests.support.linear_time import takes_linear_time
 
@@ -37,11 +37,11 @@ def file_of(body: str, kind: str = "text", **more) -> bytes:
 
 
 def units(body, kind="odt", name="text"):
-    return [unit.text for unit in read(kind, file_of(body, name)).units]
+    return [shown(unit) for unit in read(kind, file_of(body, name)).units]
 
 
 def made_of(body, translations) -> str:
-    found = members(read("odt", file_of(body)).rendered(translations))["content.xml"].decode()
+    found = members(read("odt", file_of(body)).rendered([*map(words, translations)]))["content.xml"].decode()
     return found.partition("<office:body>")[2].partition("</office:body>")[0]
 
 
@@ -158,8 +158,8 @@ def test_many_paragraphs_in_a_cell_take_linear_time():
 def test_headers_are_in_styles_and_so_are_masters_of_slides():
     styles = f"<a {NAMES}><text:p>A header</text:p></a>"
     other = {"styles.xml": styles, "Object 1/content.xml": f"<a {NAMES}><text:p>A chart</text:p></a>"}
-    assert [unit.text for unit in read("odt", file_of("", **other)).units] == ["A header", "A chart"]
-    assert [unit.text for unit in read("odp", file_of("", "presentation-template", **other)).units] == ["A chart"]
+    assert [shown(unit) for unit in read("odt", file_of("", **other)).units] == ["A header", "A chart"]
+    assert [shown(unit) for unit in read("odp", file_of("", "presentation-template", **other)).units] == ["A chart"]
 
 
 def test_odfpy_reads_what_was_written():

@@ -15,14 +15,14 @@ from openpyxl.worksheet.table import Table
 
 from cpunmt.documents.document import DocumentError
 from cpunmt.documents.office.sheets import cell, cells
-from tests.documents.laws import upper
+from tests.documents.laws import shown, upper
 from tests.documents.office.office_files import body_of, keeps_every_byte, members, office, read, render, slide, zipped
 
 S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 
 
 def units(kind, content):
-    return [unit.text for unit in read(kind, content).units]
+    return [shown(unit) for unit in read(kind, content).units]
 
 
 def saved(document) -> bytes:

@@ -1,15 +1,31 @@
-"""WordprocessingML: a `w:p` as items (ECMA-376 part 1, 17.3 to 17.16).
+"""Paragraphs of Office Open XML as items: WordprocessingML (ECMA-376 part 1, 17.3 to 17.16) and DrawingML (21.1.2).
 
-What Word computes stays: numbers of pages and of chapters, dates, references (fields), and so do deletions that are
-tracked. What it only remembers (where a spelling error is, or a page ended) is left out of what is written anew.
+Both have runs (`r`) with properties (`rPr`) and texts (`t`). Parts that Word computes stay: numbers of pages and of
+chapters, dates, references (fields), and so do deletions that are tracked. Parts that it only remembers (where a
+spelling error is, or a page ended) are left out of a text that is written anew.
 """
 
 from __future__ import annotations
 
-from cpunmt.documents.office.items import Container, Item, Items, Kind
-from cpunmt.documents.office.runs import is_preserved, run_frame, text_of
-from cpunmt.documents.xml_events import Node
+from cpunmt.documents.office.paragraphs import canonical
+from cpunmt.documents.office.segments import Container, Frame, Item, Items, Kind
+from cpunmt.documents.xml_nodes import Node, escaped
 
+_SAYS_NOTHING = frozenset(
+    [
+        "w:lang",
+        "w:noProof",
+        "w:rPrChange",
+        "w:webHidden",
+        "lang",
+        "altLang",
+        "dirty",
+        "err",
+        "noProof",
+        "bmk",
+        "smtClean",
+    ]
+)
 _FORGOTTEN = frozenset(["w:pPr", "w:rPr", "w:proofErr", "w:lastRenderedPageBreak", "w:softHyphen", ""])
 _CONTAINERS = frozenset(
     ["w:hyperlink", "w:ins", "w:moveTo", "w:smartTag", "w:customXml", "w:dir", "w:bdo", "w:sdtContent"]
@@ -18,6 +34,59 @@ _KEPT = frozenset(["m:oMath", "w:sym", "w:ruby", "w:pgNum", "w:object"])
 _SPLITS = frozenset(["w:tab", "w:ptab", "m:oMathPara", "w:separator", "w:continuationSeparator"])
 _WORDS = frozenset(["HYPERLINK", "TOC", "INDEX", "TA", "QUOTE"])  # fields whose results are texts of the document
 _BOUND = frozenset(["w:dataBinding", "w:date", "w:dropDownList", "w:comboBox"])  # Word writes their texts itself
+_DRAWING_KINDS: dict[str, Kind] = {"a:br": "break", "a:fld": "k", "a14:m": "k"}
+
+
+def run_frame(text: str, run: Node, properties: str) -> Frame:
+    """Returns the frame of a run; `properties` is their element's name. White space that indents is not its content."""
+    found = run.child(properties)
+    begin = found.end if found else run.inner[0]
+    inner = [child for child in run.children if child is not found and (child.name or child.text.strip())]
+    content, content_end = (inner[0].begin, inner[-1].end) if inner else (begin, run.inner[1])
+    looks = canonical(found, _SAYS_NOTHING) if found else ()
+    if looks and not looks[2] and not looks[3]:
+        looks = ()
+    closing = text[run.inner[1] : run.end]
+    raises = found is not None and (
+        found.attributes.get("baseline", "0") != "0"
+        or any(
+            child.name.endswith(":vertAlign") and "baseline" not in child.attributes.values()
+            for child in found.children
+        )
+    )
+    return Frame(None, run.begin, content, content_end, run.end, text[run.begin : begin], closing, looks, raises)
+
+
+def framed_in_run(frame: Frame | None, text: str) -> str:
+    """Writes a text in a run like that of a frame. Word drops white space at the ends unless it is marked."""
+    assert frame is not None
+    name = f"{frame.closing[2:-1].strip()[:-1]}t"  # a run is called r, with the prefix of this part
+    space = ' xml:space="preserve"' if text != text.strip() and not frame.closing.startswith("</a:") else ""
+    return f"{frame.opening}<{name}{space}>{escaped(text)}</{name}>{frame.closing}"
+
+
+def is_preserved(node: Node) -> bool:
+    """Returns whether white space at the ends of a text is a part of it."""
+    return node.attributes.get("xml:space") == "preserve"
+
+
+def text_of(node: Node) -> str:
+    """Returns the text in an element."""
+    return "".join(child.text for child in node.children)
+
+
+def drawing_items(text: str, node: Node) -> Items:
+    """Returns the items of an `a:p` of a text; numbers of slides and dates stay."""
+    found: Items = []
+    for child in node.children:
+        if child.name == "a:r":
+            content = child.child("a:t")
+            if content is not None and text_of(content):
+                frame = run_frame(text, child, "a:rPr")
+                found.append(Item("text", content.begin, content.end, frame, frame, text_of(content)))
+        elif child.name not in ("a:pPr", "a:endParaRPr", ""):
+            found.append(Item(_DRAWING_KINDS.get(child.name, "x"), child.begin, child.end, None, None))
+    return found
 
 
 class WordParagraph:

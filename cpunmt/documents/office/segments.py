@@ -1,7 +1,11 @@
-"""A segment of a paragraph as a unit, and its translation as what is written in its place.
+"""A paragraph as all office formats have it, cut into segments, each of which is a unit.
 
-What is written is made anew, in the order of the translation: for each text a frame like the one that its mark stands
-for, and between them, as they stood in the source, what is no text. Frames that the segment does not fill are closed
+A paragraph is taken apart into items: texts in frames that say how they look, and what stands between them. Office
+programs cut texts into many frames that look alike (Word notes in which session a letter was typed), so a frame is a
+mark only where it looks other than most of the segment does: "big wor" + "ld" is one text.
+
+The translation of a segment is made anew, in its own order: for each text a frame like that of its mark,
+and between them, as they stood in the source, parts that are not text. Frames that the segment does not fill are closed
 before it and opened again behind it.
 """
 
@@ -9,15 +13,160 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from cpunmt.documents.document import Span, Unit, has_letters
-from cpunmt.documents.marks import Mark, read, written
-from cpunmt.documents.office.items import WHITE, Container, Frame, Item, Items, Looks, Source, texts
+from cpunmt.documents.document import Span
+from cpunmt.markup.units import Mark, MarkKind, Part, Words, parts_of, unit_of, words_of
+from cpunmt.text.signs import has_letters
 
+WHITE = " \t\r\n"
+_ENDS = (".", "!", "?")  # of sentences
 _SPACES = re.compile(f"[{WHITE}]+")
 _NO_LOOK = re.compile(r" ?[.,;:!?]? ?")  # of texts of which nobody sees whether they are bold
+Looks = tuple[Hashable, ...]  # of all frames around a text
+
+
+Kind = Literal["text", "x", "k", "range", "break", "split"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """An element around texts that says how they look: a run, a span.
+
+    parent   the frame around it
+    begin    where it begins, and `content` where what is in it begins; `end` and `content_end` alike
+    opening  what is written to begin another one like it, and `closing` to end it
+    look     equal for frames that look alike
+    raises   whether it makes a superscript or subscript
+    """
+
+    parent: Frame | None
+    begin: int
+    content: int
+    content_end: int
+    end: int
+    opening: str
+    closing: str
+    look: Hashable
+    raises: bool = False
+
+    @property
+    def all_openings(self) -> str:
+        """With those of the frames around it."""
+        return (self.parent.all_openings if self.parent else "") + self.opening
+
+    @property
+    def all_closings(self) -> str:
+        """With those of the frames around it."""
+        return self.closing + (self.parent.all_closings if self.parent else "")
+
+    @property
+    def is_raised(self) -> bool:
+        """Whether it, or a frame around it, makes a superscript or subscript."""
+        return self.raises or (self.parent is not None and self.parent.is_raised)
+
+    @property
+    def all_looks(self) -> Looks:
+        """The looks of all frames that have one."""
+        own = (self.look,) if self.look else ()
+        return (self.parent.all_looks if self.parent else ()) + own
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """A part of a paragraph that has no such parts.
+
+    kind   "text"
+           "x": stands beside a word, and is placed with it
+           "k": is a part of the sentence, and stays as it is
+           "range": begins or ends a range (a bookmark, a comment); as "x", but these keep their order
+           "break": begins a new line, within a sentence or not
+           "split": no sentence goes over it
+    frame  in which it begins, and `last` in which it ends
+    text   of a text, without references
+    """
+
+    kind: Kind
+    begin: int
+    end: int
+    frame: Frame | None
+    last: Frame | None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Container:
+    """An element around items that does not change their look: a link, an insertion."""
+
+    opening: Item
+    items: list[Item | Container]
+    closing: Item
+    kind: Literal["container"] = "container"
+
+
+Items = list[Item | Container]
 Framed = Callable[[Frame | None, str], str]  # a text, in another frame like this one
+Source = Callable[[int, int], str]  # begin and end -> what stands there, with the translations of what is in it
+
+
+def texts(items: Items) -> Iterator[Item]:
+    """Yields all texts in these items."""
+    for item in items:
+        if isinstance(item, Container):
+            yield from texts(item.items)
+        elif item.kind == "text":
+            yield item
+
+
+def segments(items: Items) -> Iterator[Items]:
+    """Yields the segments from one split to the next, without parts before the first and behind the last word.
+
+    A break is a split, too, unless the text before it ends no sentence and a small letter follows. What is in a
+    container is cut only if all text is.
+    """
+    group: Items = []
+    for item, goes_on in zip([*items, None], [*_going_on(items), False], strict=True):
+        if item is None or item.kind == "split" or (item.kind == "break" and not goes_on):
+            group = _core(group)
+            if len(group) == 1 and isinstance(group[0], Container):
+                yield from segments(group[0].items)
+            elif has_letters("".join(text.text for text in texts(group))):
+                yield group
+            group = []
+        else:
+            group.append(item)
+
+
+def _going_on(items: Items) -> list[bool]:
+    """Returns for each item whether the text before it is open, and the next text begins with a small letter."""
+    words = [[text.text.strip(WHITE) for text in texts([item]) if text.text.strip(WHITE)] for item in items]
+    found: list[bool] = []
+    ends = False
+    for before in words:
+        found.append(not ends)
+        ends = before[-1].endswith(_ENDS) if before else ends
+    goes_on = False
+    for at in range(len(items) - 1, -1, -1):
+        found[at] = found[at] and goes_on
+        goes_on = words[at][0][0].islower() if words[at] else goes_on
+    return found
+
+
+def _core(group: Items) -> Items:
+    begin, end = 0, len(group)
+    while begin < end and _is_outside(group[begin]):
+        begin += 1
+    while begin < end and _is_outside(group[end - 1]):
+        end -= 1
+    return group[begin:end]
+
+
+def _is_outside(item: Item | Container) -> bool:
+    if isinstance(item, Container):
+        return not any(text.text.strip(WHITE) for text in texts([item]))
+    return item.kind != "k" and not (item.kind == "text" and item.text.strip(WHITE))
 
 
 class Segment:
@@ -41,13 +190,13 @@ class Segment:
         self._sources: dict[int, Item | Container | Looks] = {}
         self._ranges: list[Item] = []
         self._raised = _raised(found)
-        parts: list[str | Mark] = []
+        parts: list[Part] = []
         self._add(items, parts, self._usual)
         self.span, self._entered, self._left = _widened(items)
-        text = written(parts) if self._sources else "".join(map(str, parts))
-        self.unit = Unit(_SPACES.sub(" ", text), "marked" if self._sources else "plain")
+        joined = parts_of(words_of(parts))
+        self.unit = unit_of(_SPACES.sub(" ", part) if isinstance(part, str) else part for part in joined)
 
-    def _add(self, items: Items, parts: list[str | Mark], usual: Looks) -> None:
+    def _add(self, items: Items, parts: list[Part], usual: Looks) -> None:
         look = usual
         number = 0
         for item in items:
@@ -77,20 +226,19 @@ class Segment:
         if look != usual:
             parts.append(Mark("g", number, True))
 
-    def _mark(self, kind: str, source: Item | Container | Looks, parts: list[str | Mark]) -> int:
+    def _mark(self, kind: MarkKind, source: Item | Container | Looks, parts: list[Part]) -> int:
         number = len(self._sources) + 1
         self._sources[number] = source
         parts.append(Mark(kind, number))
         return number
 
-    def write(self, translation: str, source: Source) -> str:
-        """What is put in place of the span."""
-        parts = read(translation) if self._sources else [translation]
+    def write(self, translation: Words, source: Source) -> str:
+        """Writes what is put in place of the span."""
         pieces: list[tuple[Looks | None, str]] = [(self._usual, self._before)] if self._before else []
         looks = [self._usual]  # of the marks that are open; a container has a usual one of its own
         ranges = iter(self._ranges)
         usual = self._frames[self._usual]  # also of words in a container that had none
-        for part in parts:
+        for part in parts_of(translation):
             if isinstance(part, str):
                 pieces.append((looks[-1], part.replace("\r\n", " ").replace("\n", " ")))
                 continue
@@ -134,7 +282,7 @@ def _raised(found: Sequence[Item]) -> dict[Item, str]:
 
 
 def _most(found: Sequence[Item]) -> Looks:
-    """How most of these texts look."""
+    """Returns the look of most of the characters."""
     sizes: Counter[Looks] = Counter()
     for item in found:
         sizes[_looks(item)] += len(item.text.strip())
@@ -142,13 +290,13 @@ def _most(found: Sequence[Item]) -> Looks:
 
 
 def _edges(found: Sequence[Item]) -> tuple[str, str]:
-    """The white space at both ends."""
+    """Returns the white space at both ends."""
     first, last = found[0].text, found[-1].text
     return first[: len(first) - len(first.lstrip(WHITE))], last[len(last.rstrip(WHITE)) :]
 
 
 def _joined(pieces: list[tuple[Looks | None, str]], framed: Callable[[Looks, str], str]) -> list[str]:
-    """All pieces as they are written, neighbours that look alike as one."""
+    """Writes all pieces; neighbours that look alike are one."""
     found: list[str] = []
     waiting: list[str] = []
     look: Looks | None = None
@@ -172,7 +320,7 @@ def _as_it_stood(item: Item, source: Source) -> str:
 
 
 def _widened(items: Items) -> tuple[Span, Frame | None, Frame | None]:
-    """The span of items with those frames that they fill, and in which frames it begins and ends."""
+    """Returns the span of items with those frames that they fill, and in which frames it begins and ends."""
     first, last = items[0], items[-1]
     first = first.opening if isinstance(first, Container) else first
     last = last.closing if isinstance(last, Container) else last

@@ -1,14 +1,18 @@
-"""Where the markup of an HTML text stands. One pass; nothing is looked at twice.
+"""The syntax of HTML: where the markup of a text stands, and character references (`&amp;` `&#8212;`).
 
-As browsers read it: a quotation mark counts only after "=", `<` before no letter is text. Where something is not
-complete (a tag, a comment, the content of a <script>), nothing after it can be trusted: the rest is one token.
+Markup is found in one pass, as browsers read it: a quotation mark counts only after "=", `<` before no letter is text.
+Where something is not complete (a tag, a comment, the content of a <script>), nothing after it can be trusted: the rest
+is one token. References are read, and written again as the source wrote them.
 """
 
 from __future__ import annotations
 
+import html as python_html
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from html.entities import html5
 
+from cpunmt.alignment.aligned import Span
 from cpunmt.markup.html_elements import ENDS_FOREIGN, FOREIGN, HTML_IN_FOREIGN, RAW_TEXT, ROLES, SKIPPED
 
 OPEN, CLOSE, OTHER, RAW, REST = range(5)
@@ -25,16 +29,24 @@ _MORE = re.compile(_INNER)
 _COMMENT_END = re.compile("--!?>")
 _ENDS = {"plaintext": None} | {name: re.compile(rf"</{name}(?=[{SPACE}/>])", re.I) for name in RAW_TEXT}
 _END_TAG = re.compile(rf"</({_NAME})")
+# A number of more digits is no character. Without a semicolon only names that HTML has without one.
+_REFERENCE = re.compile(
+    r"&(?:#0{0,8}([0-9]{1,7})(?![0-9])|#[xX]0{0,8}([0-9a-fA-F]{1,6})(?![0-9a-fA-F])|([a-zA-Z]\w{0,31}));?", re.A
+)
+
+Spellings = dict[str, str]  # character -> the reference that the source has for it
+_QUOTES = {'"': "&quot;", "'": "&#39;"}
 
 
-def scan(html: str) -> Iterator[Token]:
-    """The tokens of `html`, ascending; what lies between them is text.
+def scan(html: str) -> list[Token]:
+    """Returns the tokens of `html`, ascending; what lies between them is text.
 
     OPEN, CLOSE  a tag; an element without content that is not read has both, the second of them empty
     OTHER        a comment, a declaration, a processing instruction, CDATA, a tag of a template (`<% x %>`)
     RAW          the content of an element that has no tags; its own tags come before and after it
     REST         from something that is not complete to the end of the text
     """
+    tokens: list[Token] = []
     at = 0
     foreign: list[str] = []  # open elements, from an <svg> on, that change the syntax
     has_templates = True
@@ -46,7 +58,7 @@ def scan(html: str) -> Iterator[Token]:
                 name = found[1].lower()
                 if foreign:
                     _close_foreign(foreign, name)
-                yield CLOSE, begin, end, name
+                tokens.append((CLOSE, begin, end, name))
             elif kind is not None:
                 is_long = kind == 4 and not found[4]
                 if is_long:
@@ -54,13 +66,13 @@ def scan(html: str) -> Iterator[Token]:
                     if end < 0:
                         break
                 name = found[2].lower()
-                yield OPEN, begin, end, name
+                tokens.append((OPEN, begin, end, name))
                 if foreign or name in FOREIGN:
                     is_foreign = bool(foreign) and foreign[-1] in FOREIGN
                     is_empty = html[end - 2] == "/"
                     _open_foreign(foreign, name, is_empty)
                     if is_foreign and is_empty and ROLES.get(name) == SKIPPED:
-                        yield CLOSE, end, end, name
+                        tokens.append((CLOSE, end, end, name))
                 else:
                     is_foreign = False
                 if name in _ENDS and not is_foreign:
@@ -70,7 +82,7 @@ def scan(html: str) -> Iterator[Token]:
                         begin = at
                         break
                     if at < end:
-                        yield RAW, at, end, name
+                        tokens.append((RAW, at, end, name))
                     break
                 if is_long:
                     break
@@ -79,7 +91,7 @@ def scan(html: str) -> Iterator[Token]:
                 if end == 1:  # not a template's tag; neither are those that follow
                     has_templates, end = False, begin + 2
                 else:
-                    yield OTHER, begin, end, ""
+                    tokens.append((OTHER, begin, end, ""))
                 break
             else:
                 end, name = _end_of_other(html, begin)
@@ -87,13 +99,13 @@ def scan(html: str) -> Iterator[Token]:
                     break
                 if foreign and name:
                     _close_foreign(foreign, name)
-                yield CLOSE if name else OTHER, begin, end, name
+                tokens.append((CLOSE if name else OTHER, begin, end, name))
                 break
         else:
-            return
+            return tokens
         if end < 0:
-            yield REST, begin, len(html), ""
-            return
+            tokens.append((REST, begin, len(html), ""))
+            return tokens
         at = end
 
 
@@ -114,14 +126,14 @@ def _close_foreign(foreign: list[str], name: str) -> None:
 
 
 def _end_of_raw(html: str, at: int, name: str) -> int:
-    """Where the content of an element ends that has no tags; -1: nowhere."""
+    """Returns the end of the content of an element that has no tags; -1 if it does not end."""
     pattern = _ENDS[name]
     found = pattern.search(html, at) if pattern else None
     return found.start() if found else -1
 
 
 def _end_of_tag(html: str, at: int) -> int:
-    """The end of a tag that has more attributes than one look takes; -1: it has none."""
+    """Returns the end of a tag with more attributes than one match takes; -1 if it does not end."""
     while at < len(html):
         if html[at] == ">":
             return at + 1
@@ -131,7 +143,7 @@ def _end_of_tag(html: str, at: int) -> int:
 
 
 def _end_of_other(html: str, begin: int) -> tuple[int, str]:
-    """The end of what begins with `<!`, `<?` or `</`, and of an end tag that has more than its name that name.
+    """Returns the end of what begins with `<!`, `<?` or `</`, and of an end tag that has more than its name that name.
 
     -1: it has no end.
     """
@@ -145,3 +157,44 @@ def _end_of_other(html: str, begin: int) -> tuple[int, str]:
     last = "]]>" if html.startswith("<![CDATA[", begin) else ">"
     end = html.find(last, begin)
     return end + len(last) if end >= 0 else -1, ""
+
+
+def decoded(text: str, spellings: Spellings, attribute: bool = False) -> str:
+    """Reads the references in `text`, and adds them to `spellings`.
+
+    A name without a semicolon is one only if HTML has it so; in an attribute never, where it is part of a URL.
+    """
+    if "&" not in text:
+        return text
+
+    def read(found: re.Match[str]) -> str:
+        reference = found[0]
+        if found[3]:
+            known = reference[1:] in html5 and (reference[-1] == ";" or not attribute)
+            if not known:
+                return reference
+            character = html5[reference[1:]]
+        else:
+            number = int(found[1]) if found[1] else int(found[2], 16)
+            character = python_html.unescape(f"&#{number};") or chr(number)
+        if not (character.isascii() and (character.isalnum() or character.isspace())):
+            spellings.setdefault(character, reference if reference[-1] == ";" else f"{reference};")
+        return character
+
+    return _REFERENCE.sub(read, text)
+
+
+def encoded(text: str, spellings: Spellings, quote: str = "") -> str:
+    """Writes `text` as HTML, with `&`, `<`, `>`, `quote` and characters of `spellings` as references."""
+    if spellings:
+        marks = {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | spellings
+        if quote and quote not in marks:
+            marks[quote] = _QUOTES[quote]
+        return "".join([marks.get(character, character) for character in text])
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace(quote, _QUOTES[quote]) if quote else text
+
+
+def encoded_parts(parts: Sequence[str | Span], spellings: Spellings) -> list[str | Span]:
+    """Returns the parts with their texts encoded, see `encoded`; spans stay."""
+    return [encoded(part, spellings) if isinstance(part, str) else part for part in parts]

@@ -1,0 +1,101 @@
+"""The formats: how each is called, which files have it, and what reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from cpunmt.documents.archives.epub import read_epub
+from cpunmt.documents.document import Contents, DocumentError, read_source
+from cpunmt.documents.formats.csv_table import read_csv, read_tsv
+from cpunmt.documents.formats.json_text import read_json
+from cpunmt.documents.formats.pdf import read_pdf
+from cpunmt.documents.formats.plain_text import read_plain_text, read_web_page
+from cpunmt.documents.formats.po import read_po
+from cpunmt.documents.formats.subtitles import read_srt, read_vtt
+from cpunmt.documents.formats.xliff import read_xliff
+from cpunmt.documents.formats.yaml_text import read_yaml
+from cpunmt.documents.markdown.blocks import read_markdown
+from cpunmt.documents.office.open_document import read_open_document
+from cpunmt.documents.office.packages import read_office
+
+Select = Sequence[str]
+Reader = Callable[[bytes, Select], Contents]
+
+
+class Format(NamedTuple):
+    """A format: the endings of its files' names, and its reader.
+
+    endings  of file names, in lower case
+    read     the bytes of a file, and which parts of it are chosen -> what is translated of it
+    selects  what these parts are, as an error names them; "": it has none, and nothing can be chosen
+    writes   the ending of what is written; "": as of what is read
+    """
+
+    endings: tuple[str, ...]
+    read: Reader
+    selects: str = ""
+    writes: str = ""
+
+
+def _of_text(read: Callable[..., Contents], selects: bool = False) -> Reader:
+    """Returns the reader of a text file; `selects`: whether it has parts to choose."""
+    return lambda content, select: read(read_source(content), *[select] * selects)
+
+
+def _of_archive(read: Callable[..., Contents], *kind: str) -> Reader:
+    """Returns the reader of a file that holds others; `kind`: of several formats the expected one."""
+    return lambda content, select: read(*kind, content)
+
+
+_COLUMNS = "columns, their names or their numbers from 1"
+_PATHS = "paths such as title, items[*].text or $..label"
+
+FORMATS: dict[str, Format] = {
+    "txt": Format((".txt", ".text"), _of_text(read_plain_text)),
+    "html": Format((".html", ".htm", ".xhtml"), _of_text(read_web_page)),
+    "md": Format((".md", ".markdown"), _of_text(read_markdown)),
+    "srt": Format((".srt",), _of_text(read_srt)),
+    "vtt": Format((".vtt",), _of_text(read_vtt)),
+    "xliff": Format((".xlf", ".xliff", ".mxliff", ".sdlxliff"), _of_text(read_xliff)),
+    "epub": Format((".epub",), _of_archive(read_epub)),
+    "docx": Format((".docx", ".docm", ".dotx", ".dotm"), _of_archive(read_office, "docx")),
+    "pptx": Format((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), _of_archive(read_office, "pptx")),
+    "xlsx": Format((".xlsx", ".xlsm", ".xltx", ".xltm"), _of_archive(read_office, "xlsx")),
+    "odt": Format((".odt", ".ott"), _of_archive(read_open_document, "odt")),
+    "odp": Format((".odp", ".otp"), _of_archive(read_open_document, "odp")),
+    "ods": Format((".ods", ".ots"), _of_archive(read_open_document, "ods")),
+    "po": Format((".po", ".pot"), _of_text(read_po)),
+    "csv": Format((".csv",), _of_text(read_csv, True), _COLUMNS),
+    "tsv": Format((".tsv", ".tab"), _of_text(read_tsv, True), _COLUMNS),
+    "json": Format((".json",), _of_text(read_json, True), _PATHS),
+    "yaml": Format((".yaml", ".yml"), _of_text(read_yaml, True), _PATHS),
+    "pdf": Format((".pdf",), read_pdf, writes=".txt"),
+}
+
+
+def format_of(name: str, chosen: str | None) -> Format:
+    """Returns the format of the file `name`; `chosen`: a name of FORMATS, or None: what the file's name ends with.
+
+    Raises DocumentError for a name or an ending that is not known.
+    """
+    if chosen is None:
+        found = next((key for key, known in FORMATS.items() if name.lower().endswith(known.endings)), None)
+        if found is None:
+            endings = " ".join(ending for known in FORMATS.values() for ending in known.endings)
+            raise DocumentError(f"its name ends with none of {endings}; choose one of these, or give its format")
+    elif chosen in FORMATS:
+        found = chosen
+    else:
+        raise DocumentError(f"the format {chosen!r} is not known, expected one of {', '.join(FORMATS)}")
+    return FORMATS[found]
+
+
+def read_document(content: bytes, form: Format, select: Select) -> Contents:
+    """Reads a file. Raises CpunmtError if it does not have this format, or lacks a chosen part."""
+    if select and not form.selects:
+        choosing = "; ".join(f"{name} by {known.selects}" for name, known in FORMATS.items() if known.selects)
+        raise DocumentError(
+            f"no part of this format can be chosen, expected no select; {choosing or 'none has it yet'}"
+        )
+    return form.read(content, select)

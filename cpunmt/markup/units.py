@@ -1,0 +1,118 @@
+"""Units of documents: texts, texts with marks in them, and pages. They are translated as structures, never as markup.
+
+A mark is a part of a unit that is not text but has its place among the words:
+
+g  two of them stand around words: emphasis
+x  stands beside a word: a line break
+k  is a part of the sentence, and stays: code
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, NamedTuple
+
+MarkKind = Literal["g", "x", "k"]
+
+
+class Mark(NamedTuple):
+    """A mark of a unit.
+
+    number  of what it stands for
+    closes  of `g`: whether it is the second of the two
+    tag     of a page: the HTML that it is read as. Its attributes may be translated
+    """
+
+    kind: MarkKind
+    number: int
+    closes: bool = False
+    tag: str = "\ufffc"
+
+
+Part = str | Mark
+Words = str | tuple[Part, ...]  # a text, or texts and marks; no two texts are neighbours, and none is empty
+
+
+class Unit(NamedTuple):
+    """A part of a document that is translated by itself: one sentence, or several that belong together.
+
+    is_page  whether it is HTML; if it has marks, these are its tags, and the rest is text
+    """
+
+    words: Words
+    is_page: bool = False
+
+
+def unit_of(parts: Iterable[Part]) -> Unit:
+    """Returns the unit of these texts and marks, whose `g` nest."""
+    return Unit(words_of(parts))
+
+
+def words_of(parts: Iterable[Part]) -> Words:
+    """Joins texts that are neighbours, and leaves out empty ones; parts without marks are one text."""
+    made: list[Part] = []
+    for part in parts:
+        if isinstance(part, Mark):
+            made.append(part)
+        elif part:
+            if made and isinstance(made[-1], str):
+                made[-1] += part
+            else:
+                made.append(part)
+    return "".join(map(str, made)) if all(isinstance(part, str) for part in made) else tuple(made)
+
+
+def parts_of(words: Words) -> tuple[Part, ...]:
+    """Returns the texts and marks of a unit."""
+    return (words,) if isinstance(words, str) else words
+
+
+def bare(parts: Iterable[Part]) -> str:
+    """Returns the text of parts, without their marks."""
+    return "".join([part for part in parts if isinstance(part, str)])
+
+
+Sources = Mapping[tuple[int, bool], str]  # number of a mark, whether it closes -> what is written for it
+
+
+class Marked:
+    """Texts and tags of a document as texts and marks. Tags that nest are `g`.
+
+    sources  what the marks stand for
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.sources: dict[tuple[int, bool], str] = {}
+        self._count = 0
+        self._opened: list[tuple[str, int]] = []  # names of tags, and their places among the parts
+
+    def put(self, kind: MarkKind, source: str) -> None:
+        """Adds something that stands alone."""
+        self._count += 1
+        self.sources[self._count, False] = source
+        self.parts.append(Mark(kind, self._count))
+
+    def begin(self, name: str, kind: MarkKind, source: str) -> None:
+        """Adds the first tag of an element; it is of this kind if no other tag ends the element."""
+        self._opened.append((name, len(self.parts)))
+        self.put(kind, source)
+
+    def end(self, name: str, kind: MarkKind, source: str) -> None:
+        """Adds the last tag of an element; it is of this kind if it does not belong to the innermost open one."""
+        if not self._opened or self._opened[-1][0] != name:
+            self.put(kind, source)
+            return
+        place = self._opened.pop()[1]
+        begun = self.parts[place]
+        assert isinstance(begun, Mark)
+        self.parts[place] = begun._replace(kind="g")
+        self.parts.append(Mark("g", begun.number, True))
+        self.sources[begun.number, True] = source
+
+
+def with_sources(words: Words, sources: Sources, written: Callable[[str], str] = str) -> str:
+    """Returns a unit's translation as a document has it: texts as `written` writes them, and for marks `sources`."""
+    return "".join(
+        [written(part) if isinstance(part, str) else sources[part.number, part.closes] for part in parts_of(words)]
+    )
