@@ -5,10 +5,12 @@ import signal
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from cpunmt import Translator
 from cpunmt.engine import program as compiled
+from cpunmt.engine.program_files import cache_file
 from tests.sample_models.real_model import DIRECTORIES, ENSEMBLE
 from tests.support.command_line import sentences
 
@@ -41,7 +43,7 @@ def pytest_addoption(parser):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leaves out, unread, what runs benchmarks, trainings, type checkers and builds, unless it is named or all asked for."""
+    """Leaves out benchmarks, trainings, type checkers and builds, unless they are named or all tests are asked for."""
     if config.getoption("--thorough") or not collection_path.is_relative_to(TESTS):
         return None
     named = [Path(argument.split("::")[0]).absolute() for argument in config.args]
@@ -85,6 +87,31 @@ os.environ.pop("PYTHONUNBUFFERED", None)
 
 # Tests of commands expect what `student` says, unless they choose a model.
 os.environ["CPUNMT_MODEL"] = str(DIRECTORIES["int8"])
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory):
+    """`once(name, make)` returns the text that `make` returned in the first call with this name, in any worker."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+    def run(name, make):
+        made = folder / f"once {name}"
+        with FileLock(f"{made}.lock"):
+            if not made.exists():
+                content = make()
+                made.write_text(content, "utf-8")
+            return made.read_text("utf-8")
+
+    return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(once):
+    """Of workers that begin without a compiled program one compiles it, and the others wait."""
+    file = cache_file()
+    if file is not None and not file.exists():
+        once("program", lambda: str(compiled.warm_up()))
 
 
 @pytest.fixture(scope="session")

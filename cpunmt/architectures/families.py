@@ -31,8 +31,9 @@ quantize.reference defines the results.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from cpunmt.architectures.memory import Allocate, Memory, MemorySize
 from cpunmt.architectures.recurrent import tensors as recurrent_tensors
 from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.architectures.recurrent.memory import recurrent_memory
@@ -41,18 +42,19 @@ from cpunmt.architectures.transformer import tensors as transformer_tensors
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.architectures.transformer.memory import transformer_memory
 from cpunmt.architectures.transformer.network import TransformerNetwork
+from cpunmt.layers.stored import Linear
 
 
 class Family(NamedTuple):
     """The contract of a family, described above."""
 
     config: type
-    linears: Callable
-    norms: Callable
-    others: Callable
-    network: Callable
-    most_kept: Callable
-    memory: Callable
+    linears: Callable[[Any], list[Linear]]
+    norms: Callable[[Any], list[str]]
+    others: Callable[[Any], dict[str, tuple[int, ...]]]
+    network: Callable[..., Any]
+    most_kept: Callable[[Any, int, int], int]
+    memory: Callable[[Any, MemorySize, Allocate], Memory]
     tokens: int
 
 
@@ -80,7 +82,7 @@ FAMILIES = {
 }
 
 
-def family_name(config) -> str:
+def family_name(config: object) -> str:
     """Returns the name of a config's family. Raises TypeError for anything else."""
     for name, family in FAMILIES.items():
         if type(config) is family.config:
@@ -88,6 +90,6 @@ def family_name(config) -> str:
     raise TypeError(f"{type(config).__name__} is no architecture's config, expected one of {', '.join(FAMILIES)}")
 
 
-def family_of(config) -> Family:
+def family_of(config: object) -> Family:
     """Returns the family of a config. Raises TypeError for anything else."""
     return FAMILIES[family_name(config)]

@@ -1,8 +1,12 @@
 """The size and the parts of an architecture's working memory."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+
+# (dtype, *shape) -> an uninitialized array, which lives as long as the memory that it is a part of
+Allocate = Callable[..., np.ndarray]
 
 
 class MemorySize(NamedTuple):
@@ -22,3 +26,10 @@ class Memory(NamedTuple):
     hidden: np.ndarray  # float32 [rows, model_dim]
     quantized: np.ndarray  # bytes: the same as integers
     row_scales: np.ndarray  # float32 [rows, 2]
+
+
+def place(allocate: Allocate, record: Any, name: str, dtype: Any, *shape: int) -> np.ndarray:
+    """Allocates an array, and writes its address to a field of a record."""
+    array = allocate(dtype, *shape)
+    record[name] = array.ctypes.data
+    return array

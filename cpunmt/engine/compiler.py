@@ -10,7 +10,8 @@ import importlib
 import os
 import subprocess
 import sys
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
@@ -20,6 +21,7 @@ from cpunmt.engine.object_code import initialize_llvm
 from cpunmt.engine.program_files import content
 from cpunmt.simd import isa, processor
 
+Progress = Callable[[Any], Iterable[Any]]
 ENTRIES = ("cpunmt.search.beam", "cpunmt.search.stop")  # importing them defines every kernel,
 _OURS = "cpunmt."  # prefix of the names of our modules
 
@@ -50,7 +52,7 @@ class Built(NamedTuple):
     signatures: dict[str, str]
 
 
-def build(progress=iter, foreign: bool = False, target: Target | None = None) -> Built:
+def build(progress: Progress = iter, foreign: bool = False, target: Target | None = None) -> Built:
     """Compiles every kernel. `progress` wraps the list, to count along (tqdm).
 
     `foreign`: includes kernels that other code, such as a benchmark, defined in this process.
@@ -72,7 +74,7 @@ def build(progress=iter, foreign: bool = False, target: Target | None = None) ->
     return Built(emit(linked, target), signatures)
 
 
-def build_content(progress=iter) -> bytes:
+def build_content(progress: Progress = iter) -> bytes:
     """Compiles every kernel for this process's path; returns the content of a program file.
 
     If LLVM does not see the features of the path in this processor, another process compiles, without `progress`: LLVM
@@ -103,7 +105,8 @@ def emit(linked: llvm.ModuleRef, target: Target | None = None) -> bytes:
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=cpu, features=features, opt=3, codemodel="small", reloc="pic"
     )
-    return machine.emit_object(linked)
+    code: bytes = machine.emit_object(linked)
+    return code
 
 
 def _lacks_multiply_add(features: str) -> bool:
@@ -113,7 +116,7 @@ def _lacks_multiply_add(features: str) -> bool:
 
 
 @contextlib.contextmanager
-def _rarely_collecting():
+def _rarely_collecting() -> Iterator[None]:
     """Delays the garbage collector: Numba makes millions of lasting objects, and searching them takes a tenth of the
     time."""
     usual = gc.get_threshold()
@@ -125,5 +128,4 @@ def _rarely_collecting():
 
 
 def llvm_version() -> str:
-    """Returns the version of the LLVM that compiles."""
     return ".".join(map(str, llvm.llvm_version_info))

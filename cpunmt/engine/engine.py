@@ -1,5 +1,7 @@
 """Ids in, ids out: one batch through compiled code, and the memory it needs."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from array import array
@@ -29,9 +31,9 @@ KEPT = 16  # the most workspaces kept for later calls,
 USUAL = 32 << 20  # each of at most this many bytes, or four times the weights: larger ones are freed
 
 
-def _names(record: np.dtype) -> list[str]:
+def _names(record: Any) -> list[str]:
     """Returns all fields of a record in order of their addresses, those of inner records as "outer.inner"."""
-    found = []
+    found: list[str] = []
     for name in record.names:
         inner = record[name].names
         found += [f"{name}.{field}" for field in inner] if inner else [name]
@@ -60,7 +62,9 @@ class Engine:
     Threads may share it: each call has its own memory. `model` is the first one.
     """
 
-    def __init__(self, model: Model | Sequence[Member], shortlist=None, clusters: Mapping[int, Any] | None = None):
+    def __init__(
+        self, model: Model | Sequence[Member], shortlist: Any = None, clusters: Mapping[int, Any] | None = None
+    ) -> None:
         """Several models must have the same pieces and ids, source and target, and weights that add up to 1.
 
         `shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32). All models share it. `clusters` are
@@ -69,7 +73,7 @@ class Engine:
         self._members = [Member(model)] if isinstance(model, Model) else list(model)
         self.model = self._members[0].model
         self.shortlist, self.clusters = shortlist, clusters
-        self._state_clusters = None
+        self._state_clusters: StateClusters | None = None
         self._program = program.load()
         with LOCK:  # it depends on CPUNMT_ISA, which may be wrong: an import must not fail
             from cpunmt.simd.tile_shapes import INT8_SLOTS, SLOTS
@@ -78,11 +82,11 @@ class Engine:
         # lock, too; and a fork finds nothing locked
         self._workspaces: dict[int, Workspace] = {}
         self._usual = USUAL + 4 * sum(member.model.bytes for member in self._members)
-        self._full_output = None
+        self._full_output: tuple[np.ndarray, object] | None = None
         # suits all models of an ensemble
         self._tokens = min(family_of(member.model.config.architecture).tokens for member in self._members)
-        self._searches = {}  # Search -> (address of its SEARCH record, the record)
-        self._powers = {}  # length penalty -> float32 array that is long enough so far
+        self._searches: dict[Search, tuple[int, object]] = {}  # address of its SEARCH record, and the record
+        self._powers: dict[float, np.ndarray] = {}  # length penalty -> float32 array that is long enough so far
         if shortlist is not None:
             shared = int(self.model.config.shared_vocabulary)
             words = len(shortlist.offsets) - 1
@@ -97,10 +101,10 @@ class Engine:
 
     def translate(
         self,
-        sources: list,
-        limits: list[int],
+        sources: Sequence[Sequence[int]],
+        limits: Sequence[int],
         search: Search = GREEDY,
-        prefixes=None,
+        prefixes: Sequence[Sequence[int]] | None = None,
         slots: int | None = None,
         tell: Tell | None = None,
         unwanted: Unwanted | None = None,
@@ -129,10 +133,11 @@ class Engine:
         dropped = run(self._program, record, workspace, made, tell, unwanted)
         self._keep(workspace)
         places, _, output, written, log_probs, scores, token_log_probs, attention, areas, logits = made
-        eos, results, wanted = self.model.config.eos_id, [], search.num_hypotheses
-        are_forced = bool(search.end_pieces and prefixes and not search.prefix_bias_beta)
+        eos, wanted = self.model.config.eos_id, search.num_hypotheses
+        results: list[list[Hypothesis]] = []
+        forced = prefixes if search.end_pieces and not search.prefix_bias_beta else None
         for sentence, (source, limit) in enumerate(zip(sources, limits, strict=True)):
-            found = []
+            found: list[Hypothesis] = []
             for rank in range(0 if sentence in dropped else wanted):
                 place = sentence * wanted + rank
                 length = written[place]
@@ -140,17 +145,17 @@ class Engine:
                     break
                 begin = places[sentence] + rank * limit
                 pieces = output[begin : begin + length].tolist()
-                parts = token_log_probs and token_log_probs[begin : begin + length].tolist()
+                parts = token_log_probs[begin : begin + length].tolist() if token_log_probs else None
                 rows = None
-                if attention is not None:
+                if attention is not None and areas is not None:
                     first = areas[sentence] + rank * limit * len(source)
                     rows = attention[first : first + length * len(source)].reshape(length, -1).copy()
                 chosen_by = None if logits is None else logits[begin : begin + length].copy()
                 truncated = pieces[-1] != eos
                 if truncated and pieces[-1] in search.end_pieces:
-                    truncated = are_forced and length <= len(prefixes[sentence])
-                told = (log_probs[place], scores[place]) if search.scored else (math.nan, math.nan)
-                found.append(Hypothesis(pieces, *told, truncated, parts, rows, chosen_by))
+                    truncated = forced is not None and length <= len(forced[sentence])
+                log_prob, score = (log_probs[place], scores[place]) if search.scored else (math.nan, math.nan)
+                found.append(Hypothesis(pieces, log_prob, score, truncated, parts, rows, chosen_by))
             results.append(found)
         return results
 
@@ -159,7 +164,9 @@ class Engine:
         hypotheses."""
         return min(self._slots, max(1, 2 * self._slots // search.beam_size))
 
-    def pieces(self, source: list[int], limit: int, search: Search, prefix=None) -> Iterator[tuple[int, float]]:
+    def pieces(
+        self, source: Sequence[int], limit: int, search: Search, prefix: Sequence[int] | None = None
+    ) -> Iterator[tuple[int, float]]:
         """Yields (piece, its log-probability) as they are chosen, for a greedily searched sentence.
 
         They equal those of `translate`; the arguments are the same, each for one sentence.
@@ -177,8 +184,14 @@ class Engine:
         self._keep(workspace)
 
     def _prepared(
-        self, sources, limits, search, prefixes, slots, refill=REFILL
-    ) -> tuple[array, Workspace, Made, tuple]:
+        self,
+        sources: Sequence[Sequence[int]],
+        limits: Sequence[int],
+        search: Search,
+        prefixes: Sequence[Sequence[int]] | None,
+        slots: int | None,
+        refill: float = REFILL,
+    ) -> tuple[array[int], Workspace, Made, object]:
         """Makes the arrays that compiled code reads and writes for a call; the arguments are those of `translate`.
 
         Returns a BATCH record, the memory, and the objects that the record points to, which must outlive the compiled
@@ -259,7 +272,7 @@ class Engine:
         made = Made(*written_to, token_log_probs, attention, areas, logits)
         return record, workspace, made, (search_record, normalizers, ids, offsets, forced, prefix_offsets, cluster_sets)
 
-    def _keep(self, workspace: Workspace):
+    def _keep(self, workspace: Workspace) -> None:
         """Stores a workspace for a later call, and drops the oldest if there are many, so that other sizes get a
         place."""
         if workspace.bytes <= self._usual:
@@ -267,7 +280,7 @@ class Engine:
             for address in list(self._workspaces)[:-KEPT]:
                 self._workspaces.pop(address, None)
 
-    def _search(self, search: Search, steps: int):
+    def _search(self, search: Search, steps: int) -> tuple[tuple[int, object], np.ndarray]:
         """Returns the address of the SEARCH record, and the divisors of scores of 0 to `steps` pieces."""
         found = self._searches.get(search)
         if found is None:
@@ -288,7 +301,7 @@ class Engine:
     def _most_candidates(self, longest: int) -> int:
         """Returns the most candidates that a sentence of `longest` pieces can have."""
         most = self.shortlist.first + (self._longest_list + 1) * longest + records.CANDIDATES_MULTIPLE
-        return min(most, self.model.config.vocab_size + records.CANDIDATES_MULTIPLE)
+        return int(min(most, self.model.config.vocab_size + records.CANDIDATES_MULTIPLE))
 
     def _workspace(self, wanted: Size) -> Workspace:
         """Returns an unused workspace that is at least as large as `wanted`."""
@@ -324,7 +337,7 @@ class Engine:
                 self._state_clusters = StateClusters(self.clusters, self.model)
         return self._state_clusters
 
-    def _output(self):
+    def _output(self) -> int:
         """Returns the address of the LINEAR records of the output layers over the whole vocabulary; packs them on first
         use."""
         with native, LOCK:
@@ -333,10 +346,11 @@ class Engine:
                 self._full_output = np.concatenate([record for record, _ in packed]), packed
         return _address(self._full_output[0])
 
-    def _pack_output(self, model):
-        config, kept = model.config, []
+    def _pack_output(self, model: Model) -> tuple[np.ndarray, list[np.ndarray]]:
+        config = model.config
+        kept: list[np.ndarray] = []
 
-        def allocate(dtype, *shape):
+        def allocate(dtype: Any, *shape: int) -> np.ndarray:
             kept.append(np.empty(shape, dtype))
             return kept[-1]
 
@@ -347,9 +361,9 @@ class Engine:
         return record, kept
 
 
-def _at(numbers: array) -> int:
+def _at(numbers: array[Any]) -> int:
     return numbers.buffer_info()[0]
 
 
 def _address(numbers: np.ndarray) -> int:
-    return numbers.__array_interface__["data"][0]  # a third of the time of numbers.ctypes.data
+    return int(numbers.__array_interface__["data"][0])  # a third of the time of numbers.ctypes.data

@@ -7,7 +7,8 @@ stop its compilation. So all are hidden during compilation, and apply again afte
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 
@@ -69,7 +70,7 @@ def default_settings(cpu: str | None = None, features: str | None = None) -> Ite
                 setattr(config, name, value)
 
 
-def _other(defaults, found) -> dict:
+def _other(defaults: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the settings that are not the default."""
     return {
         name: found[name]

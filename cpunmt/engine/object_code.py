@@ -1,8 +1,12 @@
 """Loads machine code from an object file into memory, by LLVM: a program just compiled, or a stored one."""
 
 import functools
+from collections.abc import Callable
+from typing import TypeVar
 
 import llvmlite.binding as llvm
+
+T = TypeVar("T")
 
 
 @functools.cache
@@ -15,7 +19,7 @@ def initialize_llvm() -> None:
 class ObjectCode:
     """An object file in memory."""
 
-    def __init__(self, code: bytes):
+    def __init__(self, code: bytes) -> None:
         initialize_llvm()
         machine = llvm.Target.from_default_triple().create_target_machine(codemodel="small", reloc="pic")
         # use_lmm: puts all sections into one piece of memory. Otherwise a section may be too far away for an address in
@@ -24,10 +28,10 @@ class ObjectCode:
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
-    def function(self, symbol: str, prototype):
+    def function(self, symbol: str, prototype: Callable[..., T]) -> T:
         """Returns the function `symbol` as a callable of type `prototype` (ctypes.CFUNCTYPE)."""
         return prototype(self._engine.get_function_address(symbol))
 
     def data(self, symbol: str) -> int:
         """Returns the address of a variable."""
-        return self._engine.get_global_value_address(symbol)
+        return int(self._engine.get_global_value_address(symbol))

@@ -16,13 +16,15 @@ import ctypes
 import hashlib
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from cpunmt.engine.sources import NoSources, sources_digest
 from cpunmt.simd import processor
 from cpunmt.simd.isa import Isa
 
+T = TypeVar("T")
 FOLDER = Path(__file__).with_name("prebuilt")
 MANIFEST = "programs.json"
 
@@ -38,10 +40,10 @@ class Damaged(Unfit):
 class SharedObject:
     """A shared object in memory."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path) -> None:
         self._loaded = ctypes.CDLL(str(path))
 
-    def function(self, symbol: str, prototype):
+    def function(self, symbol: str, prototype: Callable[..., T]) -> T:
         """Returns the function `symbol` as a callable of type `prototype` (ctypes.CFUNCTYPE)."""
         return prototype((symbol, self._loaded))
 

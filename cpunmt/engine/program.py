@@ -10,7 +10,9 @@ need LLVM either.
 
 import ctypes
 import functools
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,8 +24,16 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.simd import isa
 
+Progress = Callable[[Any], Iterable[Any]]  # wraps the kernels to compile, to count along (tqdm)
 _TYPES = {"i": ctypes.c_int64, "f": ctypes.c_float, "v": None}
 _HOW_TO_COMPILE = 'pip install "cpunmt[jit]"'
+
+
+class Code(Protocol):
+    """Machine code in memory: an ObjectCode or a SharedObject."""
+
+    def function(self, symbol: str, prototype: Callable[..., Any]) -> Any:
+        """Returns the function `symbol` as a callable of type `prototype` (ctypes.CFUNCTYPE)."""
 
 
 class Program:
@@ -33,8 +43,10 @@ class Program:
     path      its file; None if it could not be kept
     """
 
-    def __init__(self, code, signatures: dict[str, str], origin: str = "compiled", path: Path | None = None):
-        """`code`: an ObjectCode or a SharedObject. `signatures` maps a kernel's name to one letter for its result
+    def __init__(
+        self, code: Code, signatures: dict[str, str], origin: str = "compiled", path: Path | None = None
+    ) -> None:
+        """`signatures` maps a kernel's name to one letter for its result
         and one for each argument."""
         self._code = code  # keeps the machine code in memory
         self.origin, self.path = origin, path
@@ -43,11 +55,15 @@ class Program:
                 raise TypeError(f"a kernel cannot be called {name!r}")
             setattr(self, name, self._function(name, letters))
 
-    def _function(self, name, letters):
-        types = [_TYPES[letter] for letter in letters]
+    if TYPE_CHECKING:  # kernels are attributes
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+    def _function(self, name: str, letters: str) -> Callable[..., Any]:
+        types: list[Any] = [_TYPES[letter] for letter in letters]
         call = self._code.function("cpunmt_" + name, ctypes.CFUNCTYPE(*types))
 
-        def run(*arguments):
+        def run(*arguments: Any) -> Any:
             return call(*[_address(a) if isinstance(a, np.ndarray) else a for a in arguments])
 
         run.__name__ = name
@@ -95,14 +111,13 @@ def _load() -> Program:
 
 
 def of_file(data: bytes, origin: str, path: Path | None = None) -> Program:
-    """Loads the program in a cache file."""
     from cpunmt.engine.object_code import ObjectCode  # LLVM, which a prebuilt program does without
 
     code, signatures = parts(data)
     return Program(ObjectCode(code), signatures, origin, path)
 
 
-def _build(progress=iter) -> bytes | None:
+def _build(progress: Progress = iter) -> bytes | None:
     """Returns the content of a new program file; None if LLVM cannot compile for this path.
 
     Then the process uses another path, with a line on stderr.
@@ -136,7 +151,7 @@ def can_compile() -> bool:
     return cache_file() is not None
 
 
-def warm_up(progress=iter) -> Path | None:
+def warm_up(progress: Progress = iter) -> Path | None:
     """Compiles the program for this very processor and stores it, unless that has been done.
 
     Returns its file; None if it cannot be stored (stderr says why).

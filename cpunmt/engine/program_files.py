@@ -15,6 +15,7 @@ import os
 import platform
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from cpunmt.engine.sources import NoSources, sources_digest
@@ -35,15 +36,16 @@ def program_digest() -> str | None:
 
     Raises CpunmtError if there are compilers, but the sources cannot be read.
     """
-    compilers = [version_of("numba"), version_of("llvmlite")]
-    if None in compilers:
+    numba, llvmlite = version_of("numba"), version_of("llvmlite")
+    if numba is None or llvmlite is None:
         return None
     try:
         state = hashlib.sha256(sources_digest().encode())
     except NoSources as error:
         raise CpunmtError(str(error)) from error
     for fact in (
-        *compilers,
+        numba,
+        llvmlite,
         platform.python_version(),
         sys.platform,
         isa.current().value,
@@ -75,7 +77,6 @@ def version_of(package: str) -> str | None:
 
 
 def cache_folder() -> Path:
-    """Returns the folder for compiled programs."""
     chosen = os.environ.get("CPUNMT_CACHE_DIR")
     if chosen:
         return Path(chosen)
@@ -90,7 +91,7 @@ def cache_folder() -> Path:
 def cache_file() -> Path | None:
     """Returns the file of this machine's program; None without compilers, whose versions are in its name."""
     digest = program_digest()
-    return digest and cache_folder() / f"{isa.current().value}-{digest}.program"
+    return cache_folder() / f"{isa.current().value}-{digest}.program" if digest else None
 
 
 def content(code: bytes, signatures: dict[str, str]) -> bytes:
@@ -122,7 +123,7 @@ def read(path: Path) -> bytes | None:
 
 
 @contextlib.contextmanager
-def _opened_folder(path: Path):
+def _opened_folder(path: Path) -> Iterator[int]:
     """Returns a descriptor of the folder, so that the checked folder is the one that is read, even if its name changes.
 
     The name may be a link of the user's own.
@@ -159,5 +160,5 @@ def write(path: Path, data: bytes) -> bool:
         return False
 
 
-def _reason(error) -> str:
+def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)

@@ -1,5 +1,7 @@
 """Runs a batch in several calls of compiled code; between them Python handles interrupts and calls callbacks."""
 
+from __future__ import annotations
+
 import time
 from array import array
 from collections.abc import Callable, Collection
@@ -33,20 +35,20 @@ Unwanted = Callable[[], Collection[int]]  # sentences whose translation is no lo
 class Made(NamedTuple):
     """The output arrays of compiled code, and their offsets, as in a BATCH record; None for an output that is off."""
 
-    places: array  # output_offsets
-    limits: array
-    output: array
-    lengths: array
-    log_probs: array
-    scores: array
-    token_log_probs: array | None
+    places: array[int]  # output_offsets
+    limits: array[int]
+    output: array[int]
+    lengths: array[int]
+    log_probs: array[float]
+    scores: array[float]
+    token_log_probs: array[float] | None
     attention: np.ndarray | None
-    areas: array | None  # attention_offsets
+    areas: array[int] | None  # attention_offsets
     logits: np.ndarray | None
 
 
 def run(
-    program: Program, record: array, workspace: Workspace, made: Made, tell: Tell | None, unwanted: Unwanted | None
+    program: Program, record: array[int], workspace: Workspace, made: Made, tell: Tell | None, unwanted: Unwanted | None
 ) -> set[int]:
     """Translates a batch, given its BATCH record; returns the sentences that were dropped as unwanted.
 
@@ -54,7 +56,7 @@ def run(
     """
     batch_at, begin, more = record.buffer_info()[0], 1, True
     budget = BUDGET if tell is None else ONE_STEP
-    steps = None if tell is None else _Steps(workspace, len(made.limits))
+    steps = _Steps(workspace, len(made.limits))
     dropped: set[int] = set()
     while more:
         stopping.check()
@@ -64,7 +66,7 @@ def run(
         with native:
             more = program.translate(batch_at, workspace.address, begin, budget)
         begin = 0
-        if steps is not None:
+        if tell is not None:
             for step in steps.found():
                 if step.sentence not in dropped and tell(step) and not step.is_last:
                     with native:
@@ -87,7 +89,7 @@ def _drop(named: Collection[int], dropped: set[int], made: Made) -> bool:
 class _Steps:
     """Yields the pieces of greedily searched sentences, each once."""
 
-    def __init__(self, workspace: Workspace, sentences: int):
+    def __init__(self, workspace: Workspace, sentences: int) -> None:
         """The search must not have begun, and each call of compiled code must make one step."""
         self._slots, self._history = workspace.sentences, workspace.history
         self._slots["step"] = 0  # of an earlier search

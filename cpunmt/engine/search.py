@@ -117,6 +117,6 @@ def search_record(search: Search) -> tuple[np.ndarray, object]:
         "inverse_temperature": 1 / search.sampling_temperature,
     }
     record = np.zeros(1, SEARCH)
-    for name in SEARCH.names:
+    for name in SEARCH.names or ():
         record[name] = fields[name] if name in fields else getattr(search, name)
     return record, (flat, ends, offsets)

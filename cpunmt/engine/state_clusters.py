@@ -28,7 +28,7 @@ class _Everything(NamedTuple):
 class StateClusters:
     """`address` of CLUSTERS records, one for each set; `numbers` maps a source piece to its record."""
 
-    def __init__(self, sets: Mapping[int, Any], model: Model):
+    def __init__(self, sets: Mapping[int, Any], model: Model) -> None:
         """`sets` by the source piece that names their target language; OTHERS: for sources that name none of them.
 
         A set has `centroids` float32 [K, model_dim], `half_norms` [K], `offsets` int64 [K + 1], `ids` int32: see
@@ -44,10 +44,10 @@ class StateClusters:
         self._most = [int(np.diff(clusters.offsets).max()) for clusters in sets.values()]
         beside = _entries_of(model)
         model.record[0]["output"]["entries"] = beside.ctypes.data
-        self._kept = record, beside, [_fill(record[i], clusters) for i, clusters in enumerate(sets.values())]
+        self._kept: Any = record, beside, [_fill(record[i], clusters) for i, clusters in enumerate(sets.values())]
         self.address = record.ctypes.data
 
-    def chosen(self, sources: Sequence[Sequence[int]]) -> tuple[array, int]:
+    def chosen(self, sources: Sequence[Sequence[int]]) -> tuple["array[int]", int]:
         """Returns the set of each of `sources`, int64 [sentences], and the number of pieces in their largest cluster.
 
         A source names its language by its first piece, or by the second one: SentencePiece may put a space before it.
@@ -59,7 +59,7 @@ class StateClusters:
         return numbers, max(self._most[number] for number in set(numbers))
 
 
-def _fill(record, clusters):
+def _fill(record: Any, clusters: Any) -> tuple[np.ndarray, ...]:
     """Writes one CLUSTERS record; returns the objects that it points to."""
     count, depth = clusters.centroids.shape
     layer, bias = record["centroids"], np.full(16 * panels(count), LOWEST, np.float32)
@@ -72,7 +72,12 @@ def _fill(record, clusters):
     return weights, bias, offsets, ids
 
 
-def entries(bias: np.ndarray, scales=None, totals=None, start=None) -> np.ndarray:
+def entries(
+    bias: np.ndarray,
+    scales: np.ndarray | None = None,
+    totals: np.ndarray | None = None,
+    start: np.ndarray | None = None,
+) -> np.ndarray:
     """Makes ENTRY [pieces] of a table's vectors [pieces]; those that its scheme lacks may be left out."""
     found = np.zeros(len(bias), records.ENTRY)
     for name, vector in (("scale", scales), ("total", totals), ("bias", bias), ("start", start)):
@@ -82,10 +87,10 @@ def entries(bias: np.ndarray, scales=None, totals=None, start=None) -> np.ndarra
 
 
 def _entries_of(model: Model) -> np.ndarray:
-    """Makes the entries of the output table."""
-    table, size, vectors = model.record[0]["output"], model.config.vocab_size, {}
+    table, size = model.record[0]["output"], model.config.vocab_size
+    vectors: dict[str, np.ndarray] = {}
     for name in ("bias", "scales", "totals", "start"):
         if table[name]:
-            kind = np.int32 if name == "start" else np.float32
-            vectors[name] = np.frombuffer((ctypes.c_char * (4 * size)).from_address(int(table[name])), kind)
+            kind: Any = np.int32 if name == "start" else np.float32
+            vectors[name] = np.frombuffer(memoryview((ctypes.c_char * (4 * size)).from_address(int(table[name]))), kind)
     return entries(**vectors)

@@ -1,13 +1,14 @@
 """The memory of one call: allocated before it, divided here, and used by one call at a time."""
 
 import mmap
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cpunmt.architectures.families import family_of
-from cpunmt.architectures.memory import MemorySize
+from cpunmt.architectures.memory import Allocate, MemorySize, place
 from cpunmt.architectures.records import ROW
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL
@@ -51,7 +52,7 @@ class Workspace:
     Memory is only reserved: the operating system provides the pages that a call touches.
     """
 
-    def __init__(self, members: Sequence[Member], size: Size):
+    def __init__(self, members: Sequence[Member], size: Size) -> None:
         from cpunmt.simd import tile_shapes  # imported by engines, not by all importers of this module
 
         self.size = size
@@ -67,13 +68,15 @@ class Workspace:
         shared = min(slots * panels, everything) + 1
         logit_rows = LOGIT_ROWS if full or together else 1 if by_row else beam
         columns = PANEL * (everything if full else shared if together else panels)
-        self._kept, self.bytes = [], 0
+        self._kept: list[np.ndarray] = []
+        self.bytes = 0
         self.record = np.zeros(1, WORKSPACE)
         self.address = self.record.ctypes.data
-        fields = self.record[0]
+        fields: Any = self.record[0]
         wanted = MemorySize(slots, beam, steps, max(live, tokens, source), stride)
         layers = (1, shared) if together else (slots, panels)
-        self.memories, searching = [], np.zeros(len(members), MEMBER)
+        self.memories: list[np.ndarray] = []
+        searching: Any = np.zeros(len(members), MEMBER)
         for member, part in zip(members, searching, strict=True):
             self._member(part, member, wanted, None if full or by_row else layers)
         self._kept.append(searching)
@@ -81,12 +84,7 @@ class Workspace:
         fields["slots"], fields["beam"], fields["steps"], fields["tokens"] = slots, beam, steps, tokens
         fields["source_stride"], fields["candidate_panels"], fields["logit_rows"] = stride, panels, logit_rows
 
-        def buffer(name, dtype, *shape):
-            array = self._buffer(dtype, *shape)
-            fields[name] = array.ctypes.data
-            return array
-
-        float32 = np.float32
+        buffer, float32 = partial(place, self._buffer, fields), np.float32
         buffer("pointers", np.int64, PANEL)
         buffer("logits", float32, max(len(members) * logit_rows * columns, LOGITS, FUSED_ROWS * records.BLOCK))
         buffer("wanted", records.WANTED, live)
@@ -126,7 +124,7 @@ class Workspace:
                 buffer("own_counts", np.int64, live)
                 buffer("own_logits", float32, live, records.BLOCK)
 
-    def _member(self, fields, member, wanted, layers):
+    def _member(self, fields: Any, member: Member, wanted: MemorySize, layers: tuple[int, int] | None) -> None:
         """Fills in a MEMBER record. `layers`: (number of its own output layers, panels of each)."""
         config = member.model.config
         memory = family_of(config.architecture).memory(config.architecture, wanted, self._buffer)
@@ -135,24 +133,24 @@ class Workspace:
         fields["memory"], fields["hidden"] = memory.record.ctypes.data, memory.hidden.ctypes.data
         fields["quantized"], fields["row_scales"] = memory.quantized.ctypes.data, memory.row_scales.ctypes.data
         if layers:
-            outputs = output_layers(config, *layers, self._buffer)
+            outputs = output_layers(config, layers[0], layers[1], self._buffer)
             self._kept.append(outputs)
             fields["outputs"] = outputs.ctypes.data
 
-    def _buffer(self, dtype, *shape):
+    def _buffer(self, dtype: Any, *shape: int) -> np.ndarray:
         """Returns an uninitialized array, aligned to a cache line, with a spare line at the end."""
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         memory = np.empty(size + 128, np.uint8) if size < _PAGES else _own_pages(size + 128)
         self.bytes += memory.nbytes
         begin = -memory.ctypes.data % 64
-        array = memory[begin : begin + size].view(dtype).reshape(shape)
+        array: np.ndarray = memory[begin : begin + size].view(dtype).reshape(shape)
         self._kept.append(array)
         return array
 
 
 def _own_pages(size: int) -> np.ndarray:
     """Maps `size` bytes of memory, which the system takes back with the array: uint8 [size]."""
-    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    private: dict[str, Any] = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
     pages = mmap.mmap(-1, size, **private)  # otherwise a forked child would write to the same pages
     if size >= _HUGE_PAGES and hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy does
         pages.madvise(mmap.MADV_HUGEPAGE)
@@ -164,13 +162,10 @@ def _multiplied(config: ModelConfig) -> str:
     return SCHEMES[config.scheme_of(output_table(config))]
 
 
-def output_layers(config: ModelConfig, count: int, panels: int, allocate: Callable) -> np.ndarray:
-    """Makes LINEAR [count], each with room for `panels` panels of the output layer, which `gather_output` fills in.
-
-    `allocate(dtype, *shape)` returns an uninitialized array that lives as long as they do.
-    """
+def output_layers(config: ModelConfig, count: int, panels: int, allocate: Allocate) -> np.ndarray:
+    """Makes LINEAR [count], each with room for `panels` panels of the output layer, which `gather_output` fills in."""
     scheme, depth = records.MULTIPLIED[_multiplied(config)], config.architecture.model_dim
-    sizes = {"weights": (np.uint8, PANEL * panels * depth * records.WEIGHT_BYTES[scheme])}
+    sizes: dict[str, tuple[Any, int]] = {"weights": (np.uint8, PANEL * panels * depth * records.WEIGHT_BYTES[scheme])}
     sizes |= dict.fromkeys(("scales", "start", "totals", "bias"), (np.float32, PANEL * panels))
     found = np.zeros(count, records.LINEAR)
     found["scheme"], found["depth"] = scheme, depth

@@ -6,6 +6,8 @@ One set of types serves every model, so the compiled program depends on no model
 and of the search stand in their own rooms.
 """
 
+from typing import Any
+
 import numpy as np
 
 ADDRESS = np.int64
@@ -19,7 +21,7 @@ WEIGHT_BYTES = (4, 1, 2)  # of one weight of each
 CANDIDATES_MULTIPLE = 8
 
 
-def record(*fields: tuple) -> np.dtype:
+def record(*fields: tuple[Any, ...]) -> np.dtype:
     """A structured type, laid out as C does."""
     return np.dtype(list(fields), align=True)
 

@@ -96,7 +96,7 @@ def feed_forward_linears(
 
 def linear_tensors(layers: Sequence[Linear], storage: Mapping[str, Storage]) -> Tensors:
     """Returns the tensors of packed linear layers, of which `storage` has each by its name."""
-    counts = panels(np.array([layer.columns for layer in layers], int)).tolist()
+    counts = [panels(layer.columns) for layer in layers]
     found: Tensors = {}
     for layer, count in zip(layers, counts, strict=True):
         scheme, static = storage[layer.name]

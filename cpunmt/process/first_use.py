@@ -7,9 +7,10 @@ fork waits until it is free.
 
 import os
 import threading
+from typing import Any
 
 LOCK = threading.RLock()
-_held = [LOCK]
+_held: list[Any] = [LOCK]
 
 
 def held_over_forks(lock: threading.Lock) -> threading.Lock:
@@ -18,12 +19,12 @@ def held_over_forks(lock: threading.Lock) -> threading.Lock:
     return lock
 
 
-def _acquire():
+def _acquire() -> None:
     for lock in _held:  # in the order in which others acquire them, to avoid a deadlock with a fork
         lock.acquire()
 
 
-def _release():
+def _release() -> None:
     for lock in reversed(_held):
         lock.release()
 

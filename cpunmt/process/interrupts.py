@@ -14,18 +14,21 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from cpunmt.process.first_use import held_over_forks
 
+T = TypeVar("T")
+
 uncut = held_over_forks(threading.Lock())
-_unfinished = set()  # paths
+_unfinished: set[str] = set()  # paths
 _PATIENCE = 1.0  # seconds
-_asked = []  # the callable that ends the work on a signal, if any
+_asked: list[Callable[[], bool]] = []  # the callable that ends the work on a signal, if any
 
 os.register_at_fork(after_in_child=_unfinished.clear)  # they belong to the parent
 
 
-def begin(path: str | os.PathLike, make: Callable):
+def begin(path: str | os.PathLike[str], make: Callable[[], T]) -> T:
     """Returns the result of `make`, which creates the file or directory `path`, and marks `path` as unfinished."""
     with uncut:
         made = make()
@@ -33,7 +36,9 @@ def begin(path: str | os.PathLike, make: Callable):
         return made
 
 
-def finish(path: str | os.PathLike, act: Callable, leaves: str | os.PathLike | None = None):
+def finish(
+    path: str | os.PathLike[str], act: Callable[[], object], leaves: str | os.PathLike[str] | None = None
+) -> None:
     """Marks `path` as finished after `act`, which names or removes it. `leaves` is what `act` leaves to be removed."""
     with uncut:
         act()
@@ -42,12 +47,12 @@ def finish(path: str | os.PathLike, act: Callable, leaves: str | os.PathLike | N
             _unfinished.add(os.fspath(leaves))
 
 
-def keep(path: str | os.PathLike):
+def keep(path: str | os.PathLike[str]) -> None:
     """Marks `path` as finished. The caller must hold `uncut`."""
     _unfinished.discard(os.fspath(path))
 
 
-def end_by(ask: Callable[[], bool]):
+def end_by(ask: Callable[[], bool]) -> None:
     """Makes a signal that ends programs call `ask` in the main thread.
 
     `ask` returns whether the work will end by itself; if not, or at a second signal, the process ends at once.
@@ -60,7 +65,7 @@ def will_end() -> bool:
     return any(ask() for ask in _asked)
 
 
-def abandon():
+def abandon() -> None:
     """Removes unfinished files. Other threads that begin or finish one wait until the process has ended."""
     uncut.acquire(timeout=_PATIENCE)
     for path in list(_unfinished):

@@ -15,15 +15,15 @@ import os
 import time
 from threading import get_ident
 
-_inside = set()  # threads that are in such a call; adding and discarding are atomic
-_ending = None  # the thread that ends the process
+_inside: set[int] = set()  # threads that are in such a call; adding and discarding are atomic
+_ending: int | None = None  # the thread that ends the process
 _PATIENCE = 10.0  # seconds that an exit waits for calls
 _GRACE = 0.25  # seconds that a thread waits for the end of the process
 _gone_by = math.inf  # when the process is gone, if nothing but us delays its end
 
 
 class _Native:
-    def __enter__(self):
+    def __enter__(self) -> None:
         _inside.add(get_ident())
         if _ending is not None and _ending != get_ident():
             _inside.discard(get_ident())
@@ -31,7 +31,7 @@ class _Native:
                 time.sleep(_GRACE / 10)
             _inside.add(get_ident())
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         _inside.discard(get_ident())
 
 
@@ -43,7 +43,7 @@ def is_ending() -> bool:
     return _ending is not None
 
 
-def _end():
+def _end() -> None:
     global _ending, _gone_by
     _ending = get_ident()
     deadline = time.monotonic() + _PATIENCE

@@ -11,6 +11,8 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from typing import Any
 
 _LOOK = 0.2  # seconds; a signal just before Python waits is handled after this time
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last is what a terminal sends when it is closed
@@ -36,18 +38,19 @@ def run(name: str, module: str) -> int:
         print(f"{name}: error: cannot start: {str(error).strip() or 'out of memory'}".split("\n")[0], file=sys.stderr)
         return 1
 
-    def end(status):
+    def end(status: int) -> None:
         _on_signals(lambda status: None)
         abandon()
         os._exit(status)  # not sys.exit: compiled code is still running in memory that it would take away
 
-    def interrupted(status):
+    def interrupted(status: int) -> None:
         if not will_end():
             end(status)
 
-    done, ended = threading.Event(), []
+    done = threading.Event()
+    ended: list[Any] = []  # the status, or the exception
 
-    def work():
+    def work() -> None:
         try:
             ended.append(main())
         except BaseException as error:
@@ -63,7 +66,7 @@ def run(name: str, module: str) -> int:
         return 1
     while not done.wait(_LOOK):
         pass
-    status = ended[0].code if isinstance(ended[0], SystemExit) else ended[0]
+    status: Any = ended[0].code if isinstance(ended[0], SystemExit) else ended[0]
     if isinstance(status, BaseException):
         raise status
     if not _is_watched():
@@ -71,7 +74,7 @@ def run(name: str, module: str) -> int:
             with contextlib.suppress(AttributeError, OSError, ValueError):  # closed
                 stream.flush()
         end(status or 0)  # Python would take a tenth of the time of a start, and then die of signals by the default
-    return status
+    return int(status or 0)
 
 
 def _is_watched() -> bool:
@@ -81,7 +84,7 @@ def _is_watched() -> bool:
     return sys.gettrace() is not None or sys.getprofile() is not None or any(tools)
 
 
-def _on_signals(end):
+def _on_signals(end: Callable[[int], object]) -> None:
     """Calls `end(exit status)` on each signal that ends programs, unless it is ignored, as by nohup."""
     for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -63,7 +63,6 @@ class SharedWork:
         self.missing: set[int] = set()  # items that are not made, or incomplete
 
     def drop(self, item: int) -> None:
-        """Cancels an item."""
         self._dropped.add(item)
 
     @property

@@ -4,6 +4,8 @@ This is not a ThreadPoolExecutor, which can neither be started nor used once the
 threads of a program may outlive it, and whose exit waits for all submitted work. Here an exit waits for no work.
 """
 
+from __future__ import annotations
+
 import os
 import queue
 import threading
@@ -11,24 +13,31 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar, copy_context
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import is_ending
 from cpunmt.process.stopping import Watch, under
 
-_WORKS_FOR: ContextVar[tuple["_Pool", ...]] = ContextVar("cpunmt pools", default=())  # of calls within calls
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+T = TypeVar("T")
+U = TypeVar("U")
+Work = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...]]
+_WORKS_FOR: ContextVar[tuple[_Pool, ...]] = ContextVar("cpunmt pools", default=())  # of calls within calls
 
 
 class _Pool:
     """The threads of one process, and the batches that wait for them: (future, function, arguments)."""
 
-    def __init__(self, count: int, room: threading.Semaphore | None):
+    def __init__(self, count: int, room: threading.Semaphore | None) -> None:
         from concurrent.futures import Future  # 10 ms that most processes need not spend
 
         self.process, self.room, self.new_future = os.getpid(), room, Future
-        self.waiting = queue.SimpleQueue()
-        self.open = set()  # futures of batches that wait or run
-        self.threads = []
+        self.waiting: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self.open: set[Future[Any]] = set()  # futures of batches that wait or run
+        self.threads: list[threading.Thread] = []
         for number in range(count):
             thread = threading.Thread(target=_work, args=(self.waiting,), name=f"cpunmt worker_{number}", daemon=True)
             try:
@@ -37,18 +46,18 @@ class _Pool:
                 break
             self.threads.append(thread)
 
-    def close(self):
+    def close(self) -> None:
         for _ in self.threads:
             self.waiting.put(None)
 
 
-def _work(waiting):
+def _work(waiting: queue.SimpleQueue[Work | None]) -> None:
     while (item := waiting.get()) is not None:
         _do(*item)
         del item  # drop the reference to the last results
 
 
-def _do(future, function, arguments):
+def _do(future: Future[Any], function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     if not future.set_running_or_notify_cancel():
         return
     try:
@@ -65,13 +74,13 @@ class Workers:
     Threads do not survive a fork: a child starts its own.
     """
 
-    def __init__(self, count: int, queued: int = 0):
+    def __init__(self, count: int, queued: int = 0) -> None:
         """`queued`: batches that may wait before `submit` does; 0 or -1: any number."""
         self.count = count
         self._queued = queued
-        self._pool = None
+        self._pool: _Pool | None = None
 
-    def map(self, function: Callable, items: Iterable, apart: bool = False) -> Iterator:
+    def map(self, function: Callable[[T], U], items: Iterable[T], apart: bool = False) -> Iterator[U]:
         """Returns `function` of each item, in order; `apart`: this thread only waits, and never calls the function.
 
         With one worker, the thread for `apart` lives for this call only. After an interrupt it may be busy for a
@@ -81,9 +90,10 @@ class Workers:
             return self._results(function, items)
         return Workers(1)._results(function, items) if apart else map(function, items)
 
-    def _results(self, function, items):
+    def _results(self, function: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
         """Yields results. Skips the rest if one raises, this thread is interrupted, or the generator is closed."""
-        futures, watch = deque(), Watch()
+        futures: deque[Future[U]] = deque()
+        watch = Watch()
         try:
             with under(watch):
                 for item in items:
@@ -95,7 +105,7 @@ class Workers:
             for future in futures:
                 future.cancel()
 
-    def submit(self, function: Callable, *arguments):
+    def submit(self, function: Callable[..., U], *arguments: Any) -> Future[U]:
         """Returns a concurrent.futures.Future of `function(*arguments)`, which a worker calls, even if there is only
         one.
 
@@ -105,13 +115,13 @@ class Workers:
         pool = self._pool
         if pool is None or pool.process != os.getpid():
             pool = self._started()
-        future = pool.new_future()
+        future: Future[U] = pool.new_future()
         if not pool.threads or is_ending() or pool in _WORKS_FOR.get():  # no other thread would do it
             _do(future, function, arguments)
             return future
-        if pool.room:
-            pool.room.acquire()
-            future.add_done_callback(lambda _: pool.room.release())
+        if room := pool.room:
+            room.acquire()
+            future.add_done_callback(lambda _: room.release())
         pool.open.add(future)
         future.add_done_callback(pool.open.discard)
         context = copy_context()
@@ -137,4 +147,4 @@ class Workers:
     def queued(self) -> int:
         """Returns how many batches wait for a worker."""
         pool = self._pool
-        return sum(not future.running() for future in list(pool.open)) if self.active else 0
+        return sum(not future.running() for future in list(pool.open)) if pool and self.active else 0

@@ -10,7 +10,7 @@ import enum
 import functools
 import os
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpunmt.errors import UnsupportedIsaError
 from cpunmt.process.first_use import LOCK
@@ -72,11 +72,11 @@ def supported() -> list[Isa]:
     return list(filter(_runs, Isa))
 
 
-def _present(isa):
+def _present(isa: Isa) -> bool:
     return processor.features() >= _PATHS[isa].needs
 
 
-def _runs(isa):
+def _runs(isa: Isa) -> bool:
     return isa not in _given_up and _present(isa) and (isa is not Isa.AMX_INT8 or _matrix_registers())
 
 
@@ -90,12 +90,12 @@ def _matrix_registers() -> bool:
     if sys.platform != "linux" or processor.machine() != "x86_64":
         return False
     try:
-        return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA) == 0
+        return bool(ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA) == 0)
     except (OSError, AttributeError):
         return False
 
 
-_compiled_for = []  # the target path of this process, when it compiles for another machine
+_compiled_for: list[Isa] = []  # the target path of this process, when it compiles for another machine
 
 
 def compile_for(isa: Isa) -> None:
@@ -104,7 +104,7 @@ def compile_for(isa: Isa) -> None:
     current.cache_clear()
 
 
-_given_up = set()  # paths that this process excludes, even if the processor supports them
+_given_up: set[Isa] = set()  # paths that this process excludes, even if the processor supports them
 
 
 def give_up(isa: Isa) -> None:
@@ -167,7 +167,7 @@ def unseen(isa: Isa) -> list[str]:
     return sorted(needed for needed in _PATHS[isa].needs if not found.get(needed))
 
 
-def _host_of_llvm():
+def _host_of_llvm() -> tuple[str, Any]:
     """Returns LLVM's name of this processor and its map of features."""
     import llvmlite.binding as llvm
 

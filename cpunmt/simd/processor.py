@@ -88,7 +88,7 @@ def _auxiliary(word: int) -> int:
     except (OSError, AttributeError):
         return 0
     function.restype, function.argtypes = ctypes.c_ulong, [ctypes.c_ulong]
-    return function(word)
+    return int(function(word))
 
 
 def _sysctl(name: str) -> bool:

@@ -134,12 +134,6 @@ def absolute(builder, x):
     return call_llvm(builder, "llvm.fabs.v16f32", FLOATS, [x])
 
 
-@function(f32x16(f32x16))
-def round_even(builder, x):
-    """To the nearest integer, halves to even."""
-    return call_llvm(builder, "llvm.rint.v16f32", FLOATS, [x])  # in the rounding mode that is never changed
-
-
 def _larger(builder, x, y):
     return builder.select(builder.fcmp_ordered(">", x, y), x, y)
 

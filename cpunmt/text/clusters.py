@@ -7,9 +7,13 @@ Of the centroid C nearest to a state h, |h - C|^2 = |h|^2 - 2 (h C - |C|^2 / 2) 
 most; of equals the first cluster counts.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from cpunmt.errors import ModelFileError
+from cpunmt.text.shortlist import Name, what_is_wrong
 
 MOST_CLUSTERS = 1 << 16
 _BLOCK = 1 << 12  # states that are compared with all centroids at once
@@ -35,7 +39,16 @@ class Clusters:
         How they were made, and measurements: only information.
     """
 
-    def __init__(self, centroids, offsets, ids, vocab_size, eos_id, texts=None, where="clusters"):
+    def __init__(
+        self,
+        centroids: np.ndarray,
+        offsets: np.ndarray,
+        ids: np.ndarray,
+        vocab_size: int,
+        eos_id: int,
+        texts: Mapping[str, Any] | None = None,
+        where: Name = "clusters",
+    ) -> None:
         """Stores the arrays without copying, after checking them.
 
         Raises
@@ -58,25 +71,18 @@ class Clusters:
             wrong = np.flatnonzero(~np.isfinite(self.half_norms))
         if wrong.size:
             raise _broken(where, f"centroid {wrong[0]} is not finite, or as good as infinitely long")
-        if offsets[0] != 0 or offsets[-1] != ids.size or (offsets[1:] < offsets[:-1]).any():
-            raise _broken(where, f"offsets must rise from 0 to the number of ids, {ids.size}")
-        if ids.size and not 0 <= ids.min() <= ids.max() < self.vocab_size:
-            found = f"target ids from {ids.min()} to {ids.max()}"
-            raise _broken(where, f"{found}, expected 0 to {self.vocab_size - 1}")
-        begins = np.zeros(ids.size + 1, bool)
-        begins[offsets] = True
-        if not ((ids[1:] > ids[:-1]) | begins[1:-1]).all():
-            raise _broken(where, "the target ids of a cluster are not ascending")
+        if problem := what_is_wrong(offsets, ids, self.vocab_size, "a cluster"):
+            raise _broken(where, problem)
         ends = np.searchsorted(np.flatnonzero(ids == eos_id), offsets)  # the number of </s> before each cluster
         if (ends[1:] == ends[:-1]).any():
             raise _broken(where, f"cluster {int(np.argmax(ends[1:] == ends[:-1]))} lacks </s>, piece {eos_id}")
 
     @property
-    def sizes(self):
+    def sizes(self) -> np.ndarray:
         """The number of active pieces of each cluster: (K,) int64."""
         return np.diff(self.offsets)
 
-    def nearest(self, states):
+    def nearest(self, states: np.ndarray) -> np.ndarray:
         """Returns the cluster of each of float32 states (n, model_dim): (n,) int64."""
         found = np.empty(len(states), np.int64)
         for begin in range(0, len(states), _BLOCK):
@@ -85,18 +91,19 @@ class Clusters:
             found[begin : begin + _BLOCK] = scores.argmax(axis=1)
         return found
 
-    def active(self, cluster):
+    def active(self, cluster: int) -> np.ndarray:
         """Returns the active pieces of a cluster: (n,) int32, ascending."""
         return self.ids[self.offsets[cluster] : self.offsets[cluster + 1]]
 
-    def contain(self, clusters, pieces):
+    def contain(self, clusters: np.ndarray, pieces: np.ndarray) -> np.ndarray:
         """Returns whether each of `pieces` (n,) is active in the matching one of `clusters` (n,): (n,) bool."""
         owners = np.repeat(np.arange(len(self.centroids)), self.sizes)
         pairs = owners * self.vocab_size + self.ids  # ascending
         wanted = np.asarray(clusters, np.int64) * self.vocab_size + pieces
         places = np.searchsorted(pairs, wanted)
-        return pairs[np.minimum(places, pairs.size - 1)] == wanted
+        found: np.ndarray = pairs[np.minimum(places, pairs.size - 1)] == wanted
+        return found
 
 
-def _broken(where, problem):
+def _broken(where: Name, problem: str) -> ModelFileError:
     return ModelFileError(f"{where}: {problem}; fetch the model again, or make its clusters again")

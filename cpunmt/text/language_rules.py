@@ -36,14 +36,14 @@ def rules(language: str | None) -> Rules:
     """Returns the rules of a language by its ISO 639 code ("de", "pt-BR", "zh_Hant"), or the common rules if not
     listed."""
     code = first_part(language or "") or None
-    code = SAME.get(code, code)
+    code = SAME.get(code or "", code)
     return _rules(code if code in LANGUAGES or code in ORDINALS.split() else code and "")
 
 
 @functools.cache
-def _rules(code) -> Rules:
-    own = LANGUAGES.get(code, {})
-    kinds = {}
+def _rules(code: str | None) -> Rules:
+    own = LANGUAGES.get(code or "", {})
+    kinds: dict[str, int] = {}
     for listed in (COMMON, own):
         for name, kind in _KINDS.items():
             for word in listed.get(name, "").split():
@@ -59,7 +59,7 @@ def _rules(code) -> Rules:
     )
 
 
-def _forms(word):
+def _forms(word: str) -> set[str]:
     if word.startswith("="):
         return {word[1:]}
     if len(word) == 1:

@@ -8,8 +8,11 @@ a line. Accepted lines:
                                                                  : 17
 """
 
+import os
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import expanded, parse_json, plain_name
@@ -29,7 +32,7 @@ _ESCAPES = {
 }
 
 
-def read_table(path) -> dict[str, int]:
+def read_table(path: str | os.PathLike[str]) -> dict[str, int]:
     """Returns piece -> id. A file named neither .json nor .yml has one piece per line; the first has id 0.
 
     Raises
@@ -39,6 +42,7 @@ def read_table(path) -> dict[str, int]:
         far above the number of pieces.
     """
     where = f"{path}: vocabulary"
+    table: dict[str, Any]
     content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
     if Path(plain_name(str(path))).suffix not in _MAPS:
         table = _unique(((line, i) for i, line in enumerate(_lines(content, where))), where)
@@ -50,7 +54,7 @@ def read_table(path) -> dict[str, int]:
     return table
 
 
-def _lines(content, where):
+def _lines(content: bytes, where: str) -> list[str]:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -59,7 +63,7 @@ def _lines(content, where):
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
-def _entries(content, where):
+def _entries(content: bytes, where: str) -> Iterator[tuple[str, int]]:
     key = None
     for number, line in enumerate(_lines(content, where), 1):
         if key is None and (
@@ -79,30 +83,26 @@ def _entries(content, where):
         yield found
 
 
-def _entry(line, where, number):
+def _entry(line: str, where: str, number: int) -> tuple[str, int] | None:
     """Returns (piece, id) of a line, or None."""
     tag = _TAG.match(line)
     line = line[tag.end() :] if tag else line
     quoted = _QUOTED.match(line)
     if quoted:
-        key, rest = None, line[quoted.end() :]
+        single, rest = quoted["single"], line[quoted.end() :]
+        key = _unescaped(quoted["double"], where, number) if single is None else single.replace("''", "'")
     else:
         key, colon, rest = line.rpartition(":")
         key, rest = key.rstrip(" \t"), colon + rest
         if not key or key[0] in "\"' \t":
             return None
     id_ = _ID.fullmatch(rest)
-    if id_ is None:
-        return None
-    if quoted:
-        single = quoted["single"]
-        key = _unescaped(quoted["double"], where, number) if single is None else single.replace("''", "'")
-    return key, int(id_[1])
+    return None if id_ is None else (key, int(id_[1]))
 
 
-def _unescaped(text, where, number):
-    def character(escape):
-        code = escape[1]
+def _unescaped(text: str, where: str, number: int) -> str:
+    def character(escape: re.Match[str]) -> str:
+        code: str = escape[1]
         if code in _ESCAPES:
             return _ESCAPES[code]
         value = int(code[1:], 16) if len(code) > 1 else 1 << 31
@@ -113,8 +113,8 @@ def _unescaped(text, where, number):
     return _ESCAPE.sub(character, text)
 
 
-def _unique(pairs, where):
-    table = {}
+def _unique(pairs: Iterable[tuple[str, int]], where: str) -> dict[str, Any]:
+    table: dict[str, Any] = {}
     for piece, id_ in pairs:
         if piece in table:
             raise ModelFileError(f"{where}: the piece {piece[:80]!r} occurs twice; fetch it again")
@@ -122,7 +122,7 @@ def _unique(pairs, where):
     return table
 
 
-def _check(table, where):
+def _check(table: dict[str, Any], where: str) -> None:
     most = 2 * len(table) + _SPARE
     for piece, id_ in table.items():
         if type(id_) is not int or not 0 <= id_ < most:
@@ -132,6 +132,6 @@ def _check(table, where):
         if len(piece) > _MAX_PIECE:
             raise ModelFileError(f"{where}: a piece has {len(piece)} characters, expected at most {_MAX_PIECE}")
     if len(set(table.values())) < len(table):
-        owners = {}
+        owners: dict[int, str] = {}
         twice = next((p, owners[i]) for p, i in table.items() if owners.setdefault(i, p) != p)
         raise ModelFileError(f"{where}: the pieces {twice[0][:80]!r} and {twice[1][:80]!r} have one id; fetch it again")

@@ -39,10 +39,12 @@ class PieceVocabulary(TableVocabulary):
         return [], text
 
     def _cut(self, text: str) -> list[str]:
-        return call_processor(self._pieces_path, self._processor.encode, text, out_type=str)
+        found: list[str] = call_processor(self._pieces_path, self._processor.encode, text, out_type=str)
+        return found
 
     def _joined(self, pieces: Sequence[str]) -> str:
-        return call_processor(self._pieces_path, self._processor.decode_pieces, pieces).replace(WORD, " ").strip()
+        text: str = call_processor(self._pieces_path, self._processor.decode_pieces, pieces)
+        return text.replace(WORD, " ").strip()
 
     def decode(self, ids: Ids) -> str:
         return self._joined(self.pieces([id_ for id_ in before_end(ids, self.eos_id) if id_ != self.unk_id]))

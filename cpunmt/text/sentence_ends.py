@@ -59,7 +59,7 @@ _URDU_LETTERS = re.compile(
 )
 
 
-def ends(text: str, found: re.Match, begin: int, known: Rules) -> bool:
+def ends(text: str, found: re.Match[str], begin: int, known: Rules) -> bool:
     """Returns whether a candidate ends the sentence that begins at `begin`."""
     at, after = found.span()
     if after == len(text):
@@ -92,7 +92,7 @@ def ends(text: str, found: re.Match, begin: int, known: Rules) -> bool:
     )
 
 
-def _is_capital(text, found, opening, word, known) -> bool:
+def _is_capital(text: str, found: re.Match[str], opening: str, word: str, known: Rules) -> bool:
     """Returns whether a word in lower case may begin a sentence: "iPhone", Dutch "'s Avonds", scripts without
     capitals."""
     if word[0].title() == word[0] or word[1:2].isupper():
@@ -101,7 +101,7 @@ def _is_capital(text, found, opening, word, known) -> bool:
     return known.language in ("nl", "af") and opening[-1:] in ("'", "\u2019") and text[end + 1 : end + 2].isupper()
 
 
-def _is_clear(text, found, begin, known) -> bool:
+def _is_clear(text: str, found: re.Match[str], begin: int, known: Rules) -> bool:
     """Returns whether a candidate ends a sentence before any word: it is not an abbreviation, ellipsis or inner
     quotation."""
     at, after = found.span()
@@ -118,14 +118,14 @@ def _is_clear(text, found, begin, known) -> bool:
     )
 
 
-def _is_said(text, found, word, known) -> bool:
+def _is_said(text: str, found: re.Match[str], word: str, known: Rules) -> bool:
     """Returns whether the speaker of a quotation follows: "Why?" I ask."""
     if known.language not in ("en", None) or (word != "I" and word.lower() in known.starters):
         return False
     return word[:1].isupper() and _ENGLISH_SAID.match(text, found.end(3)) is not None
 
 
-def _ends_unspaced(text, found, stop) -> bool:
+def _ends_unspaced(text: str, found: re.Match[str], stop: str) -> bool:
     """Like `ends`, for a stop that needs no white space after it."""
     at, after = found.span()
     last = text[after - 1]
@@ -147,7 +147,7 @@ def _ends_unspaced(text, found, stop) -> bool:
     return True
 
 
-def _ends_without_space(text, found, stop) -> bool:
+def _ends_without_space(text: str, found: re.Match[str], stop: str) -> bool:
     """Like `ends`, for a stop without its usual white space: only between scripts that use none."""
     at, after = found.span()
     if after > at + 1 and _UNSPACED.search(text, at + 1, min(after, at + LOOK_BACK)):
@@ -209,12 +209,12 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
     return True
 
 
-def _may_count(word) -> bool:
+def _may_count(word: str) -> bool:
     """Returns whether a word may number an item: a letter that is not a word, or a word in capitals."""
     return len(word) == 1 or word.isupper() or not word.isalpha()
 
 
-def _joined(rest, letters) -> str:
+def _joined(rest: list[str], letters: str) -> str:
     """Joins single letters with those before them: "z. B", "J. S"."""
     if rest and rest[0][-1] == ".":
         for part in reversed(rest[0].rsplit(None, 4)[-4:]):
@@ -225,11 +225,11 @@ def _joined(rest, letters) -> str:
     return letters
 
 
-def _starts(word, known) -> bool:
+def _starts(word: str, known: Rules) -> bool:
     return word.lower() in known.starters
 
 
-def _number_goes_on(before, rest, word, known) -> bool:
+def _number_goes_on(before: str, rest: list[str], word: str, known: Rules) -> bool:
     if word.startswith("000") or (known.language is None and len(before) < 3 and _GERMAN_DATES.fullmatch(word)):
         return True
     if word[:1].isdecimal():  # a date, "3. 10. 1990"
@@ -241,11 +241,11 @@ def _number_goes_on(before, rest, word, known) -> bool:
     return len(before) != 3 or not before.isdecimal() or _shows_ordinal(rest, known)
 
 
-def _shows_ordinal(rest, known) -> bool:
+def _shows_ordinal(rest: list[str], known: Rules) -> bool:
     return bool(rest) and rest[0].rsplit(None, 1)[-1].lower() in known.before_ordinals
 
 
-def _kind_of_letters(letters, word, after_word, known) -> int | None:
+def _kind_of_letters(letters: str, word: str, after_word: str, known: Rules) -> int | None:
     """Classifies single letters with points: abbreviations of the language, initials, or neither (None)."""
     kind = known.kinds.get(letters)
     if kind not in (None, NUMBERS):
@@ -266,7 +266,7 @@ def _kind_of_letters(letters, word, after_word, known) -> int | None:
     return UNLESS if _CASELESS_LETTERS.match(letters) else kind
 
 
-def _kind_of_capitals(before, word, known) -> int | None:
+def _kind_of_capitals(before: str, word: str, known: Rules) -> int | None:
     """Like `_kind_of_letters`, for a text in capitals; in other texts a word in capitals is an acronym."""
     if before[0] >= _FIRST_CASELESS and _CASELESS_LETTERS.fullmatch(before):
         return UNLESS

@@ -33,7 +33,7 @@ UNSPACED = CJK + (
     "\ua4ff\ua60e\ua60f\ua6f3\ua6f7\ua876\ua877\ua8ce\ua8cf\ua92f\ua9c8\ua9c9\uaa5d-\uaa5f\uaaf0\uaaf1\uabeb"
 )
 # Stops in one language only: the Greek question mark and the Armenian full stop as they are typed.
-_TYPED = {"el": ";", None: ";", "hy": ":"}
+_TYPED: dict[str | None, str] = {"el": ";", None: ";", "hy": ":"}
 
 _CLOSING = "\u200e\u200f\u061c\u202c\u2069\uff02"
 _CLOSING += "\u201d\u2019\u00bb\u203a)\\]}\u300d\u300f\uff09\u3011\u300b\u3009\u3015\uff3d\uff5d\u301e\u301f"
@@ -54,7 +54,7 @@ _FACES = rf"(?:[ \t\u00a0\u202f]{{0,2}}(?:[{_EMOJI}]+|[:;]-?[()DP](?![\w(]))){{0
 WORD = 30  # characters of the next word that are looked at
 
 
-def candidates(language: str | None) -> re.Pattern:
+def candidates(language: str | None) -> re.Pattern[str]:
     """Compiles a pattern that finds the end of a line with all following white space, or a run of stops with closing
     marks.
 
@@ -65,7 +65,7 @@ def candidates(language: str | None) -> re.Pattern:
 
 
 @functools.cache
-def _candidates(typed) -> re.Pattern:
+def _candidates(typed: str) -> re.Pattern[str]:
     stops = f"{SPACED}{UNSPACED}{typed}"
     unspaced = (
         rf"[{stops}{_CLOSING}]*(?:[\"'\u201c\u2018]{{1,3}}(?=\s|\Z))?"
@@ -84,6 +84,6 @@ def _candidates(typed) -> re.Pattern:
 
 
 @functools.cache
-def line_end() -> re.Pattern:
+def line_end() -> re.Pattern[str]:
     """Returns a pattern for one end of a line."""
     return re.compile(rf"\r\n|[{LINE_ENDS}]")

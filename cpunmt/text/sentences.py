@@ -50,12 +50,12 @@ def sentence_spans(text: str, language: str | None = None, newline: bool = True)
 
 
 @functools.lru_cache(64)
-def _of(language) -> tuple[Rules, re.Pattern]:
+def _of(language: str | None) -> tuple[Rules, re.Pattern[str]]:
     known = rules(language)
     return known, candidates(known.language)
 
 
-def _spans(text: str, known: Rules, places: re.Pattern, newline: bool) -> Iterator[tuple[int, int]]:
+def _spans(text: str, known: Rules, places: re.Pattern[str], newline: bool) -> Iterator[tuple[int, int]]:
     begin, item = _begin_of_line(text, 0, known)
     wordless = begin  # from `begin` to here without a letter or digit
     for found in places.finditer(text, begin):
@@ -80,7 +80,7 @@ def _spans(text: str, known: Rules, places: re.Pattern, newline: bool) -> Iterat
             if text.startswith('"', end) and text.count('"', max(begin, end - QUOTED), end) % 2:
                 end += 1  # of two that stand between letters it is the closing one: Chinese
             yield begin, end
-            begin = wordless = max(found.end(1), end if end == found.end() else _SPACES.match(text, end).end())
+            begin = wordless = max(found.end(1), end if end == found.end() else _end_of(_SPACES, text, end))
             if begin - found.end() > 1 or text[begin - 1] in LINE_ENDS:
                 line = line_end().search(text, found.end(), begin)
                 if line:
@@ -90,36 +90,42 @@ def _spans(text: str, known: Rules, places: re.Pattern, newline: bool) -> Iterat
         yield begin, end
 
 
-def _stripped(text, begin, end) -> int:
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Returns where the match of a pattern at `at` ends; `at` if there is none."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _stripped(text: str, begin: int, end: int) -> int:
     """Returns the end of the text from `begin` to `end` without trailing white space."""
     while end > begin and (text[end - 1].isspace() or text[end - 1] in ZERO_WIDTH):
         end -= 1
     return end
 
 
-def _begin_of_line(text, at, known) -> tuple[int, int]:
+def _begin_of_line(text: str, at: int, known: Rules) -> tuple[int, int]:
     """Returns the beginning of a line's text, after bullets and the number of an item, and that number or 0."""
     if text[at : at + 2].isalpha():
         return at, 0
-    at = _BLANK_RUN.match(text, at).end()
+    at = _end_of(_BLANK_RUN, text, at)
     item = _ITEM.match(text, at)
-    if found := _BULLETS.match(text, at):
-        at = found.end()
+    at = _end_of(_BULLETS, text, at)
     found = _NUMBER.match(text, at)
     if found and _is_item(text, found.end(), known):
         at = found.end()
     return at, int(item[1]) if item and item[1] else 0
 
 
-def _is_item(text, at, known) -> bool:
+def _is_item(text: str, at: int, known: Rules) -> bool:
     """Returns whether a number with a point before `at` is an item's, not an ordinal number: "1. The", not "1. Mai"."""
-    word = _FOLLOWING.match(text, at)[1]
+    following = _FOLLOWING.match(text, at)
+    word = following[1] if following else ""
     if known.ordinals:
         return word.lower() in known.starters
     return known.language is not None or not word[:1].islower()
 
 
-def _separates(text, found, item, known) -> bool:
+def _separates(text: str, found: re.Match[str], item: int, known: Rules) -> bool:
     """Returns whether a line's end separates sentences in wrapped text: a blank line, or the next item of a list."""
     if "\u2029" in found[0] or len(line_end().findall(found[0])) > 1:
         return True

@@ -11,9 +11,13 @@ Marian's binary file, little-endian:
 `shortlist_text` reads the text form.
 """
 
+from __future__ import annotations
+
 import hashlib
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,6 +27,10 @@ from cpunmt.kernels.records import CANDIDATES_MULTIPLE
 from cpunmt.text.shortlist_text import MAX_FILE as MAX_TEXT
 from cpunmt.text.shortlist_text import read_lexicon
 
+if TYPE_CHECKING:
+    from cpunmt.text.piece_vocabulary import AnyVocabulary
+
+Name = str | os.PathLike[str]  # of a file
 MAGIC = 0xF11A48D5013417F5
 _HEADER = 48  # bytes
 # Marian's table ends with the last piece that had a translation: of two real files one lacks a piece. In these one of
@@ -57,7 +65,9 @@ class Shortlist:
         Of the target vocabulary.
     """
 
-    def __init__(self, offsets, ids, first, best, vocab_size, where="shortlist"):
+    def __init__(
+        self, offsets: np.ndarray, ids: np.ndarray, first: int, best: int, vocab_size: int, where: Name = "shortlist"
+    ) -> None:
         """Stores the arrays without copying, after checking them.
 
         Raises
@@ -70,19 +80,18 @@ class Shortlist:
         self.first, self.best, self.vocab_size = int(first), int(best), int(vocab_size)
         if not 1 <= self.first <= self.vocab_size:
             raise _broken(where, f"first is {first}, expected 1 to the vocabulary's {vocab_size}")
-        ends = offsets[[0, -1]].tolist() if offsets.size else None
-        if ends != [0, ids.size] or (offsets[1:] < offsets[:-1]).any():
-            raise _broken(where, f"offsets must rise from 0 to the number of ids, {ids.size}")
-        if ids.size and not 0 <= ids.min() <= ids.max() < self.vocab_size:
-            found = f"target ids from {ids.min()} to {ids.max()}"
-            raise _broken(where, f"{found}, expected 0 to {self.vocab_size - 1}")
-        begins = np.zeros(ids.size + 1, bool)
-        begins[offsets] = True
-        if not ((ids[1:] > ids[:-1]) | begins[1:-1]).all():
-            raise _broken(where, "the target ids of a source piece are not ascending")
+        if wrong := what_is_wrong(offsets, ids, self.vocab_size, "a source piece"):
+            raise _broken(where, wrong)
 
     @classmethod
-    def load(cls, path, source_vocabulary, target_vocabulary, first=100, best=100):
+    def load(
+        cls,
+        path: Name,
+        source_vocabulary: AnyVocabulary,
+        target_vocabulary: AnyVocabulary,
+        first: int = 100,
+        best: int = 100,
+    ) -> Shortlist:
         """Reads a shortlist of any form: binary or text (see `from_text`), plain or packed with gzip or zstd."""
         with open_expanded(path, "shortlist", MAX_TEXT) as file:
             start = file.read(8)
@@ -91,7 +100,7 @@ class Shortlist:
         return cls.from_text(path, source_vocabulary, target_vocabulary, first, best)
 
     @classmethod
-    def read(cls, path, source_size, target_size, sha256=None):
+    def read(cls, path: Name, source_size: int, target_size: int, sha256: str | None = None) -> Shortlist:
         """Reads Marian's binary form, memory-mapped (a packed one is expanded in memory).
 
         Parameters
@@ -122,7 +131,7 @@ class Shortlist:
         if not 0 <= source_size - lists <= max(1, source_size // _MISSING):
             raise _broken(path, f"made for {words - 1} source pieces, the vocabulary has {source_size}")
         if sha256 is not None:
-            if hashlib.sha256(content).hexdigest() != sha256:
+            if hashlib.sha256(content.data).hexdigest() != sha256:
                 raise _broken(path, f"SHA-256 is not the expected {sha256}")
         elif checksum_of(content[16:]) != checksum:
             raise _broken(path, f"its content does not have the checksum {checksum:#x} of its header")
@@ -132,7 +141,14 @@ class Shortlist:
         return cls(offsets, ids, first, best, target_size, path)
 
     @classmethod
-    def from_text(cls, path, source_vocabulary, target_vocabulary, first=100, best=100):
+    def from_text(
+        cls,
+        path: Name,
+        source_vocabulary: AnyVocabulary,
+        target_vocabulary: AnyVocabulary,
+        first: int = 100,
+        best: int = 100,
+    ) -> Shortlist:
         """Reads Marian's text form, lines of "target source probability", plain or packed.
 
         Parameters
@@ -162,7 +178,16 @@ class Shortlist:
         return cls.from_pairs(sources[kept], targets[kept], first, best, *sizes, path)
 
     @classmethod
-    def from_pairs(cls, sources, targets, first, best, source_size, target_size, where="shortlist"):
+    def from_pairs(
+        cls,
+        sources: np.ndarray,
+        targets: np.ndarray,
+        first: int,
+        best: int,
+        source_size: int,
+        target_size: int,
+        where: Name = "shortlist",
+    ) -> Shortlist:
         """Makes a shortlist from pairs of ids, (pairs,) each in any order, no two the same; cuts `first` to the
         vocabulary."""
         order = np.lexsort((targets, sources))
@@ -171,7 +196,7 @@ class Shortlist:
         return cls(offsets, targets[order].astype(np.int32), first, best, target_size, where)
 
     @classmethod
-    def united(cls, shortlists):
+    def united(cls, shortlists: Sequence[Shortlist]) -> Shortlist | None:
         """Unites shortlists for the same vocabularies, or returns None for none."""
         if not shortlists:
             return None
@@ -184,14 +209,14 @@ class Shortlist:
         first, best = (max(getattr(one, name) for one in shortlists) for name in ("first", "best"))
         return cls.from_pairs(pairs // size, pairs % size, first, best, words, size)
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """Returns the shortlist in Marian's binary form."""
         sizes = np.array([self.first, self.best, self.offsets.size, self.ids.size], "<u8")
         body = sizes.tobytes() + self.offsets.astype("<u8").tobytes() + self.ids.astype("<u4").tobytes()
         checksum = checksum_of(np.frombuffer(body, np.uint8))
         return MAGIC.to_bytes(8, "little") + checksum.to_bytes(8, "little") + body
 
-    def candidates(self, source_ids, shared):
+    def candidates(self, source_ids: Sequence[int] | np.ndarray, shared: bool) -> np.ndarray:
         """Returns the target ids worth scoring for one sentence.
 
         Parameters
@@ -224,17 +249,33 @@ class Shortlist:
         return np.flatnonzero(chosen).astype(np.int32)
 
 
-def most_probable(chosen, sources, targets, probabilities, best):
+def what_is_wrong(offsets: np.ndarray, ids: np.ndarray, vocab_size: int, owner: str) -> str | None:
+    """Returns what is wrong with lists of target ids, `ids[offsets[i] : offsets[i + 1]]` for each `owner`, or None."""
+    ends = offsets[[0, -1]].tolist() if offsets.size else None
+    if ends != [0, ids.size] or (offsets[1:] < offsets[:-1]).any():
+        return f"offsets must rise from 0 to the number of ids, {ids.size}"
+    if ids.size and not 0 <= ids.min() <= ids.max() < vocab_size:
+        return f"target ids from {ids.min()} to {ids.max()}, expected 0 to {vocab_size - 1}"
+    begins = np.zeros(ids.size + 1, bool)
+    begins[offsets] = True
+    ascending = ((ids[1:] > ids[:-1]) | begins[1:-1]).all()
+    return None if ascending else f"the target ids of {owner} are not ascending"
+
+
+def most_probable(
+    chosen: np.ndarray, sources: np.ndarray, targets: np.ndarray, probabilities: np.ndarray, best: int
+) -> np.ndarray:
     """Selects by number, for each source, the `best` most probable of the chosen pairs; of equals the higher target.
 
     The result is ordered by source, and then by falling probability.
     """
     chosen = chosen[np.lexsort((-targets[chosen], -probabilities[chosen], sources[chosen]))]
     rank = np.arange(chosen.size) - np.searchsorted(sources[chosen], sources[chosen])
-    return chosen[rank < best]
+    kept: np.ndarray = chosen[rank < best]
+    return kept
 
 
-def checksum_of(content):
+def checksum_of(content: np.ndarray) -> int:
     """Computes Marian's checksum of a shortlist.
 
     Parameters
@@ -250,9 +291,9 @@ def checksum_of(content):
     return checksum
 
 
-def _same_lists(one, other):
+def _same_lists(one: Shortlist, other: Shortlist) -> bool:
     return np.array_equal(one.offsets, other.offsets) and np.array_equal(one.ids, other.ids)
 
 
-def _broken(where, problem):
+def _broken(where: Name, problem: str) -> ModelFileError:
     return ModelFileError(f"{where}: {problem}; fetch the shortlist again, or make one for this vocabulary")

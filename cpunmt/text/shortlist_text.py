@@ -4,19 +4,29 @@ One line "target source probability" for each pair of pieces, as Marian's recipe
 extract_lex (`lex.s2t`, mostly packed).
 """
 
+from __future__ import annotations
+
 from array import array
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import open_expanded
 
+if TYPE_CHECKING:
+    import os
+
+    from cpunmt.text.piece_vocabulary import AnyVocabulary
+
 MAX_FILE = 1 << 30  # bytes, of the file and of what it expands to
 _MAX_LINES = 1 << 24  # 32,000 pieces with 100 translations each have 3.2 million
 _MAX_LINE = 4096  # bytes
 
 
-def read_lexicon(path, source_vocabulary, target_vocabulary):
+def read_lexicon(
+    path: str | os.PathLike[str], source_vocabulary: AnyVocabulary, target_vocabulary: AnyVocabulary
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Reads the pairs of a text shortlist, in the order of the file; lines with NULL are skipped.
 
     Parameters
@@ -75,6 +85,6 @@ def read_lexicon(path, source_vocabulary, target_vocabulary):
     return np.frombuffer(targets, np.int64), np.frombuffer(sources, np.int64), values
 
 
-def _ids_by_piece(vocabulary):
+def _ids_by_piece(vocabulary: AnyVocabulary) -> dict[bytes, int]:
     pieces = vocabulary.pieces(range(vocabulary.size))
     return {piece.encode(): id_ for id_, piece in enumerate(pieces)}

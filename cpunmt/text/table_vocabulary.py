@@ -3,7 +3,7 @@
 import abc
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ _OLD_NAMES = {_EOS: (0, "eos"), _UNK: (1, "UNK")}  # in tables of Marian's prede
 
 
 class TableVocabulary(abc.ABC):
-    """The interface of `Vocabulary`; safe to share between threads.
+    """The interface of `Vocabulary`, whose methods say what each returns; safe to share between threads.
 
     Attributes
     ----------
@@ -63,52 +63,37 @@ class TableVocabulary(abc.ABC):
         return json.dumps(self._ids, indent=0).encode()
 
     @abc.abstractmethod
-    def encode(self, text: str) -> list[int]:
-        """Returns the ids of `text`, a list that ends with `eos_id`, which is alone for empty and blank text.
-
-        Line breaks count as spaces. Lone surrogates are read as U+FFFD.
-        """
+    def encode(self, text: str) -> list[int]: ...
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """Returns the ids of each of `texts`: a list of lists."""
         return [self.encode(text) for text in texts]
 
     @abc.abstractmethod
-    def decode(self, ids: Ids) -> str:
-        """Returns the text of `ids` (list or integer array) up to the first `eos_id`.
-
-        Raises ValueError if an id is not in the vocabulary.
-        """
+    def decode(self, ids: Ids) -> str: ...
 
     def pieces(self, ids: Ids) -> list[str]:
-        """Returns the piece of each id, `</s>` included: a list of strings. Errors as in `decode`."""
         ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
         if ids and not 0 <= min(ids) <= max(ids) < self.size:
             raise ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
         return [self._pieces[id_] for id_ in ids]
 
     @abc.abstractmethod
-    def surfaces(self, text: str) -> list[str]:
-        """Returns the pieces of `text`, without </s>; an unknown one as it is spelled in the text."""
+    def surfaces(self, text: str) -> list[str]: ...
 
     @abc.abstractmethod
-    def spans(self, text: str) -> list[Span]:
-        """Returns the span of each of `surfaces(text)` in `text`, in code points, ascending."""
+    def spans(self, text: str) -> list[Span]: ...
 
     def language_end(self, text: str) -> int:
-        """Returns the beginning of the text after the name of its target language; 0 without a name."""
         return 0
 
     @abc.abstractmethod
-    def text_of(self, pieces: Sequence[str]) -> str:
-        """Returns the text of pieces, known or unknown."""
+    def text_of(self, pieces: Sequence[str]) -> str: ...
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
-        """Returns the id of each piece; `unk_id` for an unknown one. Does not add </s>."""
         return [self._ids.get(clean(piece), self.unk_id) for piece in pieces]
 
 
-def special_ids(table, path) -> tuple[int, int]:
+def special_ids(table: Mapping[str, int], path: str | os.PathLike[str]) -> tuple[int, int]:
     """Returns the ids of the end of sentence and of unknown pieces in a table. Raises ModelFileError if either is
     missing."""
     named = {id_: piece for piece, id_ in table.items()}
@@ -118,4 +103,4 @@ def special_ids(table, path) -> tuple[int, int]:
         if id_ is None:
             raise ModelFileError(f"{path}: the vocabulary has no {piece}; expected one made for Marian")
         found.append(id_)
-    return tuple(found)
+    return found[0], found[1]

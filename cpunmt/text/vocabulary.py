@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import sentencepiece
@@ -48,7 +48,7 @@ class Vocabulary:
             The file is missing, broken or over 64 MiB, or the model has no </s> or <unk>.
         """
         self.path = Path(path)
-        self._known = {}  # id -> piece, of ids used so far: SentencePiece takes ten times as long
+        self._known: dict[int, str] = {}  # id -> piece, of ids used so far: SentencePiece takes ten times as long
         self._processor = load_processor(path, add_eos=True)
         self.size = self._processor.get_piece_size()
         self.eos_id = self._processor.eos_id()
@@ -64,7 +64,8 @@ class Vocabulary:
         Line breaks count as spaces. Lone surrogates are read as U+FFFD.
         """
         with native:
-            return self._processor.encode(clean(text))
+            found: list[int] = self._processor.encode(clean(text))
+        return found
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Returns the ids of each of `texts`: a list of lists."""
@@ -82,7 +83,7 @@ class Vocabulary:
             The vocabulary's pieces are not UTF-8.
         """
         try:
-            return call_processor(self.path, self._processor.decode, before_end(ids, self.eos_id))
+            return cast(str, call_processor(self.path, self._processor.decode, before_end(ids, self.eos_id)))
         except IndexError:
             raise self._no_such_id() from None
 
@@ -95,7 +96,7 @@ class Vocabulary:
             raise self._no_such_id() from None
 
     def _piece(self, id_: int) -> str:
-        return self._known.setdefault(id_, call_processor(self.path, self._processor.id_to_piece, id_))
+        return self._known.setdefault(id_, cast(str, call_processor(self.path, self._processor.id_to_piece, id_)))
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
         """Returns the id of each piece; `unk_id` for an unknown one. Does not add </s>."""
@@ -104,7 +105,8 @@ class Vocabulary:
 
     def surfaces(self, text: str) -> list[str]:
         """Returns the pieces of `text`, without </s>; an unknown one as it is spelled in the text."""
-        return call_processor(self.path, self._processor.encode, clean(text), out_type=str)[:-1]
+        found: list[str] = call_processor(self.path, self._processor.encode, clean(text), out_type=str)
+        return found[:-1]
 
     def spans(self, text: str) -> list[Span]:
         """Returns the span of each of `surfaces(text)` in `text`, in code points, ascending."""
@@ -127,14 +129,14 @@ class Vocabulary:
         unknown = [id_ == self.unk_id for id_ in self.ids(pieces)]
         # SentencePiece takes an unknown piece for text without a mark
         spaced = [clean(p).replace(WORD, " ") if u else p for p, u in zip(pieces, unknown, strict=True)]
-        text = call_processor(self.path, self._processor.decode, spaced)
+        text: str = call_processor(self.path, self._processor.decode, spaced)
         return text.removeprefix(" ") if unknown[:1] == [True] else text
 
     def _no_such_id(self) -> ValueError:
         return ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
 
 
-def load_processor(path: str | os.PathLike[str], **options: object) -> Any:
+def load_processor(path: str | os.PathLike[str], **options: Any) -> Any:
     """Loads the SentencePiece model in a file, plain or packed; errors as of `Vocabulary`."""
     content = expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
     processor = sentencepiece.SentencePieceProcessor(**options)

@@ -2,8 +2,13 @@
 
 import numpy as np
 
+from cpunmt.architectures.recurrent.config import RecurrentConfig
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.search import Search
+from cpunmt.model.tensors import Model
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
+from tests.definitions.packed_network import PackedReference
 from tests.sample_models.random_models import engine_of, random_sources, random_tensors
 
 NEAR = np.array([2e-3, 1e-2, 1e-3])  # of a score, of one piece, of attention
@@ -36,6 +41,25 @@ def compare(config, seed, search, **switches):
             allowed = NEAR + 3 * np.max([apart(other, expected) for other in shaken], axis=0)
         assert (found <= allowed).all() and (found < MOST).all(), (found, allowed)
     return different
+
+
+def compare_packed(packed, sources, near, least, most=MOST):
+    """Translations of a packed model by engine and definition.
+
+    A float's last bit may move an activation to the next integer, and with it what random weights choose: so `least`
+    of the sentences have the same pieces, and their log-probabilities per piece differ by less than `most`, half of
+    them by less than `near`.
+    """
+    model = Model(*packed)
+    if isinstance(model.config.architecture, RecurrentConfig):
+        model.network.switch(projected=False)  # contexts are quantized, as in the definition, not encoded words
+    made = Engine(model).translate(sources, [8] * len(sources), Search(token_log_probs=True))
+    reference = PackedReference(*packed)
+    expected = [beam_search(reference, source, 8)[0] for source in sources]
+    same = [(m[0], e) for m, e in zip(made, expected, strict=True) if m[0].ids == e.ids]
+    assert len(same) >= least
+    differences = [abs(m.log_prob - e.log_prob) / len(m.ids) for m, e in same]
+    assert np.median(differences) < near and max(differences) < most
 
 
 def apart(some, others):

@@ -87,6 +87,22 @@ def top_k_reference(scores: np.ndarray, k: int) -> np.ndarray:
     return order[scores[order] > LOWEST][:k]
 
 
+def ssru_row_reference(gates, states) -> tuple[np.ndarray, np.ndarray]:
+    """(new states, y), float64 [..., depth] each."""
+    z, g = np.split(gates.astype(np.float64), 2, axis=-1)
+    f = sigmoid_reference(g)
+    state = f * states + (1 - f) * z
+    return state, np.maximum(state, 0)
+
+
+def sru_row_reference(gates, x, states) -> tuple[np.ndarray, np.ndarray]:
+    """(new states, y), float64 [..., depth] each."""
+    z, g, h = np.split(gates.astype(np.float64), 3, axis=-1)
+    f, r = sigmoid_reference(g), sigmoid_reference(h)
+    state = f * states + (1 - f) * z
+    return state, r * np.tanh(state) + (1 - r) * x
+
+
 def gru_row_reference(gates, state_gates, states) -> np.ndarray:
     """New states, which are y too: float64 [..., depth]."""
     (r, z, h), (rs, zs, hs) = (np.split(x.astype(np.float64), 3, axis=-1) for x in (gates, state_gates))

@@ -1,11 +1,9 @@
 """Prebuilt programs: used where they fit, never where they do not, and enough without any compiler."""
 
 import compileall
+import hashlib
 import json
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -14,7 +12,9 @@ from cpunmt.engine import program as compiled
 from cpunmt.engine.prebuilt import MANIFEST
 from cpunmt.simd import isa
 from tests.sample_models.real_model import DIRECTORIES, ROOT
-from tests.support.built_programs import built_programs, paths
+from tests.support.built_programs import best_program, built_programs, paths
+from tests.support.processes import python
+from tests.support.speeds import slow_after
 
 TRANSLATE = """
 import sys
@@ -39,21 +39,16 @@ COMPILERS = ("numba", "llvmlite")
 
 def translate(folder, cache, *missing, code=TRANSLATE, cwd=ROOT, **environment):
     """(lines of stdout, stderr) of a process that has the programs of `folder`, and lacks modules."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(DIRECTORIES["int8"]), str(folder), *missing],
-        env={**os.environ, "CPUNMT_CACHE_DIR": str(cache), **environment},
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-    )
+    arguments = "-c", code, DIRECTORIES["int8"], folder, *missing
+    done = python(*arguments, cwd=cwd, **{"CPUNMT_CACHE_DIR": str(cache), **environment})
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines(), done.stderr
 
 
 @pytest.fixture
 def programs(tmp_path):
-    """A folder of programs that a test may change."""
-    return shutil.copytree(built_programs(), tmp_path / "programs")
+    """A folder of a program that a test may change."""
+    return shutil.copytree(best_program(), tmp_path / "programs")
 
 
 def change(folder, /, **entries):
@@ -61,87 +56,84 @@ def change(folder, /, **entries):
     (folder / MANIFEST).write_text(json.dumps({**manifest, **entries}))
 
 
-@pytest.mark.parametrize("path", paths(), ids=lambda path: path.value)
-@pytest.mark.parametrize("missing", [(), COMPILERS], ids=["with Numba", "without"])
+@pytest.mark.parametrize(
+    ("path", "missing"), slow_after(1, [(path, missing) for path in paths() for missing in (COMPILERS, ())])
+)
 def test_a_first_start_translates_at_once(student, tmp_path, path, missing):
     """It says nothing, imports no compiler, and keeps nothing."""
-    cache = tmp_path / "cache"
-    (text, origin, imported), errors = translate(built_programs(), cache, *missing, CPUNMT_ISA=path.value)
+    cache, folder = tmp_path / "cache", best_program() if path is paths()[0] else built_programs()
+    (text, origin, imported), errors = translate(folder, cache, *missing, CPUNMT_ISA=path.value)
     assert text == student.translate("A man is riding a bicycle.").text
-    assert (origin, imported) == (f"prebuilt {built_programs() / path.value}.so", "[]")
+    assert (origin, imported) == (f"prebuilt {folder / path.value}.so", "[]")
     assert errors == "" and not cache.exists()
 
 
 def test_what_this_machine_has_compiled_comes_first(tmp_path):
     file = compiled.warm_up()
     assert file == program_files.cache_file()
-    (_, origin, imported), errors = translate(built_programs(), file.parent)
+    (_, origin, imported), errors = translate(best_program(), file.parent)
     assert (origin, imported, errors) == (f"cached {file}", "['llvmlite']", "")
-    (_, origin, _), errors = translate(built_programs(), file.parent, "numba")  # and so cannot be named
+    (_, origin, _), errors = translate(best_program(), file.parent, "numba")  # and so cannot be named
     assert origin.startswith("prebuilt") and errors == ""
 
 
-def unfit(folder, monkeypatch, path=None):
-    monkeypatch.setattr(prebuilt, "FOLDER", folder)
-    with pytest.raises(prebuilt.Unfit) as caught:
-        prebuilt.find(path or paths()[0])
-    return type(caught.value), str(caught.value)
-
-
-def test_programs_of_other_sources_are_not_used(programs, monkeypatch):
-    change(programs, sources="0" * 32)
-    told = "the prebuilt programs are of other sources than the installed ones"
-    assert unfit(programs, monkeypatch) == (prebuilt.Unfit, told)
-
-
-def test_programs_of_another_machine_are_not_used(programs, monkeypatch):
-    change(programs, machine="riscv64", system="linux")
-    kind, told = unfit(programs, monkeypatch)
-    assert kind is prebuilt.Unfit and told.startswith("the prebuilt programs are for linux riscv64, and this is ")
-
-
-def test_a_path_that_was_not_built_is_told(programs, monkeypatch):
-    change(programs, programs={})
-    assert unfit(programs, monkeypatch) == (prebuilt.Unfit, f"no prebuilt program is for {paths()[0].value}")
-
-
 def test_an_installation_without_programs_is_told(tmp_path, monkeypatch):
-    assert unfit(tmp_path, monkeypatch) == (prebuilt.Unfit, "this installation has no prebuilt programs")
+    monkeypatch.setattr(prebuilt, "FOLDER", tmp_path)
+    with pytest.raises(prebuilt.Unfit, match="^this installation has no prebuilt programs$"):
+        prebuilt.find(paths()[0])
 
 
-@pytest.mark.parametrize("where", [0, 100, -1])
-def test_a_changed_file_is_not_used(programs, monkeypatch, where):
-    file = programs / f"{paths()[0].value}.so"
-    content = bytearray(file.read_bytes())
-    content[where] ^= 1
-    file.write_bytes(content)
-    assert unfit(programs, monkeypatch) == (prebuilt.Damaged, f"{file} is not the file that was installed")
+def flip(place):
+    def change_byte(folder, file):
+        content = bytearray(file.read_bytes())
+        content[place] ^= 1
+        file.write_bytes(content)
+
+    return change_byte
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"system": 1}', b"\xff", b'{"programs": []}'])
-def test_a_broken_manifest_is_told(programs, monkeypatch, content):
-    (programs / MANIFEST).write_bytes(content)
-    kind, told = unfit(programs, monkeypatch)
-    assert kind is prebuilt.Damaged and str(programs / MANIFEST) in told
+def of_another_loader(folder, file):
+    """Right by the manifest, but not a shared object."""
+    file.write_bytes(b"no program")
+    entry = {"file": file.name, "sha256": hashlib.sha256(b"no program").hexdigest(), "signatures": {}}
+    change(folder, programs={file.stem: entry})
 
 
-def test_a_missing_file_is_told(programs, monkeypatch):
-    file = programs / f"{paths()[0].value}.so"
-    file.unlink()
-    kind, told = unfit(programs, monkeypatch)
-    assert kind is prebuilt.Damaged and f"{file} cannot be loaded (" in told
+OTHER, DAMAGED = prebuilt.Unfit, prebuilt.Damaged
 
 
-def test_what_is_no_shared_object_is_told(programs, monkeypatch):
-    """Right by the manifest, but for another system's loader."""
-    import hashlib
-
+@pytest.mark.parametrize(
+    ("spoil", "kind", "told"),
+    [
+        (
+            lambda folder, file: change(folder, sources="0" * 32),
+            OTHER,
+            "the prebuilt programs are of other sources than the installed ones",
+        ),
+        (
+            lambda folder, file: change(folder, machine="riscv64", system="linux"),
+            OTHER,
+            "the prebuilt programs are for linux riscv64, and this is ",
+        ),
+        (lambda folder, file: change(folder, programs={}), OTHER, "no prebuilt program is for {path}"),
+        *((flip(place), DAMAGED, "{file} is not the file that was installed") for place in (0, 100, -1)),
+        *(
+            (lambda folder, file, content=content: (folder / MANIFEST).write_bytes(content), DAMAGED, "{manifest} ")
+            for content in (b"", b"{", b"[]", b"{}", b'{"system": 1}', b"\xff", b'{"programs": []}')
+        ),
+        (lambda folder, file: file.unlink(), DAMAGED, "{file} cannot be loaded ("),
+        (of_another_loader, DAMAGED, "{file} cannot be loaded ("),
+    ],
+)
+def test_a_program_that_does_not_fit_is_told_and_not_used(programs, monkeypatch, spoil, kind, told):
     path = paths()[0].value
-    (programs / f"{path}.so").write_bytes(b"no program")
-    entry = {"file": f"{path}.so", "sha256": hashlib.sha256(b"no program").hexdigest(), "signatures": {}}
-    change(programs, programs={path: entry})
-    kind, told = unfit(programs, monkeypatch)
-    assert kind is prebuilt.Damaged and "cannot be loaded (" in told
+    file, manifest = programs / f"{path}.so", programs / MANIFEST
+    spoil(programs, file)
+    monkeypatch.setattr(prebuilt, "FOLDER", programs)
+    with pytest.raises(prebuilt.Unfit) as caught:
+        prebuilt.find(paths()[0])
+    assert type(caught.value) is kind
+    assert str(caught.value).startswith(told.format(path=path, file=file, manifest=manifest))
 
 
 def test_without_a_program_and_without_numba_one_error_says_what_to_do(tmp_path):
@@ -169,8 +161,8 @@ WARM_UP = TRANSLATE.replace("try:", "import cpunmt.commands.cli\nsys.exit(cpunmt
 
 
 def test_a_warmup_without_numba_says_what_is_used(tmp_path):
-    (file,), errors = translate(built_programs(), tmp_path / "cache", *COMPILERS, code=WARM_UP)
-    assert file == str(built_programs() / f"{isa.current().value}.so")
+    (file,), errors = translate(best_program(), tmp_path / "cache", *COMPILERS, code=WARM_UP)
+    assert file == str(best_program() / f"{isa.current().value}.so")
     assert errors == (
         f"cpunmt: nothing to do: the program for {isa.current().value} came with the wheel. One that is tuned for this "
         'processor takes Numba: pip install "cpunmt[jit]"\n'
@@ -194,7 +186,7 @@ def copy_of_the_package(folder):
     """The package, with programs, in a folder of a test's own."""
     package = folder / "cpunmt"
     shutil.copytree(ROOT / "cpunmt", package, ignore=shutil.ignore_patterns("__pycache__", "prebuilt"))
-    shutil.copytree(built_programs(), package / "engine" / "prebuilt")
+    shutil.copytree(best_program(), package / "engine" / "prebuilt")
     return package
 
 

@@ -4,20 +4,24 @@ import importlib
 import os
 import shutil
 import stat
-import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cpunmt.engine import compiler, program, program_files
+from cpunmt.engine import compiler, prebuilt, program, program_files
 from cpunmt.engine.numba_settings import default_settings
 from cpunmt.engine.object_code import initialize_llvm
 from cpunmt.engine.sources import sources_digest
 from cpunmt.simd import isa
 from tests.sample_models.real_model import ROOT
+from tests.support.built_programs import warmed_up
 from tests.support.command_line import on_terminal, run
+from tests.support.processes import output, python
+from tests.support.side_by_side import in_threads
+from tests.support.speeds import slow_after
 
 START = """
 import sys
@@ -29,35 +33,27 @@ best = np.empty(1, np.int64), np.empty(1, np.float32)
 program.load().top_k(scores, 16, 1, *best)
 print(best[0][0], "numba" in sys.modules, program.load().origin, program.load().path)
 """
-TRANSLATE = """
-import sys
+LINES = """
 from tests.sample_models import real_model
-sources = list(real_model.sources(6))
+sources, lines = list(real_model.sources(6)), []
 for scheme in real_model.DIRECTORIES:
     made = real_model.engine(scheme).translate(sources, [20] * 6)
-    print([(list(h.ids), h.log_prob.hex()) for (h,) in made])
+    lines.append(str([(list(h.ids), h.log_prob.hex()) for (h,) in made]))
+"""
+TRANSLATE = f"""{LINES}
+import sys
+print(*lines, sep="\\n")
 import cpunmt, cpunmt.commands.cli, quantize.reference.network
 print(sorted(name for name in sys.modules if name.split(".")[0] == "numba"))
 """
 COMPILING, CANNOT_KEEP = "cpunmt: compiling for this processor", "cpunmt: cannot keep the compiled program in"
 
 
-def python(code, cwd=ROOT, **environment):
-    return subprocess.Popen(
-        [sys.executable, "-c", code],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finished(process):
+def finished(code, **settings):
     """(stdout, stderr lines) of a process that must succeed."""
-    out, err = process.communicate()
-    assert process.returncode == 0, err
-    return out, err.splitlines()
+    done = python("-c", code, **settings)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr.splitlines()
 
 
 # Settings of Numba's that would change the program, or end in the midst of it.
@@ -83,7 +79,7 @@ def cold_starts(tmp_path_factory):
     folder.chmod(0o700)
     everyones.chmod(0o777)
     (folder / program_files.cache_file().name).write_bytes(b"cpunmt program 1\n{")
-    started, ended = python(START, CPUNMT_CACHE_DIR=str(folder), **SETTINGS), []
+    ended = []
     environments = [{**os.environ, "CPUNMT_CACHE_DIR": str(place)} for place in (folder, everyones)]
     warmups = [
         threading.Thread(target=lambda: ended.append(on_terminal("warmup", env=environments[0]))),
@@ -91,7 +87,7 @@ def cold_starts(tmp_path_factory):
     ]
     for warmup in warmups:
         warmup.start()
-    first = finished(started)
+    first = finished(START, CPUNMT_CACHE_DIR=str(folder), **SETTINGS)
     for warmup in warmups:
         warmup.join()
     unkept, shown = ended
@@ -99,26 +95,26 @@ def cold_starts(tmp_path_factory):
     return folder, first, shown, unkept
 
 
-@pytest.fixture
-def kept(cold_starts):
-    return cold_starts[0] / program_files.cache_file().name
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A copy of the file that this process's program came from, in a folder of its own."""
+    folder = tmp_path_factory.mktemp("kept")
+    folder.chmod(0o700)
+    return Path(shutil.copy(program.warm_up(), folder))
 
 
 @pytest.mark.slow
-def test_cold_starts_at_the_same_time_all_work(cold_starts, kept):
-    _, (out, errors), (status, output, shown), _ = cold_starts
+def test_cold_starts_at_the_same_time_all_work(cold_starts):
+    folder, (out, errors), (status, output, shown), _ = cold_starts
+    kept = folder / program_files.cache_file().name
     assert out.split() == ["5", "True", "compiled", str(kept)]
     assert len(errors) == 1 and errors[0].startswith(COMPILING)
     assert (status, output.decode()) == (0, f"{kept}\n")
     assert "compiling" in shown and "100%" in shown
     assert list(kept.parent.iterdir()) == [kept]  # the beginning was made a whole, no temporary file is left
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600 and kept.stat().st_uid == os.getuid()
-
-
-def test_the_environment_does_not_change_the_program(kept):
-    """Whichever of the two came last: both are the one of this process."""
-    program.warm_up()
-    assert kept.read_bytes() == program_files.cache_file().read_bytes()
+    # whichever of the two came last, and whatever its environment: both are the one of this process
+    assert kept.read_bytes() == program.warm_up().read_bytes()
 
 
 def test_a_kernel_is_the_same_each_time_it_is_compiled():
@@ -132,11 +128,62 @@ def test_a_kernel_is_the_same_each_time_it_is_compiled():
         assert str(kernel.compile()) == str(kernel.compile())
 
 
+@pytest.mark.slow
 def test_a_warmup_that_cannot_keep_the_program_says_so_and_fails(cold_starts):
     unkept = cold_starts[3]
     compiling, told = unkept.stderr.decode().splitlines()
     assert (unkept.returncode, unkept.stdout) == (1, b"")
     assert compiling.startswith(COMPILING[:-15]) and told.startswith(CANNOT_KEEP) and "CPUNMT_CACHE_DIR" in told
+
+
+@pytest.fixture
+def cold(kept, tmp_path, monkeypatch):
+    """(folder without a program, the calls of a compiler that makes the program of this process at once)."""
+    content, compiled = kept.read_bytes(), []
+    monkeypatch.setattr(prebuilt, "FOLDER", tmp_path / "none")
+    monkeypatch.setattr(compiler, "build_content", lambda progress: compiled.append(progress) or content)
+    monkeypatch.setenv("CPUNMT_CACHE_DIR", str(tmp_path / "cold"))
+    (tmp_path / "cold").mkdir(mode=0o700)
+    return tmp_path / "cold", compiled
+
+
+def test_a_program_is_compiled_once_and_kept(cold, kept, capsys):
+    folder, compiled = cold
+    made = program._load()
+    assert (made.origin, made.path, compiled) == ("compiled", folder / kept.name, [iter])
+    assert made.path.read_bytes() == kept.read_bytes() and stat.S_IMODE(made.path.stat().st_mode) == 0o600
+    assert capsys.readouterr().err.startswith(COMPILING)
+    again = program._load()
+    assert (again.origin, again.path, len(compiled)) == ("cached", made.path, 1)
+    assert program.warm_up() == made.path and len(compiled) == 1 and capsys.readouterr().err == ""
+    made.path.write_bytes(b"cpunmt program 1\n{")
+    assert program.warm_up(list) == made.path and compiled == [iter, list]
+    assert made.path.read_bytes() == kept.read_bytes()
+
+
+def test_a_program_that_cannot_be_kept_is_used_all_the_same(cold, capsys):
+    folder, compiled = cold
+    folder.chmod(0o777)
+    made = program._load()
+    assert (made.origin, made.path) == ("compiled", None) and callable(made.top_k)
+    assert capsys.readouterr().err.splitlines()[1].startswith(f"{CANNOT_KEEP} {folder} (")
+    assert program.warm_up() is None and len(compiled) == 2 and not list(folder.iterdir())
+
+
+def test_a_path_that_llvm_cannot_compile_is_given_up(cold, monkeypatch, capsys):
+    given_up = []
+
+    def refuse(progress):
+        raise compiler.CannotCompileError("LLVM ERROR: no")
+
+    monkeypatch.setattr(isa, "give_up", lambda path: (given_up.append(path), monkeypatch.undo()))
+    monkeypatch.setattr(compiler, "build_content", refuse)
+    monkeypatch.setattr(program, "_load", lambda: "of another path")
+    path = isa.current().value
+    assert program._build() is None and given_up == [isa.current()]
+    assert capsys.readouterr().err.startswith(
+        f"cpunmt: LLVM cannot compile for {path} here (LLVM ERROR: no); {path} is"
+    )
 
 
 def test_what_is_no_file_is_neither_read_nor_replaced(tmp_path, capsys):
@@ -151,19 +198,19 @@ def test_what_is_no_file_is_neither_read_nor_replaced(tmp_path, capsys):
     assert stat.S_ISFIFO(pipe.stat().st_mode) and folder.is_dir() and len(list(tmp_path.iterdir())) == 2
 
 
-@pytest.mark.parametrize("path", [path.value for path in isa.supported()])
+@pytest.mark.parametrize("path", slow_after(1, [path.value for path in isa.supported()]))
 def test_a_warm_start_translates_without_numba(path):
     """On every path: what the machine code needs from outside must be there without Numba too."""
-    finished(python(START, CPUNMT_ISA=path))
-    out, errors = finished(python(TRANSLATE, CPUNMT_ISA=path))
+    warmed_up(path)
+    out, errors = finished(TRANSLATE, CPUNMT_ISA=path)
     *translations, loaded = out.splitlines()
     assert errors == [] and loaded == "[]"
-    here = finished(python(TRANSLATE))[0].splitlines()
-    assert translations == here[:-1] and len(translations) == 2
+    exec(LINES, here := {})
+    assert translations == here["lines"] and len(translations) == 2
 
 
 def test_a_warm_start_says_nothing(kept):
-    out, errors = finished(python(START, CPUNMT_CACHE_DIR=str(kept.parent)))
+    out, errors = finished(START, CPUNMT_CACHE_DIR=str(kept.parent))
     assert out.split() == ["5", "False", "cached", str(kept)] and errors == []
 
 
@@ -180,7 +227,7 @@ def test_a_damaged_file_is_not_used(kept, tmp_path):
         assert program_files.read(copy) is None, f"cut at {length}"
     copy.write_bytes(good + b"\0")
     assert program_files.read(copy) is None
-    places = [*range(header), *generator.integers(header, len(good), 200).tolist()]
+    places = [*range(0, header, 9), *generator.integers(header, len(good), 20).tolist()]
     used = []
     for place in places:
         flipped = bytearray(good)
@@ -236,7 +283,7 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path, capsys, what):
 
 def digest_of(package):
     code = "from cpunmt.engine import program, sources; print(sources.sources_digest(), program.__file__)"
-    digest, file = finished(python(code, cwd=package.parent, PYTHONPATH=str(package.parent)))[0].split()
+    digest, file = finished(code, cwd=package.parent, PYTHONPATH=str(package.parent))[0].split()
     assert file == str(package / "engine" / "program.py")
     return digest
 
@@ -270,7 +317,7 @@ def test_the_digest_changes_with_every_source_of_machine_code(tmp_path):
 
 def test_each_path_has_its_own_file():
     code = "from cpunmt.engine import program_files; print(program_files.cache_file())"
-    files = {finished(python(code, CPUNMT_ISA=path.value))[0] for path in isa.supported()}
+    files = {finished(code, CPUNMT_ISA=path.value)[0] for path in isa.supported()}
     assert len(files) == len(isa.supported())
 
 
@@ -284,13 +331,8 @@ def test_the_folder_is_the_one_that_is_chosen(monkeypatch, tmp_path):
 
 
 def test_threads_get_one_program():
-    made = []
-    threads = [threading.Thread(target=lambda: made.append(program.load())) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(made) == 8 and all(one is made[0] for one in made)
+    first, *others = in_threads(8, lambda _: program.load())
+    assert isinstance(first, program.Program) and all(one is first for one in others)
 
 
 def test_arrays_that_are_not_contiguous_are_refused():
@@ -326,10 +368,8 @@ def test_every_kernel_is_in_the_program():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is cut into pieces by calls of Linux")
-@pytest.mark.parametrize("hole", [1 << 12, 1 << 14, 1 << 16, 1 << 17])
+@pytest.mark.parametrize("hole", slow_after(1, [1 << 14, 1 << 12, 1 << 16, 1 << 17]))
 def test_the_program_can_be_loaded_where_memory_is_in_pieces(hole):
     """Code and constants must not be farther apart than an address reaches; each would fit into another hole."""
     program.warm_up()  # so that it is in the cache
-    command = [sys.executable, "-m", "tests.engine.fragmented", str(hole)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stdout) == (0, "loaded\n"), done.stderr
+    assert output("-m", "tests.engine.fragmented", hole) == "loaded\n"

@@ -1,13 +1,12 @@
 """A processor whose features LLVM does not see, as in an emulator or a container without /proc/cpuinfo of its own."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
 from cpunmt.simd import isa
 from tests.sample_models.real_model import ROOT
+from tests.support.processes import python
 
 # Each process of the test begins with this. Few kernels are compiled: those with the instructions of a path.
 BLIND = """
@@ -37,10 +36,7 @@ def started(tmp_path):
         (tmp_path / "sitecustomize.py").write_text(prologue)
         paths = os.pathsep.join([str(tmp_path), str(ROOT)])
         own = {"PYTHONPATH": paths, "CPUNMT_CACHE_DIR": str(tmp_path / "cache"), "CPUNMT_ISA": ""}
-        environment = {**os.environ, **own, **environment}
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600
-        )
+        done = python("-c", code, **{**own, **environment})
         return done.returncode, done.stdout.split(), done.stderr.splitlines()
 
     return run

@@ -6,14 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.definitions.kernels import additive_scores_reference
-from tests.kernels.independent_rows import check_independent
+from tests.kernels.rows import DEPTHS, MISALIGNED, SEEDS, check_independent
 from tests.support.float_steps import UNIT, same_bits
 from tests.support.guarded import Guards
 
 EXP = 2e-7  # relative error of exp: kernels/activations
-seeds = st.integers(0, 2**32 - 1)
 lengths = st.integers(1, 40)
-depths = st.integers(1, 20).map(lambda n: 16 * n)
 spreads = st.sampled_from([0.01, 1.0, 10.0])
 
 
@@ -38,7 +36,7 @@ def scores(program, keys, query, score, misaligned=0):
     return out.copy()
 
 
-@given(seeds, lengths, depths, spreads, st.sampled_from([0, 4, 36]))
+@given(SEEDS, lengths, DEPTHS, spreads, MISALIGNED)
 @settings(deadline=None)
 def test_equals_its_reference(program, seed, length, depth, spread, misaligned):
     keys, query, score = random_operands(seed, length, depth, spread)
@@ -61,7 +59,7 @@ def test_keys_and_queries_far_out(program, key, query):
     assert np.allclose(made, additive_scores_reference(keys, query, score), atol=1e-3)
 
 
-@given(seeds, st.integers(2, 40), depths)
+@given(SEEDS, st.integers(2, 40), DEPTHS)
 @settings(deadline=None, max_examples=20)
 def test_a_key_does_not_depend_on_the_others(program, seed, length, depth):
     keys, query, score = random_operands(seed, length, depth, 1.0)

@@ -7,14 +7,12 @@ from hypothesis import strategies as st
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import pack
 from tests.definitions.kernels import attention_reference
+from tests.kernels.rows import MISALIGNED, ROWS, SEEDS
 from tests.support.float_steps import UNIT, same_bits
 from tests.support.guarded import Guards
 
 EXP = 2e-7  # relative error of exp: kernels/activations
-lengths = st.integers(1, 70)
 shapes = st.sampled_from([(1, 16), (2, 32), (3, 48), (8, 256), (4, 128), (5, 160), (1, 64)])  # heads, model_dim
-misaligned = st.sampled_from([0, 4, 36])
-seeds = st.integers(0, 2**32 - 1)
 
 
 def padded(length):
@@ -81,7 +79,7 @@ def tolerance(q, k, v, heads):
     return relative * weighted + length * np.exp(-87.0) * np.abs(v).max()
 
 
-@given(seeds, lengths, shapes, st.sampled_from([0.01, 1.0, 3.0]), misaligned)
+@given(SEEDS, ROWS, shapes, st.sampled_from([0.01, 1.0, 3.0]), MISALIGNED)
 @settings(deadline=None)
 def test_self_attention_equals_its_reference(program, seed, length, shape, spread, misaligned):
     heads, model_dim = shape
@@ -91,7 +89,7 @@ def test_self_attention_equals_its_reference(program, seed, length, shape, sprea
     assert (np.abs(made - attention_reference(q, k, v, heads)) <= tolerance(q, k, v, heads)).all()
 
 
-@given(seeds, lengths, shapes, st.sampled_from([0.01, 1.0, 3.0]), misaligned)
+@given(SEEDS, ROWS, shapes, st.sampled_from([0.01, 1.0, 3.0]), MISALIGNED)
 @settings(deadline=None)
 def test_cross_attention_equals_its_reference(program, seed, length, shape, spread, misaligned):
     heads, model_dim = shape
@@ -100,7 +98,7 @@ def test_cross_attention_equals_its_reference(program, seed, length, shape, spre
     assert (np.abs(made - attention_reference(q, k, v, heads)) <= tolerance(q, k, v, heads)).all()
 
 
-@given(seeds, lengths, shapes)
+@given(SEEDS, ROWS, shapes)
 @settings(deadline=None)
 def test_a_query_does_not_depend_on_the_others(program, seed, length, shape):
     """The queries in another order give the same contexts in that order."""
@@ -117,7 +115,7 @@ def test_one_key_is_copied(program):
     assert np.allclose(cross_attention(program, q[0], k, v, 4), v[0], rtol=4 * UNIT, atol=0)
 
 
-@given(seeds, lengths, st.integers(1, 5), misaligned)
+@given(SEEDS, ROWS, st.integers(1, 5), MISALIGNED)
 @settings(deadline=None)
 def test_pack_rows(program, seed, length, sixteens, misaligned):
     depth = 16 * sixteens

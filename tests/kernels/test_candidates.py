@@ -14,9 +14,8 @@ from cpunmt.kernels.matmul.packing import (
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.text.shortlist import Shortlist
 from tests.definitions.matmul import stored_bytes
+from tests.kernels.rows import SEEDS
 from tests.support.guarded import Guards
-
-seeds = st.integers(0, 2**32 - 1)
 
 
 def random_shortlist(generator, words, vocab_size, first):
@@ -46,7 +45,7 @@ def find(program, shortlist, source, shared, misaligned=0):
     return out[:found].copy()
 
 
-@given(seeds, st.integers(1, 300), st.integers(1, 200), st.integers(1, 20), st.booleans(), st.sampled_from([0, 8, 40]))
+@given(SEEDS, st.integers(1, 300), st.integers(1, 200), st.integers(1, 20), st.booleans(), st.sampled_from([0, 8, 40]))
 @example(0, 64, 64, 3, True, 0)
 @example(0, 63, 63, 3, True, 0)
 @example(0, 128, 64, 5, True, 0)
@@ -116,7 +115,7 @@ def random_vectors(generator, pieces):
     return vectors | {"start": generator.integers(-(2**31), 2**31, pieces, np.int32)}
 
 
-@given(seeds, st.integers(1, 100), st.integers(1, 6), dtypes, st.booleans(), st.integers(0, 3))
+@given(SEEDS, st.integers(1, 100), st.integers(1, 6), dtypes, st.booleans(), st.integers(0, 3))
 @settings(deadline=None)
 def test_gathered_columns_are_the_packed_rows(program, seed, candidates, sixteens, dtype, every, more):
     """Of chosen pieces, or of the whole vocabulary; beside them, columns that no softmax sees."""
@@ -133,7 +132,7 @@ def test_gathered_columns_are_the_packed_rows(program, seed, candidates, sixteen
         assert np.array_equal(made[name][:candidates], vectors[name][chosen])
 
 
-@given(seeds, st.integers(1, 40), dtypes)
+@given(SEEDS, st.integers(1, 40), dtypes)
 @settings(deadline=None)
 def test_columns_beyond_the_candidates_score_lowest(program, seed, candidates, dtype):
     """Whatever the hidden vector: so low that exp of the distance to any real score is as good as 0."""
@@ -161,7 +160,7 @@ def test_columns_beyond_the_candidates_score_lowest(program, seed, candidates, d
     assert (out[:, candidates:] < 0.99 * LOWEST).all() and (np.abs(out[:, :candidates]) < 1e7).all()
 
 
-@given(seeds, st.integers(1, 300), st.integers(1, 6), st.sampled_from([0, 8, 40]))
+@given(SEEDS, st.integers(1, 300), st.integers(1, 6), st.sampled_from([0, 8, 40]))
 @settings(deadline=None)
 def test_united_candidates_and_where_each_list_has_them(program, seed, vocab_size, lists, misaligned):
     """Marked pieces come out ascending, each once; columns and what is picked by them are NumPy's."""

@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels import records
 from cpunmt.kernels.tables import position_signal
+from tests.kernels.rows import DEPTHS, MISALIGNED, SEEDS
 from tests.support.float_steps import fma, same_bits
 from tests.support.guarded import Guards
 
 VOCABULARY, POSITIONS = 20, 9
-depths = st.integers(1, 20).map(lambda n: 16 * n)
-seeds = st.integers(0, 2**32 - 1)
 
 
 def embed(program, rows, scales, positions, piece, position, misaligned=0):
@@ -31,7 +30,7 @@ def embed(program, rows, scales, positions, piece, position, misaligned=0):
     return out.copy()
 
 
-@given(seeds, depths, st.integers(0, VOCABULARY - 1), st.integers(0, POSITIONS - 1), st.sampled_from([0, 4, 36]))
+@given(SEEDS, DEPTHS, st.integers(0, VOCABULARY - 1), st.integers(0, POSITIONS - 1), MISALIGNED)
 @settings(deadline=None)
 def test_float32_rows(program, seed, depth, piece, position, misaligned):
     rows = np.random.default_rng(seed).standard_normal((VOCABULARY, depth)).astype(np.float32)
@@ -41,12 +40,12 @@ def test_float32_rows(program, seed, depth, piece, position, misaligned):
 
 
 @given(
-    seeds,
+    SEEDS,
     st.sampled_from([np.int8, np.int16]),
-    depths,
+    DEPTHS,
     st.integers(0, VOCABULARY - 1),
     st.integers(0, POSITIONS - 1),
-    st.sampled_from([0, 4, 20]),
+    MISALIGNED,
 )
 @settings(deadline=None)
 def test_integer_rows(program, seed, dtype, depth, piece, position, misaligned):

@@ -8,14 +8,10 @@ from cpunmt.kernels.matmul.float_matmul import FLOAT_PRODUCT
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import pack, panels
 from tests.definitions.matmul import float_linear_reference
-from tests.kernels.independent_rows import check_independent
+from tests.kernels.rows import MISALIGNED, ROWS, SEEDS, check_independent
 from tests.support.float_steps import UNIT, fma, same_bits
 from tests.support.guarded import Guards
 from tests.support.packed_linear import float_record
-
-rows = st.integers(1, 70)
-misaligned = st.sampled_from([0, 4, 36])
-seeds = st.integers(0, 2**32 - 1)
 
 
 def chain(a, w):
@@ -40,7 +36,7 @@ def multiply(program, x, weights, bias, mode=AFFINE, misaligned=0):
     return np.ascontiguousarray(out[:, : weights.shape[1]])
 
 
-@given(seeds, rows, st.integers(1, 6), st.integers(1, 20 * 16), misaligned)
+@given(SEEDS, ROWS, st.integers(1, 6), st.integers(1, 20 * 16), MISALIGNED)
 @settings(deadline=None)
 def test_linear_is_a_chain_of_fused_steps(program, seed, rows, sixteens, columns, misaligned):
     """And so off by at most as many roundings of the sum of magnitudes; the bias adds one."""
@@ -73,7 +69,7 @@ def check_strided(kernel, guard, a, w, expected, **strides):
     assert same_bits(out[:, :columns].copy(), expected)
 
 
-@given(seeds, rows, st.integers(1, 6), st.integers(1, 70), st.booleans(), st.booleans(), misaligned)
+@given(SEEDS, ROWS, st.integers(1, 6), st.integers(1, 70), st.booleans(), st.booleans(), MISALIGNED)
 @settings(deadline=None)
 def test_matmul_with_strides(program, seed, rows, panel_count, depth, packed, turned, misaligned):
     """Rows, panels and depths apart from each other."""
@@ -109,7 +105,7 @@ def test_matmul_with_strides(program, seed, rows, panel_count, depth, packed, tu
     )
 
 
-@given(seeds, st.integers(2, 120), st.integers(1, 20))
+@given(SEEDS, st.integers(2, 120), st.integers(1, 20))
 @settings(deadline=None)
 def test_a_row_does_not_depend_on_the_others(program, seed, rows, panel_count):
     generator = np.random.default_rng(seed)
@@ -126,7 +122,7 @@ def test_huge_and_tiny_values(program):
     assert out[0, 0] == 0 and np.isfinite(out).all() and out[1, 1] == chain(x, weights)[1, 1]
 
 
-@given(seeds, st.integers(1, 17), st.integers(1, 9), st.integers(1, 70), st.booleans(), misaligned)
+@given(SEEDS, st.integers(1, 17), st.integers(1, 9), st.integers(1, 70), st.booleans(), MISALIGNED)
 @settings(deadline=None)
 def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, depth, packed, misaligned):
     """Each head with weights of its own, heads, panels and depths apart from each other."""

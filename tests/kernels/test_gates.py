@@ -16,14 +16,12 @@ from tests.definitions.kernels import (
     squash_reference,
     weigh_reference,
 )
+from tests.kernels.rows import DEPTHS, MISALIGNED, SEEDS
 from tests.support.float_steps import UNIT, same_bits
 from tests.support.guarded import Guards
 
 SIGMOID = 1.1e-6  # error bound of kernels/activations
 ERF = 1.5e-7 + 1e-6  # of the formula, and of an exp that is off by 2e-7 and its five roundings
-seeds = st.integers(0, 2**32 - 1)
-lengths = st.integers(1, 20).map(lambda n: 16 * n)
-misaligned = st.sampled_from([0, 4, 36])
 spreads = st.sampled_from([0.01, 3.0, 100.0])
 
 
@@ -32,7 +30,7 @@ def vectors(seed, count, length, spread):
     return [(spread * generator.standard_normal(length)).astype(np.float32) for _ in range(count)]
 
 
-@given(seeds, lengths, spreads, st.sampled_from([RELU, SWISH, GELU, GELU_SIGMOID]), misaligned)
+@given(SEEDS, DEPTHS, spreads, st.sampled_from([RELU, SWISH, GELU, GELU_SIGMOID]), MISALIGNED)
 @settings(deadline=None)
 def test_activations_equal_their_references(program, seed, length, spread, function, misaligned):
     (x,) = vectors(seed, 1, length, spread)
@@ -54,7 +52,7 @@ def test_activations_far_out(program, function):
     assert abs(x[2]) < 1e-4 and abs(x[4]) < 1e-2
 
 
-@given(seeds, lengths, spreads, misaligned)
+@given(SEEDS, DEPTHS, spreads, MISALIGNED)
 @settings(deadline=None)
 def test_highway_equals_its_reference(program, seed, length, spread, misaligned):
     gates, y, x = vectors(seed, 3, length, spread)
@@ -67,7 +65,7 @@ def test_highway_equals_its_reference(program, seed, length, spread, misaligned)
     assert (np.abs(made - expected) <= limit).all()
 
 
-@given(seeds, lengths, spreads, misaligned)
+@given(SEEDS, DEPTHS, spreads, MISALIGNED)
 @settings(deadline=None)
 def test_weigh_equals_its_reference(program, seed, length, spread, misaligned):
     kept, x, renewed, y = vectors(seed, 4, length, spread)
@@ -81,7 +79,7 @@ def test_weigh_equals_its_reference(program, seed, length, spread, misaligned):
     assert (np.abs(made - expected) <= limit).all()
 
 
-@given(seeds, lengths, st.integers(1, 500), misaligned)
+@given(SEEDS, DEPTHS, st.integers(1, 500), MISALIGNED)
 @settings(deadline=None)
 def test_average_equals_its_reference(program, seed, length, count, misaligned):
     x, cell = vectors(seed, 2, length, 3.0)
@@ -95,7 +93,7 @@ def test_average_equals_its_reference(program, seed, length, count, misaligned):
     assert (np.abs(out - expected) <= 3 * UNIT * np.abs(expected)).all()
 
 
-@given(seeds, lengths, spreads, misaligned)
+@given(SEEDS, DEPTHS, spreads, MISALIGNED)
 @settings(deadline=None)
 def test_squash_clip_and_add_equal_their_references(program, seed, length, spread, misaligned):
     x, y = vectors(seed, 2, length, spread)

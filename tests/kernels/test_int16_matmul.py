@@ -8,16 +8,11 @@ from hypothesis import strategies as st
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import pack, panels
 from tests.definitions.matmul import int16_linear_reference, int16_matmul_reference
-from tests.kernels.independent_rows import check_independent
+from tests.kernels.rows import COLUMNS, DEPTHS, MISALIGNED, ROWS, SEEDS, check_independent
 from tests.support.float_steps import TINY, UNIT, fma, same_bits
 from tests.support.guarded import Guards
 from tests.support.packed_linear import int16_record
 
-rows = st.integers(1, 70)
-depths = st.integers(1, 12).map(lambda n: 16 * n)
-columns = st.integers(1, 20 * 16)
-misaligned = st.sampled_from([0, 4, 20])
-seeds = st.integers(0, 2**32 - 1)
 LARGEST_SUM = 2**31 - 1
 
 
@@ -54,7 +49,7 @@ def random_scales(seed, rows, columns):
     return row_scales, scales, generator.standard_normal(columns).astype(np.float32)
 
 
-@given(seeds, rows, depths, columns, st.sampled_from([511, 4095, 32767]), misaligned)
+@given(SEEDS, ROWS, DEPTHS, COLUMNS, st.sampled_from([511, 4095, 32767]), MISALIGNED)
 @settings(deadline=None)
 def test_integers_are_exact(program, seed, rows, depth, columns, reach, misaligned):
     q, weights = random_operands(seed, rows, depth, columns, reach)
@@ -73,7 +68,7 @@ def test_the_largest_sums_are_exact(program, rows, sign, depth, reach, weight):
     assert (multiply(program, q, weights) == expected).all()
 
 
-@given(seeds, st.integers(1, 9), st.integers(1, 6))
+@given(SEEDS, st.integers(1, 9), st.integers(1, 6))
 @settings(deadline=None)
 def test_partial_sums_may_leave_int32(program, seed, rows, panel_count):
     """They come back: additions modulo 2**32 know no order."""
@@ -82,7 +77,7 @@ def test_partial_sums_may_leave_int32(program, seed, rows, panel_count):
     assert not multiply(program, q, weights).any()
 
 
-@given(seeds, rows, depths, columns, st.booleans(), misaligned)
+@given(SEEDS, ROWS, DEPTHS, COLUMNS, st.booleans(), MISALIGNED)
 @settings(deadline=None)
 def test_floats_are_the_reference(program, seed, rows, depth, columns, relu, misaligned):
     """Beside the conversion of the sum, one rounding of sum * scale, one of the multiply-add."""
@@ -99,7 +94,7 @@ def test_floats_are_the_reference(program, seed, rows, depth, columns, relu, mis
     assert np.array_equal(out, np.maximum(bits, 0)) if relu else same_bits(out, bits)
 
 
-@given(seeds, st.integers(2, 140), st.integers(1, 20))
+@given(SEEDS, st.integers(2, 140), st.integers(1, 20))
 @settings(deadline=None)
 def test_a_row_does_not_depend_on_the_others(program, seed, rows, panel_count):
     columns = 16 * panel_count

@@ -11,16 +11,11 @@ from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
 from cpunmt.kernels.matmul.packing import pack, panels
 from cpunmt.simd.tile_shapes import CODED_FAR
 from tests.definitions.matmul import int8_linear_reference, int8_matmul_reference, stored_bytes
-from tests.kernels.independent_rows import check_independent
+from tests.kernels.rows import COLUMNS, DEPTHS, MISALIGNED, ROWS, SEEDS, check_independent
 from tests.support.float_steps import TINY, UNIT, fma, same_bits
 from tests.support.guarded import Guards, Pages
 from tests.support.packed_linear import coded_record, column_totals, int8_record
-
-rows = st.integers(1, 70)
-depths = st.integers(1, 12).map(lambda n: 16 * n)
-columns = st.integers(1, 20 * 16)
-misaligned = st.sampled_from([0, 4, 20])
-seeds = st.integers(0, 2**32 - 1)
+from tests.support.speeds import slow_after
 
 
 def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_scales=None, misaligned=0, guard=None):
@@ -65,7 +60,7 @@ def random_scales(seed, rows, columns):
     return np.stack([row_scales, shifts], axis=1), scales, generator.standard_normal(columns).astype(np.float32)
 
 
-@given(seeds, rows, depths, columns, misaligned)
+@given(SEEDS, ROWS, DEPTHS, COLUMNS, MISALIGNED)
 @settings(deadline=None)
 def test_integers_are_exact(program, seed, rows, depth, columns, misaligned):
     q, weights = random_operands(seed, rows, depth, columns)
@@ -82,7 +77,7 @@ def test_extremes_do_not_saturate(program, rows, q_value, w_sign):
     assert (multiply(program, q, weights) == q_value * 127 * depth * w_sign).all()
 
 
-@given(seeds, st.integers(1, 9), st.integers(1, 6))
+@given(SEEDS, st.integers(1, 9), st.integers(1, 6))
 @settings(deadline=None)
 def test_mixed_extremes_are_exact(program, seed, rows, panel_count):
     generator = np.random.default_rng(seed)
@@ -100,7 +95,7 @@ def test_the_deepest_layer_that_a_config_allows_does_not_overflow(program, q_val
     assert (multiply(program, q, weights) == q_value * 127 * depth * sign).all()
 
 
-@given(seeds, st.integers(1, 7), depths, columns, misaligned)
+@given(SEEDS, st.integers(1, 7), DEPTHS, COLUMNS, MISALIGNED)
 @settings(deadline=None)
 def test_codes_stand_for_their_levels(program, seed, rows, depth, columns, misaligned):
     """Any 16 levels, in any order; few rows read the codes, more the int8 weights."""
@@ -126,7 +121,7 @@ def test_codes_of_weights_beyond_a_cores_cache(program, rows):
     assert np.array_equal(multiply(program, q, (levels, codes)), expected)
 
 
-@given(seeds, rows, depths, columns, st.booleans(), misaligned)
+@given(SEEDS, ROWS, DEPTHS, COLUMNS, st.booleans(), MISALIGNED)
 @settings(deadline=None)
 def test_floats_are_rounded_thrice(program, seed, rows, depth, columns, relu, misaligned):
     """Beside the conversion of the sum, one rounding of sum * scale, one of each multiply-add."""
@@ -143,7 +138,7 @@ def test_floats_are_rounded_thrice(program, seed, rows, depth, columns, relu, mi
     assert not relu or (out >= 0).all()
 
 
-@given(seeds, rows, depths, columns)
+@given(SEEDS, ROWS, DEPTHS, COLUMNS)
 @settings(deadline=None)
 def test_rows_without_a_shift_do_not_see_the_totals(program, seed, rows, depth, columns):
     """To the bit: float(sum) * scale, then one multiply-add."""
@@ -157,10 +152,11 @@ def test_rows_without_a_shift_do_not_see_the_totals(program, seed, rows, depth, 
 
 
 # all up to what a few tiles hold, then those around a pass over the weights and around whole blocks of sixteen
-ROWS = [*range(1, 71), 79, 80, 81, 95, 96, 97, 112, 113, 191, 192, 193, 255, 256, 257, 289, 300]
+FEW = [*range(1, 18), 31, 33, 48, 65, 97, 193]
+MANY = [*range(1, 71), 79, 80, 81, 95, 96, 97, 112, 113, 191, 192, 193, 255, 256, 257, 289, 300]
 
 
-@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("rows", slow_after(len(FEW), [*FEW, *sorted({*MANY} - {*FEW})]))
 def test_every_number_of_rows_is_exact(program, rows):
     """To the bit: with one panel to nine, depths that matrix registers take (multiples of 64) and others, all modes."""
     for depth, panel_count in itertools.product((64, 80, 192), range(1, 10)):
@@ -186,7 +182,7 @@ def test_nothing_is_read_beyond_its_end(program, rows, depth):
         assert same_bits(made, multiply(program, q, weights, AFFINE, *vectors, row_scales))
 
 
-@given(seeds, st.integers(2, 140), st.sampled_from([32, 64]), st.integers(1, 20))
+@given(SEEDS, st.integers(2, 140), st.sampled_from([32, 64]), st.integers(1, 20))
 @settings(deadline=None)
 def test_a_row_does_not_depend_on_the_others(program, seed, rows, depth, panel_count):
     columns = 16 * panel_count

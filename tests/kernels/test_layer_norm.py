@@ -8,13 +8,10 @@ from hypothesis import strategies as st
 from cpunmt.kernels import records
 from tests.definitions.kernels import layer_norm_columns_reference, residual_layer_norm_reference
 from tests.definitions.matmul import quantize_rows16_reference, quantize_rows_reference, stored_bytes
-from tests.kernels.independent_rows import check_independent
+from tests.kernels.rows import DEPTHS, MISALIGNED, ROWS, SEEDS, check_independent
 from tests.support.float_steps import UNIT, same_bits
 from tests.support.guarded import Guards
 
-rows = st.integers(1, 70)
-depths = st.integers(1, 20).map(lambda n: 16 * n)
-seeds = st.integers(0, 2**32 - 1)
 EPSILON = 1e-6
 
 
@@ -65,12 +62,12 @@ def tolerance(x, y, scale, expected):
 
 
 @given(
-    seeds,
-    rows,
-    depths,
+    SEEDS,
+    ROWS,
+    DEPTHS,
     st.sampled_from([0.0, 1.0, -30.0]),
     st.sampled_from([1e-6, 1.0, 1e6]),
-    st.sampled_from([0, 4, 36]),
+    MISALIGNED,
 )
 @settings(deadline=None)
 def test_equals_its_reference(program, seed, rows, depth, offset, spread, misaligned):
@@ -82,7 +79,7 @@ def test_equals_its_reference(program, seed, rows, depth, offset, spread, misali
     assert np.array_equal(q, integers) and same_bits(row_scales, scales)
 
 
-@given(seeds, rows, depths)
+@given(SEEDS, ROWS, DEPTHS)
 @settings(deadline=None, max_examples=20)
 def test_for_readers_of_other_schemes_the_floats_are_the_same(program, seed, rows, depth):
     """int16 rows are quantized as quantize_rows16 does; for a reader of floats nothing is."""
@@ -97,7 +94,7 @@ def test_for_readers_of_other_schemes_the_floats_are_the_same(program, seed, row
     assert (q == Guards().empty(q.shape, q.dtype)).all() and (row_scales > 1e37).all()  # markers still
 
 
-@given(seeds, rows, depths)
+@given(SEEDS, ROWS, DEPTHS)
 @settings(deadline=None, max_examples=20)
 def test_without_a_second_input_it_is_as_with_zeros(program, seed, rows, depth):
     x, _, scale, bias = random_operands(seed, rows, depth)
@@ -123,7 +120,7 @@ def test_a_multiplier_for_all_rows(program):
     assert np.array_equal(q, integers) and same_bits(row_scales, scales)
 
 
-@given(seeds, st.integers(2, 70), depths)
+@given(SEEDS, st.integers(2, 70), DEPTHS)
 @settings(deadline=None)
 def test_a_row_does_not_depend_on_the_others(program, seed, rows, depth):
     x, y, scale, bias = random_operands(seed, rows, depth)
@@ -139,7 +136,7 @@ def test_a_constant_row_becomes_the_bias(program, value):
     assert np.array_equal(made, np.broadcast_to(bias, made.shape))
 
 
-@given(seeds, rows, depths, st.integers(0, 3), st.sampled_from([0.0, -30.0]), st.sampled_from([0, 4, 36]))
+@given(SEEDS, ROWS, DEPTHS, st.integers(0, 3), st.sampled_from([0.0, -30.0]), MISALIGNED)
 @settings(deadline=None)
 def test_columns_equal_their_reference(program, seed, rows, depth, beside, offset, misaligned):
     """Some columns of wider rows; those beside them stay."""
@@ -160,7 +157,7 @@ def test_columns_equal_their_reference(program, seed, rows, depth, beside, offse
     assert np.array_equal(made[:, kept], x[:, kept])
 
 
-@given(seeds, st.integers(2, 20), depths)
+@given(SEEDS, st.integers(2, 20), DEPTHS)
 @settings(deadline=None, max_examples=20)
 def test_columns_of_a_row_do_not_depend_on_other_rows(program, seed, rows, depth):
     x, _, scale, bias = random_operands(seed, rows, depth)

@@ -17,14 +17,14 @@ from cpunmt.kernels.matmul.packing import (
     unpack,
     unpack_codes,
 )
+from tests.kernels.rows import SEEDS
 
 depths = st.integers(1, 20).map(lambda n: 4 * n)
 columns = st.integers(1, 70)
-seeds = st.integers(0, 2**32 - 1)
 
 
 @pytest.mark.parametrize(("dtype", "group"), [(np.int8, GROUP), (np.int16, PAIR)])
-@given(depth=depths, columns=columns, seed=seeds)
+@given(depth=depths, columns=columns, seed=SEEDS)
 @settings(deadline=None)
 def test_packing_integers_places_every_weight(dtype, group, depth, columns, seed):
     largest = np.iinfo(dtype).max
@@ -39,7 +39,7 @@ def test_packing_integers_places_every_weight(dtype, group, depth, columns, seed
     assert np.array_equal(unpack(packed, columns), weights)
 
 
-@given(depths, columns, seeds)
+@given(depths, columns, SEEDS)
 @settings(deadline=None)
 def test_pack_codes_places_every_code(depth, columns, seed):
     """As pack does, but for two groups that share a block's bytes: the lower halves are the first's."""
@@ -57,7 +57,7 @@ def test_pack_codes_places_every_code(depth, columns, seed):
     assert np.array_equal(unpack_codes(packed, columns), codes)
 
 
-@given(st.integers(1, 80), columns, seeds)
+@given(st.integers(1, 80), columns, SEEDS)
 @settings(deadline=None)
 def test_pack_float32_places_every_weight(depth, columns, seed):
     weights = np.random.default_rng(seed).standard_normal((depth, columns)).astype(np.float32)
@@ -86,7 +86,7 @@ def test_padded_fills_whole_panels(columns, dtype):
     assert np.array_equal(made[:columns], vector) and not made[columns:].any()
 
 
-@given(st.integers(1, 20).map(lambda n: 4 * n), st.integers(1, 200), seeds)
+@given(st.integers(1, 20).map(lambda n: 4 * n), st.integers(1, 200), SEEDS)
 @settings(deadline=None)
 def test_by_depth_places_every_weight(depth, columns, seed):
     """In a block of 64 columns, 16 bytes are four columns of each of four panels."""

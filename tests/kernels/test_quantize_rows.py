@@ -6,13 +6,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.definitions.matmul import quantize_rows16_reference, quantize_rows_reference, stored_bytes
-from tests.kernels.independent_rows import check_independent
+from tests.kernels.rows import DEPTHS, MISALIGNED, ROWS, SEEDS, check_independent
 from tests.support.float_steps import UNIT, same_bits
 from tests.support.guarded import Guards
 
-rows = st.integers(1, 70)
-depths = st.integers(1, 12).map(lambda n: 16 * n)
-seeds = st.integers(0, 2**32 - 1)
 reaches = st.sampled_from([511, 1023, 4095, 32767])
 ALL_FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 TINY_RANGE = 255 / 3e38  # the inverse of a scale would be too large
@@ -67,14 +64,14 @@ def random_rows(seed, rows, depth, exponent, spread=0.0):
     return np.ldexp(generator.standard_normal((rows, depth)) + spread, exponent).astype(np.float32)
 
 
-@given(seeds, rows, depths, st.integers(-140, 120), st.sampled_from([0.0, 3.0, -9.0]), st.sampled_from([0, 4, 20]))
+@given(SEEDS, ROWS, DEPTHS, st.integers(-140, 120), st.sampled_from([0.0, 3.0, -9.0]), MISALIGNED)
 @settings(deadline=None)
 def test_equals_the_reference(program, seed, rows, depth, exponent, spread, misaligned):
     """Rows of any size of numbers: exponents down to where all are denormal, up to the largest floats."""
     check(program, random_rows(seed, rows, depth, exponent, spread), misaligned)
 
 
-@given(seeds, rows, depths, st.sampled_from([1e-20, 0.7, 31.0, 1e9]), st.integers(-30, 30))
+@given(SEEDS, ROWS, DEPTHS, st.sampled_from([1e-20, 0.7, 31.0, 1e9]), st.integers(-30, 30))
 @settings(deadline=None)
 def test_a_multiplier_for_all_rows_clips(program, seed, rows, depth, multiplier, exponent):
     x = random_rows(seed, rows, depth, exponent)
@@ -94,7 +91,7 @@ def test_any_row_equals_the_reference(program, row, reach, multiplier):
     check16(program, x, reach)
 
 
-@given(seeds, depths, st.integers(-100, 100), st.sampled_from([0.0, 0.5, -4.0]))
+@given(SEEDS, DEPTHS, st.integers(-100, 100), st.sampled_from([0.0, 0.5, -4.0]))
 @settings(deadline=None)
 def test_no_value_is_off_by_more_than_half_a_step(program, seed, depth, exponent, spread):
     """And all steps are used: the least number has the first of them or the largest has the last, but for one."""
@@ -106,7 +103,7 @@ def test_no_value_is_off_by_more_than_half_a_step(program, seed, depth, exponent
     assert (np.abs(x - real(q, scales)) <= scales[:, :1] * (0.5 + 256 * 4 * UNIT)).all()
 
 
-@given(seeds, depths, st.integers(-100, 100), st.booleans())
+@given(SEEDS, DEPTHS, st.integers(-100, 100), st.booleans())
 @settings(deadline=None)
 def test_rows_of_one_sign_have_all_steps_on_that_side(program, seed, depth, exponent, negative):
     x = np.abs(random_rows(seed, 5, depth, exponent)) * np.float32(-1 if negative else 1)
@@ -116,7 +113,7 @@ def test_rows_of_one_sign_have_all_steps_on_that_side(program, seed, depth, expo
     assert (np.float32(zero) * scales[:, 0] + scales[:, 1] == 0).all()
 
 
-@given(seeds, depths, st.integers(-100, 100), st.sampled_from([0.0, 0.5, -4.0]))
+@given(SEEDS, DEPTHS, st.integers(-100, 100), st.sampled_from([0.0, 0.5, -4.0]))
 @settings(deadline=None)
 def test_zero_stays_zero(program, seed, depth, exponent, spread):
     """Exactly: its step times the scale, rounded, is what the shift takes away."""
@@ -137,7 +134,7 @@ def test_ends_that_both_round_up_are_clipped(program, whole, part, exponent):
     assert q[0, 1] == 127 or q[0, 0] == -128
 
 
-@given(seeds, st.integers(-100, 100), reaches)
+@given(SEEDS, st.integers(-100, 100), reaches)
 @settings(deadline=None)
 def test_numbers_between_two_integers_equal_the_reference(program, seed, exponent, reach):
     """As near to a half step as float32 comes: the last bit of each product decides."""
@@ -186,13 +183,13 @@ def test_constant_rows_of_16_bits(program, value, reach):
         assert (q == reach * np.sign(value)).all()
 
 
-@given(seeds, rows, depths, st.integers(-140, 120), reaches, st.sampled_from([0, 4, 20]))
+@given(SEEDS, ROWS, DEPTHS, st.integers(-140, 120), reaches, MISALIGNED)
 @settings(deadline=None)
 def test_16_bits_equal_the_reference(program, seed, rows, depth, exponent, reach, misaligned):
     check16(program, random_rows(seed, rows, depth, exponent), reach, misaligned)
 
 
-@given(seeds, depths, st.integers(-100, 100), reaches)
+@given(SEEDS, DEPTHS, st.integers(-100, 100), reaches)
 @settings(deadline=None)
 def test_the_largest_of_16_bits_becomes_the_reach(program, seed, depth, exponent, reach):
     x = random_rows(seed, 5, depth, exponent)
@@ -212,7 +209,7 @@ def test_one_row_writes_its_scale_and_shift(program):
     assert scale.tolist() == [scales[0], shifts[0]] and np.array_equal(q, stored_bytes(expected))
 
 
-@given(seeds, st.integers(2, 70))
+@given(SEEDS, st.integers(2, 70))
 @settings(deadline=None)
 def test_a_row_does_not_depend_on_the_others(program, seed, rows):
     generator = np.random.default_rng(seed)

@@ -14,12 +14,11 @@ from cpunmt.kernels.matmul.row_products import AHEAD
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.simd import isa
 from tests.definitions.matmul import quantize_rows_reference, row_products_reference
-from tests.kernels.independent_rows import check_independent
+from tests.kernels.rows import MISALIGNED, SEEDS, check_independent
 from tests.kernels.test_candidates import SCHEMES, USED, dtypes, random_rows
 from tests.support.float_steps import same_bits
 from tests.support.guarded import Guards, Pages
 
-seeds = st.integers(0, 2**32 - 1)
 depths = st.integers(1, 64).map(lambda n: 16 * n)
 REACH = 300.0  # int16: sums of 1,024 products stay in 32 bits
 
@@ -101,7 +100,7 @@ def check(program, rows, vectors, x, pieces, guard=None):
     assert (made[:, count:] == LOWEST).all()
 
 
-@given(seeds, st.integers(1, 300), depths, dtypes, st.integers(1, 5), st.sampled_from([0, 4, 20]))
+@given(SEEDS, st.integers(1, 300), depths, dtypes, st.integers(1, 5), MISALIGNED)
 @example(0, 16, 16, np.dtype(np.int8), 1, 0)
 @example(0, 17, 1024, np.dtype(np.int8), 2, 0)
 @settings(deadline=None)
@@ -112,7 +111,7 @@ def test_logits_are_those_of_the_gathered_layer(program, seed, count, depth, dty
     check(program, *table, x, chosen_pieces(seed, 400, count), Guards(misaligned))
 
 
-@given(seeds, st.integers(1, 60), depths, dtypes)
+@given(SEEDS, st.integers(1, 60), depths, dtypes)
 @settings(deadline=None)
 def test_logits_are_those_of_the_definition(program, seed, count, depth, dtype):
     rows, vectors = random_table(seed, 80, depth, dtype)
@@ -186,7 +185,7 @@ def test_pieces_in_any_order_and_twice(program, dtype):
     check(program, *random_table(3, 50, 96, dtype), x, generator.integers(0, 50, 70).astype(np.int32))
 
 
-@given(seeds, st.integers(2, 12), dtypes)
+@given(SEEDS, st.integers(2, 12), dtypes)
 @settings(deadline=None)
 def test_a_row_does_not_depend_on_the_others(program, seed, rows, dtype):
     table = random_table(seed, 60, 80, dtype)

@@ -7,14 +7,11 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels.softmax import LOWEST
 from tests.definitions.kernels import log_sum_exp_reference, softmax_rows_reference
-from tests.kernels.independent_rows import check_independent
+from tests.kernels.rows import MISALIGNED, ROWS, SEEDS, check_independent
 from tests.support.float_steps import UNIT, same_bits
 from tests.support.guarded import Guards
 
 EXP = 2e-7  # relative error of exp: kernels/activations
-lengths = st.integers(1, 70)
-seeds = st.integers(0, 2**32 - 1)
-misaligned = st.sampled_from([0, 4, 36])
 
 
 def softmax(program, scores, factor, misaligned=0, apart=0):
@@ -45,7 +42,7 @@ def roundings(length):
     return -(-length // 16) + 4
 
 
-@given(seeds, st.integers(1, 20), lengths, st.floats(0.0625, 2, width=32), st.floats(0.1, 30), misaligned)
+@given(SEEDS, st.integers(1, 20), ROWS, st.floats(0.0625, 2, width=32), st.floats(0.1, 30), MISALIGNED)
 @settings(deadline=None)
 def test_softmax_rows_equals_its_reference(program, seed, rows, length, factor, spread, misaligned):
     scores = (np.random.default_rng(seed).standard_normal((rows, length)) * spread).astype(np.float32)
@@ -59,7 +56,7 @@ def test_softmax_rows_equals_its_reference(program, seed, rows, length, factor, 
     assert (abs(made.sum(axis=1, dtype=np.float64) - 1) <= (roundings(length) + 4) * UNIT).all()
 
 
-@given(seeds, lengths, st.integers(1, 4), st.floats(0.0625, 2, width=32), st.floats(0.1, 30), misaligned)
+@given(SEEDS, ROWS, st.integers(1, 4), st.floats(0.0625, 2, width=32), st.floats(0.1, 30), MISALIGNED)
 @settings(deadline=None)
 def test_softmax_columns_equals_its_reference(program, seed, rows, panels, factor, spread, misaligned):
     scores = (np.random.default_rng(seed).standard_normal((rows, 16 * panels)) * spread).astype(np.float32)
@@ -70,7 +67,7 @@ def test_softmax_columns_equals_its_reference(program, seed, rows, panels, facto
     assert (np.abs(made - expected) <= relative * expected + 1.00001 * np.exp(-87.0)).all()
 
 
-@given(seeds, st.integers(2, 20), lengths)
+@given(SEEDS, st.integers(2, 20), ROWS)
 @settings(deadline=None)
 def test_a_softmax_row_does_not_depend_on_the_others(program, seed, rows, length):
     scores = np.random.default_rng(seed).standard_normal((rows, length)).astype(np.float32)
@@ -99,7 +96,7 @@ def padded_scores(scores, guard):
     return room
 
 
-@given(seeds, st.integers(1, 700), st.floats(0.1, 30), st.floats(-1e4, 1e4), misaligned)
+@given(SEEDS, st.integers(1, 700), st.floats(0.1, 30), st.floats(-1e4, 1e4), MISALIGNED)
 @settings(deadline=None)
 def test_log_sum_exp_equals_its_reference(program, seed, length, spread, offset, misaligned):
     scores = (np.random.default_rng(seed).standard_normal(length) * spread + offset).astype(np.float32)

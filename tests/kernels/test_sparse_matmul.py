@@ -10,7 +10,7 @@ from cpunmt.kernels.matmul.packing import pack
 from cpunmt.kernels.matmul.quantize_rows import PLANES
 from cpunmt.simd.sparse_tile import ENTRIES, MOST, PLACE_BYTES
 from tests.definitions.matmul import quantize_rows_reference, sparse_matmul_reference
-from tests.kernels.independent_rows import check_independent
+from tests.kernels.rows import MISALIGNED, SEEDS, check_independent
 from tests.support.float_steps import same_bits
 from tests.support.guarded import Guards
 from tests.support.packed_linear import lists_record, rectified_record
@@ -20,8 +20,6 @@ depths = st.integers(1, 40).map(lambda n: 16 * n)
 columns = st.integers(1, 40 * 16)
 densities = st.one_of(st.sampled_from([0.0, 0.05, 0.18, 0.5, 1.0]), st.floats(0, 1))
 multipliers = st.sampled_from([0.0, 0.0, 20.0, 3e4])
-misaligned = st.sampled_from([0, 4, 20])
-seeds = st.integers(0, 2**32 - 1)
 MODES = (INTEGERS, AFFINE, RELU)
 ALWAYS = "always"  # sparse, however few zeros there are
 
@@ -84,7 +82,7 @@ def integers(x, weights, multiplier=0.0):
     return sparse_matmul_reference(q, zeros, pack(weights), weights.shape[1]), q
 
 
-@given(seeds, rows, depths, columns, densities, multipliers, st.sampled_from([None, ALWAYS]), misaligned)
+@given(SEEDS, rows, depths, columns, densities, multipliers, st.sampled_from([None, ALWAYS]), MISALIGNED)
 @settings(deadline=None)
 def test_integers_are_exact(program, seed, rows, depth, columns, density, multiplier, how, misaligned):
     x, layer = rectified(seed, rows, depth, density), random_layer(seed, depth, columns)
@@ -95,7 +93,7 @@ def test_integers_are_exact(program, seed, rows, depth, columns, density, multip
     assert np.array_equal(multiply(program, x, layer, INTEGERS, multiplier, how, misaligned), expected)
 
 
-@given(seeds, rows, depths, columns, densities, multipliers, st.sampled_from([None, ALWAYS]))
+@given(SEEDS, rows, depths, columns, densities, multipliers, st.sampled_from([None, ALWAYS]))
 @settings(deadline=None)
 def test_floats_are_those_of_the_dense_product(program, seed, rows, depth, columns, density, multiplier, how):
     x, layer = rectified(seed, rows, depth, density), random_layer(seed, depth, columns)
@@ -155,7 +153,7 @@ def test_what_is_read_depends_on_the_zeros(program, count, multiplier):
         assert not same_bits(multiply(program, x, layer, AFFINE, multiplier, break_layout=other), expected)
 
 
-@given(seeds, st.integers(2, 70), st.floats(0, 1))
+@given(SEEDS, st.integers(2, 70), st.floats(0, 1))
 @settings(deadline=None)
 def test_a_row_does_not_depend_on_the_others(program, seed, rows, density):
     x, layer = rectified(seed, rows, 64, density), random_layer(seed, 64, 48)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from cpunmt.kernels.softmax import LOWEST
 from tests.definitions.kernels import top_k_reference
+from tests.kernels.rows import MISALIGNED
 from tests.support.float_steps import same_bits
 from tests.support.guarded import Guards
 
@@ -27,7 +28,7 @@ def choose(program, scores, k, misaligned=0):
     st.integers(1, 400),
     st.integers(1, 70),
     st.sampled_from([3, 1000, 2**24]),
-    st.sampled_from([0, 4, 36]),
+    MISALIGNED,
 )
 @settings(deadline=None)
 def test_equals_its_reference(program, seed, length, k, different, misaligned):

@@ -1,8 +1,6 @@
 """A process may fork at any moment, while another thread translates for the first time too: no child hangs."""
 
 import os
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -10,25 +8,13 @@ import pytest
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.interrupts import uncut
 from tests.sample_models.foreign_directories import KINDS
-from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.sample_models.real_model import DIRECTORIES
+from tests.support.processes import output, python
 from tests.support.speeds import slow_after
 
 
 def forks(kind, count, seed, *path) -> str:
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "tests.process.forking",
-        kind,
-        str(count),
-        str(seed),
-        *map(str, path),
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=3600)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return output("-W", "ignore", "-m", "tests.process.forking", kind, count, seed, *path, timeout=3600).strip()
 
 
 SLOW = pytest.mark.slow
@@ -98,8 +84,7 @@ sys.meta_path.pop(0)
 def test_whatever_is_imported_late_is_imported_under_the_lock(tmp_path):
     """A child waits for ever for a module that another thread was importing: one of 400 hung at encodings.cp437."""
     paths = [make(tmp_path / str(number)).path for number, make in enumerate(KINDS.values())]
-    command = [sys.executable, "-W", "ignore", "-c", LATE, DIRECTORIES["int8"], *paths]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = python("-W", "ignore", "-c", LATE, DIRECTORIES["int8"], *paths)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

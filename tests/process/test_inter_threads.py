@@ -1,17 +1,15 @@
 """Several worker threads: the same bits in the same order, forks survived, Ctrl-C heard."""
 
-import signal
-import subprocess
-import sys
 import threading
 
 import pytest
 
 from cpunmt import Translator
-from tests.sample_models.real_model import DIRECTORIES, ROOT
-from tests.support.command_line import TIMEOUT, sentences
-from tests.support.processes import has_worked, processor_seconds, wait_for
+from tests.sample_models.real_model import DIRECTORIES
+from tests.support.command_line import sentences
+from tests.support.processes import python, wait_for
 from tests.support.side_by_side import in_threads
+from tests.support.speeds import slow_after
 
 STARTED = ("cpunmt worker_0", "cpunmt worker_1")
 
@@ -26,7 +24,7 @@ def with_attention(results):
 
 
 def test_the_same_bits_in_the_same_order(student, threaded):
-    texts = [*sentences(200), "", " ".join(sentences(30)), "\ud800", " "]
+    texts = [*sentences(80), "", " ".join(sentences(30)), "\ud800", " "]
     pieces = [student.tokenize(text) for text in texts]
     for options in ({}, {"beam_size": 3, "num_hypotheses": 2, "max_batch_size": 20}):
         expected = student.translate(texts, **options)
@@ -77,13 +75,7 @@ def test_counts(threaded, student):
 
 
 def run(code, *arguments):
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, *map(str, arguments)],
-        capture_output=True,
-        encoding="utf-8",
-        cwd=ROOT,
-        timeout=TIMEOUT,
-    )
+    return python("-W", "ignore", "-c", code, *arguments)
 
 
 def test_one_worker_starts_no_thread():
@@ -124,47 +116,6 @@ print(translator.translate(lines) == expected)
     assert (done.stdout, done.stderr) == ("0 200\n" * 2 + "True\n", "")
 
 
-@pytest.mark.parametrize(
-    ("threads", "options"),
-    [
-        (2, {"beam_size": 4}),
-        (1, {"beam_size": 64, "vocabulary": "full", "max_batch_tokens": 1 << 24}),
-    ],
-)
-def test_ctrl_c_ends_a_call(threads, options):
-    """With one thread it was heard when the batch was done: 49 seconds later with a beam of 8."""
-    code = """
-import sys
-from cpunmt import Translator
-translator = Translator(sys.argv[1], inter_threads=int(sys.argv[2]))
-lines = open("tests/golden/sentences.en.txt", encoding="utf8").read().split("\\n")[:-1]
-print("ready", flush=True)
-try:
-    translator.translate(lines * 20, **eval(sys.argv[3]))
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
-    print(len(translator.translate(lines[:10])), flush=True)
-"""
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, DIRECTORIES["int8"], str(threads), repr(options)],
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        cwd=ROOT,
-    )
-    try:
-        assert process.stdout.readline() == "ready\n"
-        has_worked(process.pid, 0.5)  # in the middle of many seconds' work
-        process.send_signal(signal.SIGINT)
-        before = processor_seconds(process.pid)
-        assert process.stdout.readline() == "interrupted\n"
-        assert processor_seconds(process.pid) - before < 5  # a fifth of a second for each thread
-        assert process.stdout.readline() == "10\n"
-        assert process.wait(TIMEOUT) == 0
-    finally:
-        process.kill()
-        process.communicate()
-
-
 END = """
 import atexit, os, sys, threading, time
 from cpunmt import Translator
@@ -173,7 +124,7 @@ translator = Translator(sys.argv[1], inter_threads=int(sys.argv[2]))
 """
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", slow_after(1, [2, 1]))
 def test_a_thread_may_outlive_the_main_thread(threads):
     """Its first call with workers, too, which a ThreadPoolExecutor refuses."""
     code = f"""{END}
@@ -208,7 +159,7 @@ time.sleep(float(sys.argv[3]))
         assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", slow_after(1, [2, 1]))
 def test_what_is_registered_for_the_exit_may_translate(threads):
     code = f"""{END}
 atexit.register(lambda: print(len(translator.translate(lines)), flush=True))

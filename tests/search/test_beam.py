@@ -1,6 +1,5 @@
 """Beam search against its definition in NumPy, with all options, on tiny random models."""
 
-import ctypes
 import itertools
 
 import numpy as np
@@ -8,57 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cpunmt.engine.run
 from cpunmt.architectures.families import family_of
 from cpunmt.engine.search import Search
-from cpunmt.search.records import WORKSPACE
-from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
-from tests.support.searches import bits, searches
+from tests.support.searches import agree, bits, searches, watch_calls, work
 
-NEAR = 1e-3  # hypotheses of nearly equal score: either may come first, or live on
 EOS, UNK, VOCAB = 0, 1, 96
-
-
-@pytest.fixture(scope="module")
-def model():
-    """(Reference, Engine, Engine with a shortlist, the shortlist) of one float32 model."""
-    config, tensors = random_checkpoint(7, d=32, f=64, heads=2, enc=2, dec=2, vocab=VOCAB)
-    shortlist = random_shortlist(4, VOCAB)
-    engines = engine_of(config, tensors), engine_of(config, tensors, shortlist=shortlist)
-    return Reference(config, tensors), *engines, shortlist
-
-
-def close(a, b):
-    return a == b or abs(a - b) < NEAR
-
-
-def agree(made, expected) -> bool:
-    """Whether the hypotheses are the same, in the same order, but for near ties; their figures always agree."""
-    same = [h.ids for h in made] == [e.ids for e in expected]
-    for hypothesis, wanted in zip(made, expected, strict=True):
-        assert close(hypothesis.score, wanted.score) or not same
-        if hypothesis.ids == wanted.ids:
-            assert hypothesis.truncated == wanted.truncated
-            assert close(hypothesis.log_prob, wanted.log_prob)
-            if hypothesis.token_log_probs is not None:
-                assert np.allclose(hypothesis.token_log_probs, wanted.token_log_probs, atol=NEAR)
-            if hypothesis.attention is not None:
-                assert np.allclose(hypothesis.attention, wanted.attention, atol=1e-4)
-    return same
 
 
 @given(st.integers(0, 2**32 - 1), searches(st.just(True)), st.booleans(), st.booleans())
 @settings(deadline=None, max_examples=40)
 def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix):
     reference, plain, listed, shortlist = model
-    generator = np.random.default_rng(seed)
-    sources = random_sources(seed, VOCAB, 6, longest=9)
-    limits = generator.integers(4, 12, len(sources)).tolist()
-    prefixes = None
-    if with_prefix:
-        prefixes = [generator.integers(2, VOCAB, generator.integers(0, 4)).tolist() for _ in sources]
+    sources, limits, prefixes = work(seed, VOCAB, 6, with_prefix)
     engine = listed if with_shortlist else plain
     made = engine.translate(sources, limits, search, prefixes)
     different = 0
@@ -66,6 +28,7 @@ def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix)
         candidates = shortlist.candidates(source, True) if with_shortlist else None
         prefix = prefixes[number] if with_prefix else ()
         expected = beam_search(reference, source, limit, search, candidates, prefix)
+        assert len(hypotheses) == len(expected)
         different += not agree(hypotheses, expected)
         if search.prefix_bias_beta:
             prefix = ()
@@ -116,8 +79,6 @@ def test_a_full_beam_is_filled_however_many_pieces_end(model, beam):
 @pytest.mark.parametrize("budget", [1, 30, 1 << 40])
 def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
     """Same bits; and it stops soon: also while the slots are being filled with long sentences."""
-    monkeypatch.setattr(cpunmt.engine.run, "BUDGET", budget)
-    monkeypatch.setattr(cpunmt.engine.run, "LONGEST_CALL", 0)  # the budget stays
     config, tensors = random_checkpoint(3, d=48, f=32, heads=3, enc=1, dec=2, vocab=101)
     engine = engine_of(config, tensors, shortlist=random_shortlist(4, 101))
     sources = random_sources(6, 101, 30, longest=60)
@@ -125,18 +86,10 @@ def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
     longest = max(map(len, sources))
     search = Search(beam_size=2, num_hypotheses=2, attention=True)
     alone = [bits(engine.translate([s], [m], search))[0] for s, m in zip(sources, limits, strict=True)]
-    program, begun = engine._program, []
-
-    class Watched:
-        def translate(self, batch, workspace, *rest):
-            more = program.translate(batch, workspace, *rest)
-            address = workspace + WORKSPACE.fields["waiting"][1]
-            begun.append(ctypes.c_int64.from_address(address).value)
-            return more
-
-    engine._program = Watched()
+    seen = watch_calls(monkeypatch, engine, budget, "waiting")
     made = engine.translate(sources, limits, search)
     assert bits(made) == alone
+    begun = [waiting for (waiting,) in seen]
     together = np.add.accumulate([0, *map(len, sources)])[[0, *begun]]
     assert np.diff(together).max() <= budget + max(family_of(engine.model.config.architecture).tokens, longest)
     assert begun[-1] == len(sources) and (budget > 30 or len(begun) > 15)
@@ -148,21 +101,11 @@ def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
 )
 def test_free_slots_are_filled_again_when_so_many_are_free(model, monkeypatch, refill, most_active):
     """And not before; what is said does not change."""
-    monkeypatch.setattr(cpunmt.engine.run, "BUDGET", 1)
-    monkeypatch.setattr(cpunmt.engine.run, "LONGEST_CALL", 0)
     _, plain, _, _ = model
     sources = random_sources(8, VOCAB, 60, longest=30)
     limits, search = [len(source) for source in sources], Search(min_length=30)  # they end at their limits
-    expected, program, kept = bits(plain.translate(sources, limits, search)), plain._program, []
-
-    class Watched:
-        def translate(self, batch, workspace, *rest):
-            more = program.translate(batch, workspace, *rest)
-            fields = ("waiting", "active_count", "filling")
-            kept.append([ctypes.c_int64.from_address(workspace + WORKSPACE.fields[name][1]).value for name in fields])
-            return more
-
-    monkeypatch.setattr(plain, "_program", Watched())
+    expected = bits(plain.translate(sources, limits, search))
+    kept = watch_calls(monkeypatch, plain, 1, "waiting", "active_count", "filling")
     assert bits(plain.translate(sources, limits, search, slots=8, refill=refill)) == expected
     active = []  # when filling began, but for the first time, and the last ones, when nobody waited
     for (waited, before, filling), (waiting, _, _) in itertools.pairwise(kept):

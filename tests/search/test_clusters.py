@@ -15,7 +15,7 @@ from cpunmt.search.records import MEMBER
 from cpunmt.text.clusters import Clusters
 from cpunmt.text.shortlist import Shortlist
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_sources, random_tensors
-from tests.support.searches import bits, searches
+from tests.support.searches import bits, searches, work
 
 VOCAB, DEPTH = 600, 64
 SCHEMES = ("int8", "int16", "float32", "log4")
@@ -41,20 +41,12 @@ def random_sets(seed, count, most=300) -> list:
     return [np.union1d([0], generator.choice(VOCAB, generator.integers(1, most), replace=False)) for _ in range(count)]
 
 
-def work(seed, count=12):
-    generator = np.random.default_rng(seed)
-    sources = random_sources(seed, VOCAB, count, longest=9)
-    prefixes = [generator.integers(2, VOCAB, generator.integers(0, 3)).tolist() for _ in sources]
-    return sources, generator.integers(4, 12, count).tolist(), prefixes
-
-
 @given(seeds, searches(), st.sampled_from(SCHEMES), st.integers(1, 20), st.booleans())
 @settings(deadline=None, max_examples=60)
 def test_clusters_of_all_pieces_are_the_whole_vocabulary(models, seed, search, scheme, count, with_prefix):
     """Whichever a state belongs to: the same bits."""
     everything = clusters_of([np.arange(VOCAB)] * count, seed)
-    sources, limits, prefixes = work(seed)
-    prefixes = prefixes if with_prefix else None
+    sources, limits, prefixes = work(seed, VOCAB, 12, with_prefix, most=2)
     engine = Engine(models[scheme], clusters={OTHERS: everything})
     expected = engine.translate(sources, limits, search, prefixes)
     assert bits(engine.translate(sources, limits, search._replace(clusters=True), prefixes)) == bits(expected)
@@ -64,7 +56,7 @@ def test_clusters_of_all_pieces_are_the_whole_vocabulary(models, seed, search, s
 @settings(deadline=None, max_examples=60)
 def test_one_cluster_is_a_shortlist_that_all_sentences_have(models, seed, search, scheme, with_prefix):
     """Every source piece has the same list, of which no sentence's own piece is missing."""
-    sources, limits, prefixes = work(seed)
+    sources, limits, prefixes = work(seed, VOCAB, 12, with_prefix, most=2)
     own = np.unique(np.concatenate(sources))
     active = np.union1d(random_sets(seed, 1)[0], own)
     active = np.union1d(active, np.setdiff1d(np.arange(VOCAB), active)[: -len(active) % 8])  # shortlists are filled up
@@ -72,7 +64,6 @@ def test_one_cluster_is_a_shortlist_that_all_sentences_have(models, seed, search
     shortlist = Shortlist(np.arange(VOCAB + 1) * len(active), lists, 1, len(active), VOCAB)
     assert shortlist.candidates(sources[0], True).tolist() == active.tolist()
     engine = Engine(models[scheme], shortlist, {OTHERS: clusters_of([active])})
-    prefixes = prefixes if with_prefix else None
     expected = bits(engine.translate(sources, limits, search._replace(full=False), prefixes))
     for full in (True, False):  # both: of the same pieces
         assert bits(engine.translate(sources, limits, search._replace(full=full, clusters=True), prefixes)) == expected
@@ -99,7 +90,7 @@ def test_a_step_chooses_from_the_cluster_of_its_state(models, seed, scheme, both
     clusters, model = clusters_of(random_sets(seed, 7), seed), models[scheme]
     lists = np.tile([3, 5], VOCAB).astype(np.int32)
     engine = Engine(model, Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB), {OTHERS: clusters})
-    sources, limits, _ = work(seed, 5)
+    sources, limits, _ = work(seed, VOCAB, 5)
     search = Search(full=not both, clusters=True, vocab_logits=True)
     for source, limit, (made,) in zip(sources, limits, engine.translate(sources, limits, search), strict=True):
         (whole,) = engine.translate([source], [len(made.ids)], Search(full=True, vocab_logits=True), [made.ids])[0]
@@ -125,8 +116,7 @@ def test_laws(models, seed, search, scheme, slots, both, with_prefix):
     clusters = clusters_of(random_sets(seed, 9, VOCAB), seed)
     lists = np.tile([3, 5], VOCAB).astype(np.int32)
     engine = Engine(models[scheme], Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB), {OTHERS: clusters})
-    sources, limits, prefixes = work(seed, 20)
-    prefixes = prefixes if with_prefix else None
+    sources, limits, prefixes = work(seed, VOCAB, 20, with_prefix)
     search = search._replace(full=not both, clusters=True)
     made = bits(engine.translate(sources, limits, search, prefixes, slots))
     assert bits(engine.translate(sources, limits, search._replace(stepwise=True), prefixes, slots)) == made

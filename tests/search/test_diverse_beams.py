@@ -1,27 +1,16 @@
 """Groups of a beam that avoid each other. With any other option, against the definition: test_beam."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.engine.search import Search
-from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
-from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
-from tests.support.searches import bits
+from tests.sample_models.random_models import engine_of, random_checkpoint, random_sources
+from tests.support.searches import bits, check_first_group, work
 
 VOCAB, EOS = 96, 0
 PENALTIES = st.sampled_from([0.1, 0.5, 2.0, 50.0])
-
-
-@pytest.fixture(scope="module")
-def model():
-    """(Reference, Engine, Engine with a shortlist, the shortlist)."""
-    config, tensors = random_checkpoint(7, d=32, f=64, heads=2, enc=2, dec=2, vocab=VOCAB)
-    shortlist = random_shortlist(4, VOCAB)
-    engines = engine_of(config, tensors), engine_of(config, tensors, shortlist=shortlist)
-    return Reference(config, tensors), *engines, shortlist
 
 
 @st.composite
@@ -44,10 +33,7 @@ def groups_of_beams(draw):
 @settings(deadline=None, max_examples=40)
 def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix):
     reference, plain, listed, shortlist = model
-    generator = np.random.default_rng(seed)
-    sources = random_sources(seed, VOCAB, 4, longest=9)
-    limits = generator.integers(4, 12, len(sources)).tolist()
-    prefixes = [generator.integers(2, VOCAB, generator.integers(0, 3) if with_prefix else 0).tolist() for _ in sources]
+    sources, limits, prefixes = work(seed, VOCAB, 4, most=2 if with_prefix else 0)
     made = (listed if with_shortlist else plain).translate(sources, limits, search, prefixes)
     different = 0
     for source, limit, prefix, hypotheses in zip(sources, limits, prefixes, made, strict=True):
@@ -65,13 +51,9 @@ def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix)
 def test_the_first_group_is_a_beam_of_its_size(model, seed, size, penalty, patience):
     _, engine, listed, _ = model
     sources = random_sources(seed, VOCAB, 6, longest=9)
-    alone = Search(beam_size=size, num_hypotheses=size, patience=patience, token_log_probs=True, to_the_end=True)
-    both = alone._replace(beam_size=3 * size, num_hypotheses=3 * size, num_beam_groups=3, diversity_penalty=penalty)
     for one in (engine, listed):
-        limits = [10] * len(sources)
-        found, expected = one.translate(sources, limits, both), one.translate(sources, limits, alone)
-        for some, first in zip(bits(found), bits(expected), strict=True):
-            assert all(hypothesis in some for hypothesis in first)
+        alone = Search(beam_size=size, patience=patience, token_log_probs=True)
+        check_first_group(one, sources, alone, diversity_penalty=penalty)
 
 
 def test_groups_say_what_others_do_not(model):

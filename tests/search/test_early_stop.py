@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cpunmt.engine.run
 from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
 from tests.sample_models import real_model
 from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors
-from tests.support.searches import bits, searches
+from tests.support.searches import bits, searches, watch_calls
 from tests.support.speeds import slow_after
 
 VOCAB = 96
@@ -42,10 +41,10 @@ def test_finds_what_a_search_to_the_end_finds(engines, seed, search, with_shortl
     assert bits(made) == bits(whole)
 
 
-@pytest.mark.parametrize("scheme", slow_after(1, ["int8", "float32"]))
+@pytest.mark.parametrize(("scheme", "count"), slow_after(1, [("int8", 40), ("int8", 200), ("float32", 40)]))
 @pytest.mark.parametrize("penalties", [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.6, 0.5, 0.2), (1.0, -0.5, 0.0)])
-def test_of_real_sentences(scheme, penalties):
-    engine, sources = real_model.engine(scheme), real_model.sources({"int8": 200, "float32": 40}[scheme])
+def test_of_real_sentences(scheme, count, penalties):
+    engine, sources = real_model.engine(scheme), real_model.sources(count)
     limits = [3 * len(source) for source in sources]
     length, word, coverage = penalties
     for beam, wanted in ((4, 1), (6, 1), (6, 3)):
@@ -56,16 +55,7 @@ def test_of_real_sentences(scheme, penalties):
 
 def steps(monkeypatch, engine, sources, limits, search) -> int:
     """Steps of the decoder, each a call of compiled code, for sentences that are translated one by one."""
-    monkeypatch.setattr(cpunmt.engine.run, "BUDGET", 1)
-    monkeypatch.setattr(cpunmt.engine.run, "LONGEST_CALL", 0)  # the budget stays
-    program, calls = engine._program, []
-
-    class Counted:
-        def translate(self, *arguments):
-            calls.append(1)
-            return program.translate(*arguments)
-
-    monkeypatch.setattr(engine, "_program", Counted())
+    calls = watch_calls(monkeypatch, engine)
     for source, limit in zip(sources, limits, strict=True):
         engine.translate([source], [limit], search)
     return len(calls)

@@ -15,10 +15,9 @@ from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.sample_models import real_model, recurrents, transformers
 from tests.sample_models.random_models import random_shortlist, random_sources, random_tensors
-from tests.support.searches import bits, searches
+from tests.support.searches import agree, bits, searches, work
 from tests.support.side_by_side import in_threads
 
-NEAR = 1e-3  # hypotheses of nearly equal score: either may come first, or live on
 VOCAB = 96
 # (family's module, name), of different cells, of one vocabulary
 KINDS = [
@@ -62,22 +61,6 @@ def members_of(models, weights):
     return [Member(model, float(np.float32(w / sum(weights)))) for model, w in zip(models, weights, strict=True)]
 
 
-def near(a, b):
-    return a == b or abs(a - b) < NEAR
-
-
-def agree(made, expected) -> bool:
-    """Whether the hypotheses are the same; the figures of those that are must agree."""
-    for hypothesis, wanted in zip(made, expected, strict=False):
-        if hypothesis.ids == wanted.ids:
-            assert near(hypothesis.score, wanted.score) and near(hypothesis.log_prob, wanted.log_prob)
-            if hypothesis.token_log_probs is not None:
-                assert np.allclose(hypothesis.token_log_probs, wanted.token_log_probs, atol=NEAR)
-            if hypothesis.attention is not None:
-                assert np.allclose(hypothesis.attention, wanted.attention, atol=1e-4)
-    return [h.ids for h in made] == [e.ids for e in expected]
-
-
 @given(st.integers(0, 2**32 - 1), searches(st.just(True)), weights_of, st.booleans(), st.booleans())
 @settings(max_examples=60)
 def test_equals_its_definition(pairs, seed, search, weights, with_shortlist, with_prefix):
@@ -86,11 +69,7 @@ def test_equals_its_definition(pairs, seed, search, weights, with_shortlist, wit
     shortlist = random_shortlist(4, VOCAB) if with_shortlist else None
     engine = Engine(members_of([model for _, model in chosen], weights), shortlist)
     reference = [(one, weight / sum(weights)) for (one, _), weight in zip(chosen, weights, strict=True)]
-    sources = random_sources(seed, VOCAB, 5, longest=9)
-    limits = generator.integers(4, 12, len(sources)).tolist()
-    prefixes = None
-    if with_prefix:
-        prefixes = [generator.integers(2, VOCAB, generator.integers(0, 4)).tolist() for _ in sources]
+    sources, limits, prefixes = work(seed, VOCAB, 5, with_prefix)
     made = engine.translate(sources, limits, search, prefixes)
     same = 0
     for number, (source, limit, hypotheses) in enumerate(zip(sources, limits, made, strict=True)):

@@ -3,7 +3,6 @@
 import itertools
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,8 +10,8 @@ from hypothesis import strategies as st
 from cpunmt.engine.search import GREEDY
 from cpunmt.kernels.records import BLOCK
 from tests.sample_models import real_model
-from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
-from tests.support.searches import bits, searches
+from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist
+from tests.support.searches import bits, searches, work
 from tests.support.speeds import slow_after
 
 VOCAB = 3 * BLOCK + 37  # the last block is not full, nor is its last panel
@@ -43,12 +42,7 @@ def engines(models):
 )
 @settings(deadline=None, max_examples=100)
 def test_equals_the_stepwise_way(engines, seed, search, scheme, listed, count, slots, with_prefix):
-    generator = np.random.default_rng(seed)
-    sources = random_sources(seed, VOCAB, count, longest=9)
-    limits = generator.integers(4, 12, count).tolist()
-    prefixes = None
-    if with_prefix:
-        prefixes = [generator.integers(2, VOCAB, generator.integers(0, 4)).tolist() for _ in sources]
+    sources, limits, prefixes = work(seed, VOCAB, count, with_prefix)
     engine = engines[scheme, listed]
     made = engine.translate(sources, limits, search, prefixes, slots)
     assert bits(made) == bits(engine.translate(sources, limits, search._replace(stepwise=True), prefixes, slots))

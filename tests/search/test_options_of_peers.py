@@ -31,7 +31,6 @@ from tests.golden.options import (
     sentences,
 )
 from tests.sample_models.packed_checkpoint import checkpoint_of
-from tests.support.speeds import slow_after
 
 # (peer, case): sentences whose best translation, and whose whole list, is theirs; of all others it is all of them
 DIFFERENT = {
@@ -125,16 +124,15 @@ class ForbiddenBefore(definition.Models):
         return log_softmax(log_probs), attention
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["repetition_penalty=1.3", "repetition_penalty=0.8"])
 def test_transformers_penalize_log_probabilities(references, golden, monkeypatch, name):
     check_changed(references, golden, monkeypatch, PenalizedLater, "transformers", f"beam, {name}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    slow_after(
-        2, ["min_length=12", "no_repeat_ngram_size=1", "no_repeat_ngram_size=3", "suppress_sequences", "disable_unk"]
-    ),
+    "name", ["min_length=12", "no_repeat_ngram_size=1", "no_repeat_ngram_size=3", "suppress_sequences", "disable_unk"]
 )
 def test_ctranslate2_forbids_before_the_softmax(references, golden, monkeypatch, name):
     check_changed(references, golden, monkeypatch, ForbiddenBefore, "ctranslate2", f"beam, {name}")

@@ -1,6 +1,5 @@
 """One output layer for the candidates of all sentences side by side: the same bits as each sentence's own."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +8,7 @@ import cpunmt.engine.run
 from cpunmt.model.config import MOST_BEAM
 from cpunmt.simd import tile_shapes
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
-from tests.support.searches import bits, searches
+from tests.support.searches import bits, searches, work
 
 VOCAB = 331  # more than one panel is part of a mixture, and the last is not full
 
@@ -41,12 +40,7 @@ def engine(models, scheme, shared):
 @given(st.integers(0, 2**32 - 1), searches(), st.integers(1, 40), st.sampled_from([None, 2, 5, 16]), st.booleans())
 @settings(deadline=None, max_examples=60)
 def test_sharing_changes_no_bit(models, seed, search, count, slots, with_prefix):
-    generator = np.random.default_rng(seed)
-    sources = random_sources(seed, VOCAB, count, longest=9)
-    limits = generator.integers(4, 12, count).tolist()
-    prefixes = None
-    if with_prefix:  # mostly pieces that are no candidates
-        prefixes = [generator.integers(2, VOCAB, generator.integers(0, 4)).tolist() for _ in sources]
+    sources, limits, prefixes = work(seed, VOCAB, count, with_prefix)  # prefixes are mostly no candidates
     shared, apart = (engine(models, "int8", choice) for choice in (True, False))
     made = shared.translate(sources, limits, search, prefixes, slots)
     assert bits(made) == bits(apart.translate(sources, limits, search, prefixes, slots))

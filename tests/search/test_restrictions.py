@@ -5,16 +5,15 @@ import pytest
 
 from cpunmt.engine.search import Search
 from tests.definitions.restrictions import forbidden, penalized
-from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
+from tests.sample_models.random_models import engine_of, random_checkpoint, random_sources
 
 EOS, UNK, VOCAB = 0, 1, 96
 
 
-@pytest.fixture(scope="module")
-def engines():
+@pytest.fixture
+def engines(model):
     """With the whole vocabulary, and with a shortlist."""
-    config, tensors = random_checkpoint(7, d=32, f=64, heads=2, enc=2, dec=2, vocab=VOCAB)
-    return engine_of(config, tensors), engine_of(config, tensors, shortlist=random_shortlist(4, VOCAB))
+    return model[1:3]
 
 
 def test_the_definition_forbids_what_was_said_and_what_is_suppressed():

@@ -3,15 +3,13 @@
 import collections
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.engine.search import Search
-from quantize.reference.network import Reference
 from tests.definitions.greedy import log_softmax
 from tests.definitions.sampling import drawn, philox, sentence_key, weights
-from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
+from tests.sample_models.random_models import random_sources
 from tests.support.guarded import Guards
 from tests.support.searches import bits
 from tests.support.side_by_side import in_threads
@@ -19,14 +17,6 @@ from tests.support.side_by_side import in_threads
 VOCAB = 96
 WORDS = st.integers(0, 2**32 - 1)
 ALL = Search(beam_size=4, num_hypotheses=4, sampling_topk=0)
-
-
-@pytest.fixture(scope="module")
-def model():
-    """(Reference, Engine, Engine with a shortlist)."""
-    config, tensors = random_checkpoint(7, d=32, f=64, heads=2, enc=2, dec=2, vocab=VOCAB)
-    engines = engine_of(config, tensors), engine_of(config, tensors, shortlist=random_shortlist(4, VOCAB))
-    return Reference(config, tensors), *engines
 
 
 def test_the_generator_gives_the_numbers_that_its_authors_publish():
@@ -80,7 +70,7 @@ def test_a_draw_equals_its_definition(program, seed, topk, topp, word):
 
 def test_frequencies_are_the_models_probabilities(model):
     """First pieces of 4,000 samples, by their seeds, are as frequent as their probabilities say: chi-square."""
-    reference, engine, _ = model
+    reference, engine, _, _ = model
     source = random_sources(3, VOCAB, 1, longest=6)[0]
     search = Search(beam_size=64, num_hypotheses=64, sampling_topk=0, sampling_temperature=1.5)
     seen = collections.Counter()
@@ -99,7 +89,7 @@ def test_frequencies_are_the_models_probabilities(model):
 
 def test_from_one_piece_is_greedy(model):
     """A tenth of the highest temperature draws the best but for near ties."""
-    _, plain, _ = model
+    _, plain, _, _ = model
     sources = random_sources(5, VOCAB, 20, longest=8)
     cold = Search(sampling_topk=0, sampling_temperature=0.01)
     greedy = plain.translate(sources, [9] * 20)
@@ -110,7 +100,7 @@ def test_from_one_piece_is_greedy(model):
 
 
 def test_samples_depend_on_seed_number_and_sentence_only(model):
-    _, plain, listed = model
+    _, plain, listed, _ = model
     sources = random_sources(5, VOCAB, 30, longest=12)
     for engine in (plain, listed):
         made = engine.translate(sources, [12] * 30, ALL)
@@ -126,7 +116,7 @@ def test_samples_depend_on_seed_number_and_sentence_only(model):
 
 
 def test_threads_draw_the_same(model):
-    _, _, listed = model
+    _, _, listed, _ = model
     sources = random_sources(5, VOCAB, 40, longest=12)
     expected = bits(listed.translate(sources, [12] * 40, ALL))
 
@@ -137,7 +127,7 @@ def test_threads_draw_the_same(model):
 
 
 def test_a_samples_log_probability_is_the_models(model):
-    _, plain, _ = model
+    _, plain, _, _ = model
     sources = random_sources(5, VOCAB, 10, longest=9)
     made = plain.translate(sources, [12] * 10, ALL._replace(sampling_temperature=3.0, token_log_probs=True))
     pairs = [(source, h) for source, found in zip(sources, made, strict=True) for h in found]

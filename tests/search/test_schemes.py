@@ -1,6 +1,5 @@
 """Every scheme of weights, alone and mixed, in any architecture: the engine against the definition in NumPy."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,39 +11,27 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.tensors import Model, linears, matrices, table_sizes
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
-from tests.definitions.beam_search import beam_search
-from tests.definitions.packed_network import PackedReference
+from tests.architectures.comparison import compare_packed
 from tests.sample_models import recurrents
 from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.transformers import NAMED, configs, make_config
+from tests.support.speeds import crossed
 
 
 def check(config, seed, scheme, schemes=None):
-    """Six translations; a float's last bit may move an activation to the next integer, and with it a random choice."""
     packed = packed_tensors(config, random_tensors(config, seed), scheme, schemes=schemes)
-    sources, model, chaos = random_sources(seed, config.source_size, 6, longest=12), Model(*packed), 1
-    if isinstance(config.architecture, RecurrentConfig):
-        model.network.switch(projected=False)  # contexts are quantized, as in the definition, not encoded words
-        chaos = 3  # what one step is off by reaches all later ones
-    made = Engine(model).translate(sources, [8] * len(sources), Search(token_log_probs=True))
-    reference = PackedReference(*packed)
-    expected = [beam_search(reference, source, 8)[0] for source in sources]
-    same = [(m[0], e) for m, e in zip(made, expected, strict=True) if m[0].ids == e.ids]
-    assert len(same) >= 3
-    used = {scheme, *(schemes or {}).values()}
-    differences = [abs(m.log_prob - e.log_prob) / len(m.ids) for m, e in same]
     near = {"float32": 2e-4, "int16": 1e-3, "int8": 5e-3}
-    assert np.median(differences) < chaos * max(near[SCHEMES[name]] for name in used) and max(differences) < chaos * 0.1
+    chaos = 3 if isinstance(config.architecture, RecurrentConfig) else 1  # what one step is off by reaches later ones
+    widest = max(near[SCHEMES[name]] for name in (scheme, *(schemes or {}).values()))
+    compare_packed(packed, random_sources(seed, config.source_size, 6, 12), chaos * widest, 3, chaos * 0.1)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize(("name", "scheme"), crossed(NAMED, SCHEMES))
 def test_a_named_architecture(name, scheme):
     check(make_config(**NAMED[name]), 3, scheme)
 
 
-@pytest.mark.parametrize("scheme", ["int8", "int16", "log4"])
-@pytest.mark.parametrize("name", recurrents.NAMED)
+@pytest.mark.parametrize(("name", "scheme"), crossed(recurrents.NAMED, ["int8", "int16", "log4"]))
 def test_a_named_recurrent_network(name, scheme):
     check(recurrents.make_config(**recurrents.NAMED[name]), 3, scheme)
 

@@ -11,7 +11,7 @@ from cpunmt.engine.search import Search
 from cpunmt.text.shortlist import Shortlist
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_sources, random_tensors
 from tests.sample_models.transformers import make_config
-from tests.support.searches import bits
+from tests.support.searches import check_first_group
 
 VOCAB, FIRST = 96, 10
 TWINS = range(FIRST, VOCAB - 1, 2)  # the lower ones: each has the same embedding, output row and bias as the next id
@@ -96,9 +96,4 @@ def test_unknown_pieces_are_barred_whatever_their_id_is(unk_id, listed, beam):
 def test_the_first_group_is_a_beam_of_its_size(engines, seed, size, listed, patience):
     """Of equals those that ended first are kept, as in a beam without groups."""
     sources = random_sources(seed, VOCAB, 6, longest=9)
-    alone = Search(beam_size=size, num_hypotheses=size, patience=patience, to_the_end=True)
-    groups = alone._replace(beam_size=3 * size, num_hypotheses=3 * size, num_beam_groups=3, diversity_penalty=0.5)
-    limits = [10] * len(sources)
-    found, expected = (bits(engines[listed].translate(sources, limits, search)) for search in (groups, alone))
-    for some, first in zip(found, expected, strict=True):
-        assert all(hypothesis in some for hypothesis in first)
+    check_first_group(engines[listed], sources, Search(beam_size=size, patience=patience), diversity_penalty=0.5)

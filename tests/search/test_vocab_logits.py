@@ -14,7 +14,7 @@ from cpunmt.options.options import Options
 from quantize.reference.network import Reference
 from tests.definitions.vocab_logits import vocab_logits
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
-from tests.support.searches import bits, searches
+from tests.support.searches import bits, searches, work
 
 VOCAB = 91  # no multiple of what is computed at once
 SHORTLIST = random_shortlist(4, VOCAB)
@@ -48,9 +48,7 @@ def searched(engine, sources, search, prefixes=None, **options):
 @settings(deadline=None, max_examples=40)
 def test_they_equal_their_definition(model, program, seed, search, with_prefix):
     reference, engine, shortlist = model
-    sources, generator = random_sources(seed, VOCAB, 5, longest=9), np.random.default_rng(seed)
-    prefixes = [generator.integers(2, VOCAB, generator.integers(0, 4)).tolist() for _ in sources]
-    prefixes = prefixes if with_prefix else None
+    sources, _, prefixes = work(seed, VOCAB, 5, with_prefix)
     search = search._replace(token_log_probs=True, vocab_logits=True)
     made = searched(engine, sources, search, prefixes)
     plain = searched(engine, sources, search._replace(vocab_logits=False), prefixes)

@@ -6,6 +6,8 @@ proven by an emulator of the whole processor: `make test-arm`.
 
 import re
 
+from tests.simd.emulated_vectors import replaced
+
 DECLARATION = re.compile(r"^declare (<[^>]*>) @(llvm\.aarch64\.neon\.(\w+)\.[\w.]+)\(([^)]*)\).*$", re.M)
 
 
@@ -16,8 +18,7 @@ def emulated(code: str) -> str:
         operands = re.findall(r"<[^>]*>", declaration[4])
         given = ", ".join(f"{kind} %x{i}" for i, kind in enumerate(operands))
         lines = [f"define internal {result} @emulated.{name}({given}) {{", *_BODIES[instruction](result, operands), "}"]
-        code = code.replace(declaration[0], "\n".join(lines))
-        code = re.sub(rf"(call [^\n]*)@{re.escape(name)}\(", rf"\1@emulated.{name}(", code)
+        code = replaced(code, declaration[0], name, lines)
     return code
 
 

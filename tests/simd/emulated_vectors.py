@@ -33,15 +33,16 @@ def emulated(code: str) -> str:
             places = ", ".join(f"i32 {group * lane + j}" for lane in range(lanes))
             lines.append(f"%p{j} = shufflevector {wide} %products, {wide} poison, {sums} <{places}>")
             lines.append(f"%t{j + 1} = add {sums} %t{j}, %p{j}")
-        code = _replaced(code, declaration[0], name, [*lines, f"ret {sums} %t{group}", "}"])
+        code = replaced(code, declaration[0], name, [*lines, f"ret {sums} %t{group}", "}"])
     for declaration in list(SHUFFLE.finditer(code)):
-        code = _replaced(code, declaration[0], declaration[1], _shuffle(declaration[1]))
+        code = replaced(code, declaration[0], declaration[1], _shuffle(declaration[1]))
     for declaration in list(COMPRESS.finditer(code)):
-        code = _replaced(code, declaration[0], declaration[1], _compress(declaration[1]))
+        code = replaced(code, declaration[0], declaration[1], _compress(declaration[1]))
     return code
 
 
-def _replaced(code, declaration, name, lines):
+def replaced(code: str, declaration: str, name: str, lines: list[str]) -> str:
+    """LLVM `code` with a function of these lines in place of a declaration, and calls of it."""
     code = code.replace(declaration, "\n".join(lines))
     return re.sub(rf"(call [^\n]*)@{re.escape(name)}\(", rf"\1@emulated.{name}(", code)
 

@@ -22,7 +22,6 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.model.tensors import Model
 from cpunmt.simd import isa
-from tests.architectures import recurrent_rows
 from tests.kernels import test_activations as activations
 from tests.kernels import test_additive_attention as additive_attention
 from tests.kernels import test_attention as attention
@@ -32,6 +31,7 @@ from tests.kernels import test_int8_matmul as int8_matmul
 from tests.kernels import test_int16_matmul as int16_matmul
 from tests.kernels import test_layer_norm as layer_norm
 from tests.kernels import test_quantize_rows as quantize_rows
+from tests.kernels import test_recurrent_cells as recurrent_cells
 from tests.kernels import test_row_products as row_products
 from tests.kernels import test_softmax as softmax
 from tests.kernels import test_sparse_matmul as sparse_matmul
@@ -98,9 +98,9 @@ def kernel_outputs(program):
             pieces = row_products.chosen_pieces(rows, 79, 79 - rows)
             yield "score_pieces", row_products.score(program, table, vectors, x, pieces)
         yield "residual_layer_norm", layer_norm.normalize(program, *layer_norm.random_operands(rows, rows, depth))[0]
-        for cell in recurrent_rows.WIDTHS:
-            operands = recurrent_rows.random_operands(cell, rows, rows, depth)
-            yield from ((f"{cell}_row", array) for array in recurrent_rows.step(program, cell, operands))
+        for cell in recurrent_cells.WIDTHS:
+            operands = recurrent_cells.random_operands(cell, rows, rows, depth)
+            yield from ((f"{cell}_row", array) for array in recurrent_cells.step(program, cell, operands))
         operands = additive_attention.random_operands(rows, rows, depth, 2.0)
         yield "additive_scores", additive_attention.scores(program, *operands)
         yield "softmax_rows", softmax.softmax(program, 5 * x, 0.5)

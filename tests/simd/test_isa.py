@@ -1,9 +1,6 @@
 """Which path a process takes: the best there is, or the one it is told."""
 
-import os
 import re
-import subprocess
-import sys
 
 import llvmlite.binding as llvm
 import pytest
@@ -12,18 +9,14 @@ from cpunmt.errors import CpunmtError, UnsupportedIsaError
 from cpunmt.simd import isa, processor
 from cpunmt.simd.isa import Isa
 from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.support.processes import python
 
 UNSUPPORTED = [path for path in Isa if path not in isa.supported()]
 
 
-def ask(name, code="print(isa.current().value)"):
-    """Run `code` in a process with CPUNMT_ISA=name: (exit status, stdout, stderr)."""
-    environment = {key: value for key, value in os.environ.items() if key != "CPUNMT_ISA"}
-    if name is not None:
-        environment["CPUNMT_ISA"] = name
-    done = subprocess.run(
-        [sys.executable, "-c", f"from cpunmt.simd import isa\n{code}"], env=environment, capture_output=True, text=True
-    )
+def ask(name):
+    """The path of a process with CPUNMT_ISA=name: (exit status, stdout, stderr)."""
+    done = python("-c", "from cpunmt.simd import isa\nprint(isa.current().value)", CPUNMT_ISA=name)
     return done.returncode, done.stdout.strip(), done.stderr
 
 
@@ -91,9 +84,7 @@ def test_matrix_registers_need_the_operating_system_too(monkeypatch):
 
 def test_a_wrong_name_is_one_line_of_the_command():
     """An import asks for no instruction set, or nothing could catch the error."""
-    command = [sys.executable, "-m", "cpunmt", "translate", "-m", str(DIRECTORIES["int8"])]
-    given = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "cwd": ROOT}
-    done = subprocess.run(command, env={**os.environ, "CPUNMT_ISA": "avx3"}, **given)
+    done = python("-m", "cpunmt", "translate", "-m", DIRECTORIES["int8"], CPUNMT_ISA="avx3")
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch("cpunmt: error: CPUNMT_ISA='avx3' is not an instruction set .*\n", done.stderr)
 

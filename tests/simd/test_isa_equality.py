@@ -2,9 +2,6 @@
 
 import functools
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,52 +9,52 @@ import pytest
 from cpunmt.kernels.matmul.packing import pack
 from cpunmt.simd import isa
 from tests.definitions.matmul import int8_matmul_reference, int16_matmul_reference
-from tests.sample_models.real_model import ROOT
 from tests.simd import isa_outputs
-from tests.support.built_programs import built_programs
+from tests.support.built_programs import built_programs, warmed_up
 from tests.support.built_programs import paths as built_paths
+from tests.support.processes import output
+from tests.support.speeds import slow_after
 
 PATHS = [path.value for path in isa.supported()]
 
 
-def outputs(path, module, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
-        env={**os.environ, "CPUNMT_ISA": path},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    made = json.loads(done.stdout)
-    assert made["isa"] == path
-    return made
-
-
-@functools.cache
 def native(path):
-    return outputs(path, "tests.simd.isa_outputs")
+    warmed_up(path)
+    return output("-m", "tests.simd.isa_outputs", CPUNMT_ISA=path)
 
 
-@functools.cache
 def emulated(path):
-    return outputs(path, "tests.simd.emulation", "tests.simd.isa_outputs")
+    return output("-m", "tests.simd.emulation", "tests.simd.isa_outputs", CPUNMT_ISA=path)
 
 
-@functools.cache
 def prebuilt(path):
     """On the program that a wheel would bring."""
-    return outputs(path, "tests.support.prebuilt_start", str(built_programs()), "tests.simd.isa_outputs")
+    command = "tests.support.prebuilt_start", built_programs(), "tests.simd.isa_outputs"
+    return output("-m", *command, CPUNMT_ISA=path)
 
 
-EVERY_PATH = [
-    *(pytest.param(native, path, id=path) for path in PATHS),
-    *(pytest.param(prebuilt, path.value, id=f"{path.value} prebuilt") for path in built_paths()),
-    *(
-        pytest.param(emulated, path, id=f"{path} emulated", marks=pytest.mark.slow)
-        for path in ("amx_int8", "avx512_vnni", "avx_vnni", "i8mm", "dotprod", "neon")
-    ),
-]
+EMULATED = ("amx_int8", "avx512_vnni", "avx_vnni", "i8mm", "dotprod", "neon")
+EVERY_PATH = slow_after(
+    len(PATHS),
+    [
+        *((native, path) for path in PATHS),
+        *((prebuilt, path.value) for path in built_paths()),
+        *((emulated, path) for path in EMULATED),
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def run(once):
+    """`run(how, path)` returns the outputs of a path, which are made once for all tests and workers."""
+
+    @functools.cache
+    def found(how, path):
+        made = json.loads(once(f"{how.__name__} {path}", lambda: how(path)))
+        assert made["isa"] == path
+        return made
+
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -69,22 +66,22 @@ def exact_integers():
     return isa_outputs.digest(exact)
 
 
-@pytest.mark.parametrize("run, path", EVERY_PATH)
-def test_integers_are_exact(run, path, exact_integers):
-    assert run(path)["integers"] == exact_integers
+@pytest.mark.parametrize("how, path", EVERY_PATH)
+def test_integers_are_exact(run, how, path, exact_integers):
+    assert run(how, path)["integers"] == exact_integers
 
 
-@pytest.mark.parametrize("run, path", EVERY_PATH)
-def test_floats_of_every_kernel_are_the_same_bits(run, path):
-    made, expected = run(path)["kernels"], native(PATHS[0])["kernels"]
+@pytest.mark.parametrize("how, path", EVERY_PATH)
+def test_floats_of_every_kernel_are_the_same_bits(run, how, path):
+    made, expected = run(how, path)["kernels"], run(native, PATHS[0])["kernels"]
     assert [name for name in expected if made[name] != expected[name]] == []
     assert made.keys() == expected.keys()
 
 
-@pytest.mark.parametrize("run, path", EVERY_PATH)
+@pytest.mark.parametrize("how, path", EVERY_PATH)
 @pytest.mark.parametrize("scheme", ["int8", "float32"])
-def test_translations_and_scores_are_the_same_bits(run, path, scheme):
-    made, expected = run(path)["translations"][scheme], native(PATHS[0])["translations"][scheme]
+def test_translations_and_scores_are_the_same_bits(run, how, path, scheme):
+    made, expected = run(how, path)["translations"][scheme], run(native, PATHS[0])["translations"][scheme]
     assert len(made) == len(expected) >= isa_outputs.SENTENCES[scheme] + 10
     different = [i for i, (a, b) in enumerate(zip(made, expected, strict=True)) if a != b]
     assert different == []
@@ -92,14 +89,14 @@ def test_translations_and_scores_are_the_same_bits(run, path, scheme):
     assert all(np.isfinite(float.fromhex(number)) for _, *numbers in made for number in numbers)
 
 
-@pytest.mark.parametrize("run, path", EVERY_PATH)
-def test_models_whose_numbers_leave_float32_say_the_same(run, path):
+@pytest.mark.parametrize("how, path", EVERY_PATH)
+def test_models_whose_numbers_leave_float32_say_the_same(run, how, path):
     """What an 8-bit activation was made of a NaN depended on the path."""
-    assert run(path)["overflowing"] == native(PATHS[0])["overflowing"]
+    assert run(how, path)["overflowing"] == run(native, PATHS[0])["overflowing"]
 
 
-@pytest.mark.parametrize("run, path", EVERY_PATH)
+@pytest.mark.parametrize("how, path", EVERY_PATH)
 @pytest.mark.parametrize("scheme", ["int8", "log4", "int16", "float32"])
-def test_recurrent_networks_say_the_same_bits(run, path, scheme):
-    made, expected = run(path)["recurrent"][scheme], native(PATHS[0])["recurrent"][scheme]
+def test_recurrent_networks_say_the_same_bits(run, how, path, scheme):
+    made, expected = run(how, path)["recurrent"][scheme], run(native, PATHS[0])["recurrent"][scheme]
     assert made == expected and len(made) > 18 * 12 and len({tuple(ids) for ids, _ in made}) > 200

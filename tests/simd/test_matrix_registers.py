@@ -3,8 +3,6 @@
 import faulthandler
 import os
 import signal
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -15,11 +13,13 @@ from cpunmt.simd import isa
 from cpunmt.simd.isa import Isa
 from tests.definitions.matmul import stored_bytes
 from tests.kernels.test_int8_matmul import multiply, random_operands, random_scales
-from tests.sample_models.real_model import DIRECTORIES, ROOT
+from tests.sample_models.real_model import DIRECTORIES
 from tests.simd import matrix_state
 from tests.support.float_steps import same_bits
 from tests.support.guarded import Guards
 from tests.support.packed_linear import int8_record
+from tests.support.processes import python
+from tests.support.side_by_side import in_threads
 
 AMX = pytest.mark.skipif(Isa.AMX_INT8 not in isa.supported(), reason="this machine has no matrix registers")
 BELOW = [path.value for path in isa.supported() if path is not Isa.AMX_INT8]
@@ -33,17 +33,13 @@ for result in Translator(sys.argv[1]).translate(["A man is riding a bicycle.", "
 """
 
 
-def python(code, *arguments, name=None):
-    environment = {key: value for key, value in os.environ.items() if key != "CPUNMT_ISA"}
-    if name:
-        environment["CPUNMT_ISA"] = name
-    command = [sys.executable, "-c", f"import sys\n{code}", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+def run(code, name=None):
+    return python("-c", f"import sys\n{code}", DIRECTORIES["int8"], CPUNMT_ISA=name)
 
 
-def translated(code, **chosen):
+def translated(code, name=None):
     """(what was said of the path, the translations) of a process that runs `code` first."""
-    done = python(code + TRANSLATE, DIRECTORIES["int8"], **chosen)
+    done = run(code + TRANSLATE, name)
     assert done.returncode == 0, done.stderr
     path, *texts = done.stdout.splitlines()
     assert len(texts) == 16
@@ -61,7 +57,7 @@ def test_where_linux_refuses_the_registers_the_next_path_is_taken():
 @AMX
 def test_one_error_says_that_linux_refuses_them():
     code = "from cpunmt.commands.cli import main\nsys.exit(main(['translate', '-m', sys.argv[1]]))"
-    done = python(matrix_state.SMALL_STACK + code, DIRECTORIES["int8"], name="amx_int8")
+    done = run(matrix_state.SMALL_STACK + code, "amx_int8")
     said = "CPUNMT_ISA='amx_int8': the operating system does not let this process use it; use one of:"
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"cpunmt: error: {said} {', '.join(BELOW)}\n"
@@ -78,7 +74,7 @@ def test_the_permission_is_one_for_all_threads_and_children():
     code = "import threading, os\nfrom cpunmt.simd import isa\nfrom tests.simd.matrix_state import permitted\n"
     code += "print(permitted())\nthread = threading.Thread(target=isa.current)\nthread.start(); thread.join()\n"
     code += "print(permitted(), flush=True)\nchild = os.fork()\nprint(permitted(), flush=True)\nchild and os.wait()"
-    assert python(code).stdout.split() == ["False", "True", "True", "True"]
+    assert run(code).stdout.split() == ["False", "True", "True", "True"]
 
 
 def operands(rows, depth=192, panels=9):
@@ -116,19 +112,13 @@ def test_registers_in_use_are_seen(program):
 
 def test_products_side_by_side_are_right(program):
     """Compiled calls run without Python's lock, each thread's on registers of other heights."""
-    expected, wrong = {rows: multiply(program, *operands(rows)) for rows in (5, 16, 23, 32, 61, 97)}, []
+    expected = {rows: multiply(program, *operands(rows)) for rows in (5, 16, 23, 32, 61, 97)}
 
-    def run(every):
-        for rows in every * 60:
-            if not same_bits(multiply(program, *operands(rows)), expected[rows]):
-                wrong.append(rows)
+    def wrong(number):
+        every = [(5, 32), (16, 61), (23, 97)][number] * 60
+        return [rows for rows in every if not same_bits(multiply(program, *operands(rows)), expected[rows])]
 
-    threads = [threading.Thread(target=run, args=(every,)) for every in ((5, 32), (16, 61), (23, 97))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    assert in_threads(3, wrong) == [[]] * 3
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

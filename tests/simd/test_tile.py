@@ -1,29 +1,17 @@
 """Register tiles of the instruction sets that this machine need not have: they compile, and they are right."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from cpunmt.simd.matrix_tile import SHAPES
-from tests.sample_models.real_model import ROOT
 from tests.simd import emulated_matrices
+from tests.support.processes import output, python
 
 VNNI = {"avx512_vnni": "zmm", "avx_vnni": "ymm"}  # the registers of each
 
 
 def run(module, path, what):
-    done = subprocess.run(
-        [sys.executable, "-m", f"tests.simd.{module}", what],
-        env={**os.environ, "CPUNMT_ISA": path},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return output("-m", f"tests.simd.{module}", what, CPUNMT_ISA=path)
 
 
 @pytest.mark.parametrize("path", VNNI)
@@ -104,7 +92,7 @@ def test_the_emulation_touches_configured_rows_only(registers):
 def test_an_error_in_emulated_code_ends_the_process():
     """ctypes would print it, and the program would go on with a wrong result."""
     code = "from tests.simd import emulated_matrices; emulated_matrices._CALLED['tdpbusd'](0, 1, 2); print('went on')"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = python("-c", code)
     assert done.returncode == 70 and "register 0 is used and not configured" in done.stderr and not done.stdout
 
 
@@ -128,14 +116,7 @@ for tiles in (tile.int8_tiles(), tile.int16_tiles(), float_tile.float_tiles, flo
 )
 def test_generic_tiles_compile_for_other_machines(target, multiply_add, size):
     """With fused multiply-adds on whole registers, not calls of a library's fma."""
-    done = subprocess.run(
-        [sys.executable, "-c", GENERIC.format(target=target)],
-        env={**os.environ, "CPUNMT_ISA": "generic"},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stdout.splitlines() if multiply_add in line]
+    made = output("-c", GENERIC.format(target=target), CPUNMT_ISA="generic")
+    lines = [line for line in made.splitlines() if multiply_add in line]
     assert len(lines) >= 4 and any(size in line for line in lines)
-    assert not any("fmaf" in line for line in done.stdout.splitlines())
+    assert "fmaf" not in made

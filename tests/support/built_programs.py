@@ -1,6 +1,7 @@
 """The programs that a wheel would bring, of the paths that this machine runs: built once, and kept in build/."""
 
 import functools
+import os
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tests.sample_models.real_model import ROOT
 from tests.support.environments import run
 from tools.programs import PATHS
 
-FOLDER = ROOT / "build" / "programs"
+(ROOT / "build").mkdir(exist_ok=True)
 
 
 def paths() -> list[isa.Isa]:
@@ -19,11 +20,27 @@ def paths() -> list[isa.Isa]:
     return [path for path in PATHS[processor.machine()] if path in isa.supported()]
 
 
-@functools.cache
 def built_programs() -> Path:
-    """The folder with them and their manifest; tests change copies of it only."""
-    FOLDER.parent.mkdir(exist_ok=True)
-    with FileLock(FOLDER.with_suffix(".lock")):
-        names = [path.value for path in paths()]
-        run(sys.executable, "-m", "tools.programs", "--out", FOLDER, "--processes", "2", "--paths", *names, cwd=ROOT)
-    return FOLDER
+    """The folder with all of them and their manifest; tests change copies of it only."""
+    return _built("programs", *paths())
+
+
+def best_program() -> Path:
+    """The same of the best path alone, which the quick tests use: each path takes half a minute."""
+    return _built("best_program", paths()[0])
+
+
+@functools.cache
+def warmed_up(path: str) -> None:
+    """Compiles the program of a path for this machine's cache, unless it is there; one process at a time."""
+    with FileLock(ROOT / "build" / f"{path}.lock"):
+        run(sys.executable, "-m", "cpunmt", "warmup", cwd=ROOT, env={**os.environ, "CPUNMT_ISA": path})
+
+
+@functools.cache
+def _built(name: str, *chosen: isa.Isa) -> Path:
+    folder = ROOT / "build" / name
+    with FileLock(folder.with_suffix(".lock")):
+        names = [path.value for path in chosen]
+        run(sys.executable, "-m", "tools.programs", "--out", folder, "--processes", "2", "--paths", *names, cwd=ROOT)
+    return folder

@@ -1,10 +1,27 @@
 """Other processes, observed without betting on the wall clock: a busy machine makes them slow, not wrong."""
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
+from tests.sample_models.real_model import ROOT
 from tests.support.command_line import TIMEOUT
+
+
+def python(*arguments, cwd=ROOT, timeout=TIMEOUT, **variables) -> subprocess.CompletedProcess:
+    """A finished process of Python's, with these variables of the environment more, or without those that are None."""
+    environment = {name: value for name, value in (os.environ | variables).items() if value is not None}
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, encoding="utf-8", timeout=timeout)
+
+
+def output(*arguments, **settings) -> str:
+    """The output of such a process, which must succeed."""
+    done = python(*arguments, **settings)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def processor_seconds(number: int) -> float:

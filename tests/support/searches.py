@@ -1,10 +1,16 @@
-"""Searches of the engine, drawn at random, and what must be equal of what they find."""
+"""Searches of the engine and their sentences, drawn at random, and what must be equal of what they find."""
 
+import ctypes
+
+import numpy as np
 from hypothesis import strategies as st
 
 from cpunmt.engine.search import Search
+from cpunmt.search.records import WORKSPACE
+from tests.sample_models.random_models import random_sources
 
 either = st.booleans()
+NEAR = 1e-3  # hypotheses of nearly equal score: either may come first, or live on
 
 
 @st.composite
@@ -55,3 +61,55 @@ def bits(translations) -> list:
         [h._replace(attention=None if h.attention is None else h.attention.tobytes()) for h in hypotheses]
         for hypotheses in translations
     ]
+
+
+def close(a, b) -> bool:
+    return a == b or abs(a - b) < NEAR
+
+
+def agree(made, expected) -> bool:
+    """Whether the hypotheses are the same, in the same order, but for near ties; figures of the same always agree."""
+    for hypothesis, wanted in zip(made, expected, strict=False):
+        if hypothesis.ids == wanted.ids:
+            assert hypothesis.truncated == wanted.truncated
+            assert close(hypothesis.score, wanted.score) and close(hypothesis.log_prob, wanted.log_prob)
+            if hypothesis.token_log_probs is not None:
+                assert np.allclose(hypothesis.token_log_probs, wanted.token_log_probs, atol=NEAR)
+            if hypothesis.attention is not None:
+                assert np.allclose(hypothesis.attention, wanted.attention, atol=1e-4)
+    return [h.ids for h in made] == [e.ids for e in expected]
+
+
+def work(seed, vocabulary, count, with_prefix=True, longest=9, limits=(4, 12), most=3):
+    """(sources, limits, prefixes of at most `most` pieces, or None) of random sentences."""
+    generator = np.random.default_rng(seed)
+    sources = random_sources(seed, vocabulary, count, longest=longest)
+    lengths = generator.integers(0, most + 1, count)
+    prefixes = [generator.integers(2, vocabulary, length).tolist() for length in lengths] if with_prefix else None
+    return sources, generator.integers(*limits, count).tolist(), prefixes
+
+
+def check_first_group(engine, sources, alone, **groups):
+    """The hypotheses of the search `alone` are among those of three groups of its size; all go on to the end."""
+    alone, size = alone._replace(num_hypotheses=alone.beam_size, to_the_end=True), 3 * alone.beam_size
+    both = alone._replace(beam_size=size, num_hypotheses=size, num_beam_groups=3, **groups)
+    found, expected = (bits(engine.translate(sources, [10] * len(sources), search)) for search in (both, alone))
+    for some, first in zip(found, expected, strict=True):
+        assert all(hypothesis in some for hypothesis in first)
+
+
+def watch_calls(monkeypatch, engine, budget=1, *fields) -> list:
+    """Has the engine's compiled code called for `budget` rows at a time; returns the `fields` of its WORKSPACE then."""
+    monkeypatch.setattr("cpunmt.engine.run.BUDGET", budget)
+    monkeypatch.setattr("cpunmt.engine.run.LONGEST_CALL", 0)  # the budget stays
+    program, seen = engine._program, []
+
+    class Watched:
+        def translate(self, batch, workspace, *rest):
+            more = program.translate(batch, workspace, *rest)
+            places = (workspace + WORKSPACE.fields[name][1] for name in fields)
+            seen.append([ctypes.c_int64.from_address(place).value for place in places])
+            return more
+
+    monkeypatch.setattr(engine, "_program", Watched())
+    return seen

@@ -18,3 +18,14 @@ def slow(case):
     if isinstance(case, ParameterSet):
         return pytest.param(*case.values, marks=[*case.marks, pytest.mark.slow], id=case.id)
     return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
+
+
+def crossed(first, second) -> list:
+    """Returns all pairs of values for a `parametrize`; those are slow that are not needed to have each value once."""
+    first, second = list(first), list(second)
+    quick = {(i % len(first), i % len(second)) for i in range(max(len(first), len(second)))}
+    return [
+        (one, other) if (i, j) in quick else slow((one, other))
+        for i, one in enumerate(first)
+        for j, other in enumerate(second)
+    ]

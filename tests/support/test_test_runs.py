@@ -34,5 +34,5 @@ def test_a_child():
 
 def test_a_test_that_hangs_fails_with_its_stack(tmp_path):
     content = "import time\ndef test_hanging():\n    time.sleep(1000)\n"
-    done = of_pytest(tmp_path / "test_it.py", content, "-o", "faulthandler_timeout=0.3")
+    done = of_pytest(tmp_path / "test_it.py", content, "-o", "faulthandler_timeout=3")
     assert done.returncode == 1 and "in test_hanging" in done.stderr and "passed" not in done.stdout

@@ -1,5 +1,6 @@
 """The cells of a recurrent network: their positions and products."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from cpunmt.architectures.recurrent.config import RecurrentConfig
@@ -106,25 +107,22 @@ def cells(config: RecurrentConfig) -> list[Cell]:
 
 
 def input_linear(config: RecurrentConfig, cell: Cell) -> Linear:
-    """Returns the map of its input."""
     return _linear(config, cell, cell.inputs, cell.gates)
 
 
 def state_linear(config: RecurrentConfig, cell: Cell) -> Linear:
-    """Returns the map of its state."""
     return _linear(config, cell, cell.dim, cell.state_gates)
 
 
 def context_linear(config: RecurrentConfig, cell: Cell) -> Linear:
-    """Returns the map of its context."""
     return _linear(config, cell, cell.context, cell.context_gates)
 
 
-def _linear(config, cell, depth, parts):
+def _linear(config: RecurrentConfig, cell: Cell, depth: int, parts: Mapping[str, int]) -> Linear:
     with_bias = cell.biases(config.layer_norm)
     return linear(cell.name, depth, parts, without_bias=[part for part in parts if part not in with_bias])
 
 
-def _layer(name, kind, dim, inputs, transitions, final=False):
+def _layer(name: str, kind: str, dim: int, inputs: int, transitions: int, final: bool = False) -> list[Cell]:
     more = [Cell(f"{name}.{j}", kind, dim, 0, final) for j in range(1, 1 + transitions)]
     return [Cell(f"{name}.0", kind, dim, inputs), *more]

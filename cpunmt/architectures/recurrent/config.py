@@ -11,7 +11,7 @@ MOST_LAYERS = 64
 _WIDEST = 8192
 
 
-def _widths(name, value):
+def _widths(name: str, value: object) -> tuple[int, ...]:
     """Checks widths of fully connected layers, from the lowest."""
     if not isinstance(value, list | tuple) or len(value) > MOST_LAYERS:
         raise ValueError(f"{name} is {checks.shown(value)}, expected up to {MOST_LAYERS} widths of layers")
@@ -76,7 +76,7 @@ class RecurrentConfig:
             "dimensions": f"{self.model_dim} model, {self.encoder_dim} encoder, {self.decoder_dim} decoder",
         }
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_config(self)
         widths = [self.model_dim, self.encoder_dim, self.decoder_dim, self.attention_width, *self.stack]
         if any(width % 16 for width in widths):

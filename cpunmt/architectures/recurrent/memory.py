@@ -1,10 +1,11 @@
 """The working memory of a recurrent network."""
 
-from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from cpunmt.architectures.memory import Memory, MemorySize
+from cpunmt.architectures.memory import Allocate, Memory, MemorySize, place
 from cpunmt.architectures.recurrent import tensors
 from cpunmt.architectures.recurrent.cells import cells, decoder_layers, encoder_stacks
 from cpunmt.architectures.recurrent.config import RecurrentConfig
@@ -14,12 +15,12 @@ from cpunmt.kernels.records import LIST_DEPTHS
 from cpunmt.simd import isa
 
 
-def recurrent_memory(config: RecurrentConfig, size: MemorySize, allocate: Callable) -> Memory:
-    """`allocate(dtype, *shape)` returns an uninitialized array that lives as long as the memory."""
+def recurrent_memory(config: RecurrentConfig, size: MemorySize, allocate: Allocate) -> Memory:
     slots, beam, _, rows, stride = size
     live, d, float32 = slots * beam, config.model_dim, np.float32
     record = np.zeros(1, MEMORY)
-    fields, scratch = record[0], record[0]["scratch"]
+    fields: Any = record[0]
+    scratch = fields["scratch"]
     found, every = tensors.linears(config), cells(config)
     encoder = [cell for stack in encoder_stacks(config).values() for layer in stack for cell in layer]
     decoder = [cell for layer in decoder_layers(config) for cell in layer]
@@ -27,11 +28,7 @@ def recurrent_memory(config: RecurrentConfig, size: MemorySize, allocate: Callab
     context, query = tensors.decoder_context(config).columns, tensors.decoder_query(config).columns
     fields["slots"], fields["beam"], fields["rows"], fields["source_stride"] = slots, beam, rows, stride
 
-    def buffer(record, name, dtype, *shape):
-        array = allocate(dtype, *shape)
-        record[name] = array.ctypes.data
-        return array
-
+    buffer = partial(place, allocate)
     hidden = buffer(scratch, "x", float32, rows, d)
     quantized = buffer(scratch, "quantized", np.uint8, rows, max(2, isa.activation_planes()) * deepest)
     row_scales = buffer(scratch, "row_scales", float32, rows, 2)

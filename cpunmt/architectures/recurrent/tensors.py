@@ -18,6 +18,7 @@ map, behind its bias. attention.query.norm, attention.key.norm, start.norm and t
 """
 
 from cpunmt.architectures.recurrent.cells import (
+    Cell,
     cells,
     context_linear,
     decoder_layers,
@@ -36,13 +37,13 @@ def _together(name: str, *linears: Linear) -> Linear:
     return Linear(name, parts, linears[0].depth, tuple(width for one in linears for width in one.widths))
 
 
-def _dense(config, block, depth, width, normed=True) -> Linear:
+def _dense(config: RecurrentConfig, block: str, depth: int, width: int, normed: bool = True) -> Linear:
     """Makes one map with a bias, unless Marian's norm has it."""
     bias = None if normed and config.layer_norm == "marian" else f"{block}.bias"
     return Linear(block, ((f"{block}.weight", bias),), depth, (width,))
 
 
-def _without_bias(block, depth, width) -> Linear:
+def _without_bias(block: str, depth: int, width: int) -> Linear:
     return Linear(block, ((f"{block}.weight", None),), depth, (width,))
 
 
@@ -84,7 +85,6 @@ def decoder_context(config: RecurrentConfig) -> Linear:
 
 
 def stack_linears(config: RecurrentConfig) -> list[Linear]:
-    """Returns the fully connected layers."""
     depths = [config.decoder_dim, *config.stack]
     return [
         _dense(config, f"stack.{i}", depths[i], width, normed=False)._replace(rectified=i % 2 == 1)
@@ -93,7 +93,6 @@ def stack_linears(config: RecurrentConfig) -> list[Linear]:
 
 
 def top_linears(config: RecurrentConfig) -> list[Linear]:
-    """Returns the maps of the decoder's output."""
     rectified = len(config.stack) % 2 == 1
     if config.top == "recurrent":
         cell = top_cell(config)
@@ -120,7 +119,7 @@ def linears(config: RecurrentConfig) -> list[Linear]:
     return found + stack_linears(config) + top_linears(config)
 
 
-def _cells(config, layer, first=False):
+def _cells(config: RecurrentConfig, layer: list[Cell], first: bool = False) -> list[Linear]:
     """Returns the maps of a layer's cells; another product computes the first input of a stack."""
     found = []
     for cell in layer:
@@ -136,7 +135,6 @@ def norms(config: RecurrentConfig) -> list[str]:
 
 
 def norm_widths(config: RecurrentConfig) -> dict[str, int]:
-    """Maps the prefix of every layer norm to its width."""
     if not config.layer_norm:
         return {}
     found = {"attention.key.norm": config.attention_width, "attention.query.norm": config.attention_width}
@@ -155,7 +153,7 @@ def norm_widths(config: RecurrentConfig) -> dict[str, int]:
 
 def others(config: RecurrentConfig) -> dict[str, tuple[int, ...]]:
     """Maps names to shapes of float32 tensors outside the linear layers."""
-    found = {"attention.score": (config.attention_width,)}
+    found: dict[str, tuple[int, ...]] = {"attention.score": (config.attention_width,)}
     found |= {f"{cell.name}.candidate.bias": (cell.dim,) for cell in cells(config) if cell.late_bias}
     for prefix, width in norm_widths(config).items():
         found[f"{prefix}.scale"] = found[f"{prefix}.bias"] = (width,)

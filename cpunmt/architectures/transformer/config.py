@@ -12,7 +12,7 @@ from cpunmt.values.fields import checked, choice, count, ranged, switch
 MOST_LAYERS = 128
 
 
-def _parameter_sets(name, value):
+def _parameter_sets(name: str, value: object) -> tuple[int, ...]:
     """Checks the parameter set of each decoder layer: the numbers 0, 1, ... without a gap, in any order."""
     expected = f"the numbers 0, 1, ... without a gap, of at most {MOST_LAYERS} layers"
     if not isinstance(value, list | tuple) or not 0 < len(value) <= MOST_LAYERS:
@@ -23,7 +23,7 @@ def _parameter_sets(name, value):
     return used
 
 
-def _letters(name, value):
+def _letters(name: str, value: object) -> str:
     if not isinstance(value, str) or len(value) > 4 or set(value) - set("anh"):
         raise ValueError(f"{name} is {checks.shown(value)}, expected up to four of the letters a, n, h")
     return value
@@ -97,7 +97,7 @@ class TransformerConfig:
             "dimensions": f"{self.model_dim} model, {self.ffn_dim} feed-forward, {self.heads} heads",
         }
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_config(self)
         widths = [self.ffn_dim, self.decoder_width]
         if self.cell == "average_attention":

@@ -1,10 +1,11 @@
 """The working memory of a Transformer."""
 
-from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from cpunmt.architectures.memory import Memory, MemorySize
+from cpunmt.architectures.memory import Allocate, Memory, MemorySize, place
 from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.architectures.transformer.records import MEMORY
@@ -14,22 +15,18 @@ from cpunmt.kernels.records import LIST_DEPTHS
 from cpunmt.simd import isa
 
 
-def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Callable) -> Memory:
-    """`allocate(dtype, *shape)` returns an uninitialized array that lives as long as the memory."""
+def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Allocate) -> Memory:
     slots, beam, steps, rows, stride = size
     d, layers, sets, cell = config.model_dim, config.decoder_layers, config.decoder_sets, CELLS[config.cell]
     found = linears(config)
     widest = max(linear.columns for linear in found)
     own_stride = -(-steps // PANEL) * PANEL if config.cell == "self_attention" else 0
     record, float32 = np.zeros(1, MEMORY), np.float32
-    fields, scratch = record[0], record[0]["scratch"]
+    fields: Any = record[0]
+    scratch = fields["scratch"]
     fields["slots"], fields["beam"], fields["steps"], fields["source_stride"] = slots, beam, steps, stride
 
-    def buffer(record, name, dtype, *shape):
-        array = allocate(dtype, *shape)
-        record[name] = array.ctypes.data
-        return array
-
+    buffer = partial(place, allocate)
     hidden = buffer(scratch, "x", float32, rows, d)
     scratch["input"] = scratch["x"]
     if config.preprocess:

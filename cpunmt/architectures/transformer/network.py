@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -25,18 +26,18 @@ from cpunmt.layers.records import POSTPROCESS
 class TransformerNetwork:
     """A Transformer. `address`: of a TRANSFORMER record, valid as long as this object."""
 
-    def __init__(self, config: TransformerConfig, filler: RecordFiller, tables: Mapping[str, str], reader):
+    def __init__(self, config: TransformerConfig, filler: RecordFiller, tables: Mapping[str, str], reader: Any) -> None:
         """See the contract in `architectures.families`."""
         self._config, self._filler = config, filler
-        self._encoder = np.zeros(config.encoder_layers, ENCODER_LAYER)
+        self._encoder: Any = np.zeros(config.encoder_layers, ENCODER_LAYER)
         for i, layer in enumerate(self._encoder):
             filler.layer(layer, encoder_linears(config, i), encoder_norms(config, i))
-        self._decoder = np.zeros(config.decoder_sets, DECODER_LAYER)
+        self._decoder: Any = np.zeros(config.decoder_sets, DECODER_LAYER)
         for p, layer in enumerate(self._decoder):
             filler.layer(layer, decoder_linears(config, p), decoder_norms(config, p))
-        self._record = np.zeros(1, TRANSFORMER)
+        self._record: Any = np.zeros(1, TRANSFORMER)
         self.address = self._record.ctypes.data
-        fields = self._record[0]
+        fields: Any = self._record[0]
         self._settings(fields["settings"])
         for name in ("encoder_layers", "decoder_layers", "decoder_sets"):
             fields[name] = getattr(config, name)
@@ -53,7 +54,7 @@ class TransformerNetwork:
             filler.norm(fields[field], prefix)
         self._readers(fields, reader)
 
-    def reserve(self, positions: int):
+    def reserve(self, positions: int) -> None:
         """Makes signals for that many positions. The old table stays, for calls that still read it."""
         config = self._config
         if config.positions != "trained":
@@ -65,7 +66,7 @@ class TransformerNetwork:
         for side in ("source", "target"):
             self._record[0][side]["positions"] = place
 
-    def _settings(self, fields):
+    def _settings(self, fields: Any) -> None:
         config = self._config
         fields["model_dim"], fields["heads"] = config.model_dim, config.heads
         fields["epsilon"] = config.layer_norm_epsilon
@@ -75,11 +76,11 @@ class TransformerNetwork:
         fields["postprocess"] = sum(POSTPROCESS[letter] * 4**i for i, letter in enumerate(config.postprocess))
         fields["sigmoid_table"] = self._filler.keep(sigmoid_table())
 
-    def _readers(self, fields, reader):
+    def _readers(self, fields: Any, reader: Any) -> None:
         """Sets the reader of every norm and of other operations that write x."""
-        found = []  # (NORM, its reader)
+        found: list[tuple[Any, Any]] = []  # (NORM, its reader)
 
-        def chain(embedding, blocks, top, reader):
+        def chain(embedding: Any, blocks: list[tuple[Any, Any]], top: Any, reader: Any) -> None:
             """Links blocks, which are (RESIDUAL, the LINEAR that reads its input), in order; `reader` reads the top's
             output."""
             if self._config.preprocess:
@@ -90,7 +91,7 @@ class TransformerNetwork:
                 found.append((blocks[-1][0]["after"], reader))
             found.append((top, reader))
 
-        def blocks(layer, *parts):
+        def blocks(layer: Any, *parts: tuple[str, str]) -> list[tuple[Any, Any]]:
             return [(layer[field]["residual"], layer[field][first]) for field, first in parts]
 
         encoder = [

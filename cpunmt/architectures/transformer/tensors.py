@@ -3,21 +3,23 @@
 Products of one input are stored as one matrix, side by side: query, key and value; the gates of a cell.
 """
 
+from collections.abc import Mapping, Sequence
+
 from cpunmt.architectures.transformer.cells.kinds import cell_linears
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.layers.stored import Linear, feed_forward_linears, linear
 
 
-def _residual(config, block) -> dict[str, Linear]:
+def _residual(config: TransformerConfig, block: str) -> dict[str, Linear]:
     d = config.model_dim
     return {"residual.highway": linear(block, d, {"highway": d})} if "h" in config.postprocess else {}
 
 
-def _fields(field, linears):
+def _fields(field: str, linears: Mapping[str, Linear]) -> dict[str, Linear]:
     return {f"{field}.{name}": layer for name, layer in linears.items()}
 
 
-def _attention(config, block, *parts) -> dict[str, Linear]:
+def _attention(config: TransformerConfig, block: str, *parts: str) -> dict[str, Linear]:
     """Returns the maps of one input side by side, and the projection after the heads."""
     d = config.model_dim
     found = {"_".join(parts): linear(block, d, dict.fromkeys(parts, d))}
@@ -26,7 +28,7 @@ def _attention(config, block, *parts) -> dict[str, Linear]:
     return found | _residual(config, block)
 
 
-def _feed_forward(config, block, width, depth) -> dict[str, Linear]:
+def _feed_forward(config: TransformerConfig, block: str, width: int, depth: int) -> dict[str, Linear]:
     found = feed_forward_linears(block, config.model_dim, width, depth, config.activation)
     return found | _residual(config, block)
 
@@ -56,7 +58,7 @@ def linears(config: TransformerConfig) -> list[Linear]:
     return found
 
 
-def _norms(config, prefix, blocks) -> dict[str, str]:
+def _norms(config: TransformerConfig, prefix: str, blocks: Sequence[str]) -> dict[str, str]:
     found = {}
     for block in blocks:
         if "n" in config.preprocess:

@@ -56,7 +56,7 @@ def pack(weights: np.ndarray) -> np.ndarray:
     (depth, columns), group = weights.shape, 4 // weights.dtype.itemsize
     full = np.zeros((depth, panels(columns) * PANEL), weights.dtype)
     full[:, :columns] = weights
-    packed = np.ascontiguousarray(full.reshape(depth // group, group, -1, PANEL).transpose(2, 0, 3, 1))
+    packed: np.ndarray = np.ascontiguousarray(full.reshape(depth // group, group, -1, PANEL).transpose(2, 0, 3, 1))
     return packed if group > 1 else packed[..., 0]
 
 
@@ -64,7 +64,8 @@ def unpack(packed: np.ndarray, columns: int) -> np.ndarray:
     """Inverse of `pack`: [depth, columns]."""
     grouped = packed if packed.ndim == 4 else packed[..., None]
     count, groups, _, group = grouped.shape
-    return grouped.transpose(1, 3, 0, 2).reshape(groups * group, count * PANEL)[:, :columns]
+    found: np.ndarray = grouped.transpose(1, 3, 0, 2).reshape(groups * group, count * PANEL)[:, :columns]
+    return found
 
 
 def by_depth(packed: np.ndarray) -> np.ndarray:
@@ -73,7 +74,7 @@ def by_depth(packed: np.ndarray) -> np.ndarray:
     blocks = -(-count // BLOCK)
     if count % BLOCK:
         packed = np.concatenate([packed, np.zeros((blocks * BLOCK - count, *packed.shape[1:]), np.int8)])
-    columns = packed.view(np.int32).reshape(blocks, BLOCK, groups, 4, 4)  # of panels four by four
+    columns: np.ndarray = packed.view(np.int32).reshape(blocks, BLOCK, groups, 4, 4)  # of panels four by four
     columns = np.ascontiguousarray(columns.transpose(2, 0, 3, 1, 4)).view(np.int8).reshape(groups, -1, GROUP)
     found = _aligned((groups, GROUP, columns.shape[1]))
     for depth in range(GROUP):
@@ -81,7 +82,7 @@ def by_depth(packed: np.ndarray) -> np.ndarray:
     return found.reshape(groups * GROUP, -1)
 
 
-def _aligned(shape):
+def _aligned(shape: tuple[int, ...]) -> np.ndarray:
     """Makes an int8 array aligned to a cache line: one across two lines is read at half the speed."""
     memory = np.empty(int(np.prod(shape)) + LINE, np.int8)
     begin = -memory.ctypes.data % LINE
@@ -91,7 +92,8 @@ def _aligned(shape):
 def pack_codes(codes: np.ndarray) -> np.ndarray:
     """uint8 [depth, columns], 0 to 15 -> uint8 [panels, depth / 8, 16, 4]. `depth` must be a multiple of 8."""
     groups = pack(codes)
-    return groups[:, 0::2] | groups[:, 1::2] << 4
+    found: np.ndarray = groups[:, 0::2] | groups[:, 1::2] << 4
+    return found
 
 
 def unpack_codes(packed: np.ndarray, columns: int) -> np.ndarray:

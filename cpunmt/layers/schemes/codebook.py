@@ -36,8 +36,9 @@ def quantize_columns(
 
 def nearest(x: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """Returns the level nearest to each x, the larger of two equally near: int8 like `x`."""
-    order = np.unique(levels)
-    return order[np.searchsorted(_borders(order), x, side="right")]
+    order: np.ndarray = np.unique(levels)
+    found: np.ndarray = order[np.searchsorted(_borders(order), x, side="right")]
+    return found
 
 
 def best_scales(weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
@@ -61,10 +62,11 @@ def best_scales(weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
     return scales
 
 
-def _best_scale(column, levels, borders, widest):
+def _best_scale(column: np.ndarray, levels: np.ndarray, borders: np.ndarray, widest: float) -> np.float32:
     ordered, running = np.sort(column), np.zeros(len(column) + 1)
     np.cumsum(ordered, out=running[1:])
-    best, most, tried = np.float32(widest), 0.0, widest * _TRIED
+    best: np.float32 = np.float32(widest)
+    most, tried = 0.0, widest * _TRIED
     for _ in range(_REFINED):
         ends = np.zeros((len(tried), len(borders) + 2), np.int64)
         ends[:, 1:-1] = np.searchsorted(ordered, tried[:, None] * borders)
@@ -94,7 +96,8 @@ def numbers(q: np.ndarray, levels: np.ndarray) -> np.ndarray:
     return made
 
 
-def _borders(levels):
+def _borders(levels: np.ndarray) -> np.ndarray:
     """Returns the midpoints between neighbours."""
     levels = levels.astype(np.float64)
-    return (levels[1:] + levels[:-1]) / 2
+    found: np.ndarray = (levels[1:] + levels[:-1]) / 2
+    return found

@@ -72,7 +72,7 @@ def overflow_free(q: np.ndarray, reach: int, axis: int | tuple[int, ...] = 0) ->
     return int(np.abs(q).sum(axis=axis, dtype=np.int64).max()) * reach <= LARGEST_SUM
 
 
-def _room(depth, reach) -> float:
+def _room(depth: int, reach: int | None) -> float:
     """Returns the largest sum of a column's absolute values before rounding."""
     room = LARGEST_SUM // (reach or activation_reach(depth)) - depth / 2 - 1
     if room < 1:
@@ -80,13 +80,14 @@ def _room(depth, reach) -> float:
     return room
 
 
-def _representable(wanted) -> np.ndarray:
+def _representable(wanted: np.ndarray) -> np.ndarray:
     """Returns float32 scales, none smaller than `wanted`; 1 for empty columns."""
-    scales = wanted.astype(np.float32)
+    scales: np.ndarray = wanted.astype(np.float32)
     scales = np.where(scales < wanted, np.nextafter(scales, np.float32(np.inf)), scales)
-    return np.where(scales > 0, scales, np.float32(1))
+    scales = np.where(scales > 0, scales, np.float32(1))
+    return scales
 
 
-def _rounded(weights, scales):
+def _rounded(weights: np.ndarray, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     q = np.rint(weights.astype(np.float64) / scales)
     return q.astype(np.int16), scales

@@ -43,15 +43,19 @@ def column_scales(weights: np.ndarray, sigmas: float | None = None) -> np.ndarra
         clipped = np.float32(sigmas) * deviation
         reach = np.where(clipped > 0, np.minimum(reach, clipped), reach)  # a constant column has no deviation
     scales = np.where(reach > 0, reach / np.float32(LARGEST), np.float32(1)).astype(np.float32)
-    return np.where(scales > 0, scales, np.float32(1))  # a range too small for float32
+    found: np.ndarray = np.where(scales > 0, scales, np.float32(1))
+    return found  # a range too small for float32
 
 
 def nearest(x: np.ndarray) -> np.ndarray:
     """Returns the integer nearest to each x, half to even, in [-127, 127]: int8 like `x`."""
-    return np.clip(np.rint(x), -LARGEST, LARGEST).astype(np.int8)
+    found: np.ndarray = np.clip(np.rint(x), -LARGEST, LARGEST).astype(np.int8)
+    return found
 
 
-def static_scales(sums, multipliers, alpha, bias) -> tuple[np.ndarray, np.ndarray]:
+def static_scales(
+    sums: np.ndarray, multipliers: np.ndarray, alpha: float, bias: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Returns the factors and biases that convert products to floats if the activations' scale is stored, as in Marian.
 
         y[c] = float(sum_k (q[k] + 127) w[k, c]) * scale[c] + bias'[c]
@@ -71,7 +75,7 @@ def static_scales(sums, multipliers, alpha, bias) -> tuple[np.ndarray, np.ndarra
     -------
     scale and bias', float32 [columns]
     """
-    one, most, alpha = np.float32(1), np.float32(LARGEST), np.float32(alpha)
+    one, most, factor = np.float32(1), np.float32(LARGEST), np.float32(alpha)
     multipliers = multipliers.astype(np.float32)
-    back = -(most / alpha * (most / multipliers)) / most
-    return one / (alpha * multipliers), sums.astype(np.float32) * back + bias
+    back = -(most / factor * (most / multipliers)) / most
+    return one / (factor * multipliers), sums.astype(np.float32) * back + bias

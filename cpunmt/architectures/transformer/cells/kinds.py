@@ -5,7 +5,7 @@ Equations: `quantize.reference.transformer`.
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cpunmt.layers.stored import Linear, feed_forward_linears, linear
 
@@ -23,15 +23,15 @@ class Cell(NamedTuple):
     state: int = 1  # float32 numbers that a step leaves for the next, per row and layer
     rectified: bool = False  # its output comes from a ReLU
     recurrent: bool = True  # Marian's "rnn": an affine map may follow, if config.cell_projection says so
-    more: Callable | None = None  # (config, block, linears): adds further maps
+    more: Callable[[Any, str, dict[str, Linear]], None] | None = None  # (config, block, linears): adds further maps
 
 
-def _projected(config, block, found):
+def _projected(config: Any, block: str, found: dict[str, Linear]) -> None:
     if config.attention_projection:
         found["output"] = linear(block, config.model_dim, {"output": config.model_dim})
 
 
-def _averaging(config, block, found):
+def _averaging(config: Any, block: str, found: dict[str, Linear]) -> None:
     d = config.model_dim
     back = config.average_dim != d
     network = feed_forward_linears(
@@ -59,7 +59,7 @@ CELLS = {
 }
 
 
-def cell_linears(config, block: str) -> dict[str, Linear]:
+def cell_linears(config: Any, block: str) -> dict[str, Linear]:
     """Returns the linears of the cell `config.cell`, a TransformerConfig's: field of records.CELL -> Linear, in step
     order."""
     cell, d = CELLS[config.cell], config.model_dim

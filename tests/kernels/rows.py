@@ -1,8 +1,15 @@
-"""What every kernel on rows promises: a row's result does not depend on the others."""
+"""What the tests of kernels on rows draw, and what every such kernel promises."""
 
 import numpy as np
+from hypothesis import strategies as st
 
 from tests.support.float_steps import same_bits
+
+SEEDS = st.integers(0, 2**32 - 1)
+ROWS = st.integers(1, 70)
+DEPTHS = st.integers(1, 20).map(lambda n: 16 * n)
+COLUMNS = st.integers(1, 20 * 16)
+MISALIGNED = st.sampled_from([0, 4, 36])  # bytes
 
 
 def check_independent(seed, rows, run):
