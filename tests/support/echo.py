@@ -16,7 +16,7 @@ class Echo(Translator):
     def _alone(self, text, settings):
         return None
 
-    def _sentences(self, texts, forced, settings):
+    def translate_sentences(self, texts, forced, settings):
         self.sentences += texts
         made = self.layer(list(texts), settings.options.return_alignments)
         return [aligned._replace(found=_result(aligned.source, aligned.target)) for aligned in made]

@@ -13,13 +13,13 @@ from tests.support.speeds import slow_after
     slow_after(
         3,
         [
-            (["Two dogs are playing."],),
-            (["One man.", "Two dogs.", "", "Three women."],),
-            ([""],),
-            (["One man.\nTwo dogs.\n\nThree women."],),
-            (["-5 degrees"],),
-            (["Two dogs.\r"],),
-            ([b"Two d\xffgs."],),
+            ["Two dogs are playing."],
+            ["One man.", "Two dogs.", "", "Three women."],
+            [""],
+            ["One man.\nTwo dogs.\n\nThree women."],
+            ["-5 degrees"],
+            ["Two dogs.\r"],
+            [b"Two d\xffgs."],
         ],
     ),
 )
