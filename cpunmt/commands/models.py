@@ -6,7 +6,7 @@ import argparse
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from cpunmt import __version__
 from cpunmt.architectures.families import family_of
@@ -16,10 +16,12 @@ from cpunmt.decoding.loading import open_parts
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_directory, refuse_overwriting
 from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_model
+from cpunmt.formats.conversion import Array, ForeignModel
 from cpunmt.formats.packed.clusters_file import read_clusters
 from cpunmt.formats.packed.packed_directory import (
     NAMES,
     WEIGHTS,
+    PackedDirectory,
     kept_metadata,
     read_directory,
     verify,
@@ -82,15 +84,18 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     Raises ModelFileError for a directory that cannot be loaded.
     """
     kind, folder = kind_of(path), model_folder(path)
+    found: ForeignModel | PackedDirectory
     if kind == "packed":
-        found = read_directory(folder)
-        check_tensors(found.tensors, expected_tensors(found.config), folder / WEIGHTS)
-        weights = _stored(found.config)
+        found = packed = read_directory(folder)
+        check_tensors(packed.tensors, expected_tensors(packed.config), folder / WEIGHTS)
+        weights = _stored(packed.config)
     else:
-        found = read_model(path)
-        open_parts(found)
-        weights = f"{found.stored} in the file" + (", with calibrated activation scales" if found.alphas else "")
-        weights += "; used as int8" + ("" if found.stored == "int8" else ", or with compute_type='float32' as they are")
+        found = foreign = read_model(path)
+        open_parts(foreign)
+        weights = f"{foreign.stored} in the file" + (", with calibrated activation scales" if foreign.alphas else "")
+        weights += "; used as int8" + (
+            "" if foreign.stored == "int8" else ", or with compute_type='float32' as they are"
+        )
     config = found.config
     shapes = checkpoint_tensors(config)
     parameters = sum(math.prod(shape) for shape in shapes.values())
@@ -114,7 +119,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         "vocabulary": f"{config.vocab_size} pieces, joint" if config.shared_vocabulary else pieces,
         **unknown,
         "shortlist": "yes" if found.shortlist else "no",
-        "clusters": _clusters(found) if kind == "packed" and found.clusters else "no",
+        "clusters": _clusters(found) if isinstance(found, PackedDirectory) and found.clusters else "no",
         "search": f"{searched} unless a call says otherwise",
         "longest source": f"{config.max_source_length} pieces; longer sentences are split",
         "longest target": f"{config.max_length_factor:g} x source pieces",
@@ -170,11 +175,11 @@ def converted(path: Path, out: Path, scheme: str | None, activation_scales: str,
     write_directory(
         out,
         found.config,
-        found.tensors,
+        cast("dict[str, Array]", found.tensors),  # packed
         **vocabulary_arguments(
             found.config, (found.source_vocabulary, found.target_vocabulary), (source, target), folder
         ),
-        shortlist=shortlist and shortlist.to_bytes(),
+        shortlist=None if shortlist is None else shortlist.to_bytes(),
         metadata=kept_metadata(found.metadata)
         | {"made_by": f"cpunmt {__version__}", "converted_from": folder.resolve().name},
         force=force,

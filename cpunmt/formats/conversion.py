@@ -190,7 +190,7 @@ def packed_tensors(
         sums = made[f"{name}.sums"] = rows.sum(axis=1, dtype=np.int32)
         if name == output and static:
             alpha = made["output.multiplier"] = _alpha([name], alphas)
-            made["output.scale"], made["output.bias"] = static_scales(sums, multipliers, alpha, bias)
+            made["output.scale"], made["output.bias"] = static_scales(sums, multipliers, alpha.item(), bias)
     for linear in layers:
         name, parts, (stored, static) = (
             linear.name,
@@ -216,7 +216,7 @@ def packed_tensors(
         sums = q.sum(axis=0, dtype=np.int32)
         if static:
             alpha = made[f"{name}.multiplier"] = _alpha([weight for weight, _ in linear.parts], alphas)
-            scales, bias = static_scales(sums, multipliers, alpha, bias)
+            scales, bias = static_scales(sums, multipliers, alpha.item(), bias)
         levels = CODEBOOKS.get(stored)
         made[f"{name}.weight"] = pack(q) if levels is None else pack_codes(codebook.numbers(q, levels))
         made |= {f"{name}.scale": padded(scales), f"{name}.sums": padded(sums), f"{name}.bias": padded(bias)}

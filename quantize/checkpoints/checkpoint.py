@@ -14,9 +14,9 @@ import numpy as np
 from cpunmt.decoding.loading import check_vocabulary, fitting_vocabularies, open_parts
 from cpunmt.files.input_files import map_bytes
 from cpunmt.formats.any_directory import kind_of, read_checkpoint
-from cpunmt.formats.conversion import StoredIntegers, VocabularyFiles, open_vocabulary, vocabulary_files
+from cpunmt.formats.conversion import ForeignModel, StoredIntegers, VocabularyFiles, open_vocabulary, vocabulary_files
 from cpunmt.formats.marian.marian import read_marian
-from cpunmt.formats.packed.packed_directory import WEIGHTS, kept_metadata, read_directory
+from cpunmt.formats.packed.packed_directory import WEIGHTS, PackedDirectory, kept_metadata, read_directory
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.shortlist import Shortlist
@@ -60,17 +60,19 @@ def open_directory(path: str | os.PathLike[str]) -> Checkpoint:
     Raises ModelFileError as loading it would, and for a packed one that is not float32.
     """
     path = Path(path)
+    found: ForeignModel | PackedDirectory
     if kind_of(path) == "packed":
         config, floats = read_float_checkpoint(path)
         tensors: dict[str, np.ndarray | StoredIntegers] = {**floats}
-        found, alphas = read_directory(path), None
-        source, target = fitting_vocabularies(found)
-        shortlist = found.shortlist and Shortlist.load(found.shortlist, source, target)
-        described = found.metadata.get("checkpoint") or _described(path / WEIGHTS)
+        found = packed = read_directory(path)
+        source, target = fitting_vocabularies(packed)
+        shortlist = None if packed.shortlist is None else Shortlist.load(packed.shortlist, source, target)
+        alphas, described = None, packed.metadata.get("checkpoint") or _described(path / WEIGHTS)
     else:
-        found = read_checkpoint(path)
-        source, target, shortlist = open_parts(found)
-        config, tensors, alphas, described = found.config, found.tensors, found.alphas, _described(found.weights)
+        found = foreign = read_checkpoint(path)
+        source, target, shortlist = open_parts(foreign)
+        config, tensors, alphas = foreign.config, dict(foreign.tensors), foreign.alphas
+        described = _described(foreign.weights)
     files = found.source_vocabulary, found.target_vocabulary
     metadata = kept_metadata(found.metadata, (*OURS, "converted_from"))
     return Checkpoint(config, tensors, alphas, files, (source, target), shortlist, metadata, described)
@@ -83,4 +85,4 @@ def _described(path: Any) -> dict[str, Any]:
 
 def sha256_of(path: str | os.PathLike[str], kind: str) -> str:
     """Returns the hexadecimal digest of a file. Raises ModelFileError, which calls it `kind`, if it cannot be read."""
-    return hashlib.sha256(map_bytes(path, kind, 1 << 40)).hexdigest()
+    return hashlib.sha256(map_bytes(path, kind, 1 << 40).data).hexdigest()

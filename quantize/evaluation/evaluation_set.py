@@ -47,7 +47,7 @@ def read_evaluation_set(name: str, path: Any) -> EvaluationSet:
     Raises CpunmtError: it cannot be read, is not UTF-8, or a line lacks its source, or its reference where others
     have one.
     """
-    digest = hashlib.sha256(map_bytes(path, "test set", MOST_BYTES)).hexdigest()
+    digest = hashlib.sha256(map_bytes(path, "test set", MOST_BYTES).data).hexdigest()
     lines = _text(expanded(path, "test set", MOST_BYTES).tobytes(), path).removesuffix("\n").split("\n")
     rows = [[field.strip() for field in line.removesuffix("\r").split("\t")] for line in lines]
     references = [[field for field in row[1:] if field] for row in rows]

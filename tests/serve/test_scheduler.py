@@ -222,7 +222,7 @@ class _Told(threading.Thread):
             self.error = error
 
 
-@pytest.mark.parametrize("workers", slow_after(1, [(2,), (1,), (3,)]))
+@pytest.mark.parametrize("workers", slow_after(1, [2, 1, 3]))
 def test_everybody_gets_an_answer_or_an_error_of_their_own(schedulers, workers):
     chance = random.Random(workers)
     scheduler, _ = schedulers(workers, 10_000, batch=8)

@@ -185,7 +185,7 @@ def _pairs_of_files(descriptors: Sequence[int], paths: tuple[str, str]) -> Itera
         for descriptor in descriptors
     ]
     for window in windows(itertools.zip_longest(*lines), streams.FIRST, WINDOW):
-        complete = [pair for pair in window if None not in pair]
+        complete: list[tuple[bytes, bytes]] = [pair for pair in window if None not in pair]  # type: ignore[misc]
         if complete:
             yield complete
         if len(complete) < len(window):

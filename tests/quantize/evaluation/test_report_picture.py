@@ -51,7 +51,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", slow_after(2, [(kind,) for kind in KINDS]))
+@pytest.mark.parametrize("kind", slow_after(2, KINDS))
 def test_every_kind_of_report_is_drawn(report, kind):
     given = KINDS[kind](report)
     drawn = pixels(picture(given))
