@@ -32,7 +32,7 @@ def gru_row(
     next_state: address,
     out: address,
 ):
-    """One step of a GRU: see above."""
+    """Computes one step of a GRU: see above."""
     for k in range(0, depth, 16):
         reset = sigmoid(load(gates, k) + load(state_gates, k), table)
         update = sigmoid(load(gates, depth + k) + load(state_gates, depth + k), table)
@@ -53,7 +53,7 @@ def lstm_row(
     next_state: address,
     out: address,
 ):
-    """One step of an LSTM: see above."""
+    """Computes one step of an LSTM: see above."""
     for k in range(0, depth, 16):
         forget = sigmoid(load(gates, k) + load(state_gates, k), table)
         renew = sigmoid(load(gates, depth + k) + load(state_gates, depth + k), table)
