@@ -54,7 +54,7 @@ def build(progress=iter, foreign: bool = False, target: Target | None = None) ->
     """Compiles every kernel. `progress` wraps the list, to count along (tqdm).
 
     `foreign`: includes kernels that other code, such as a benchmark, defined in this process.
-    `target`: instead of this processor; then the process must not compile for any other.
+    `target`: the target instead of this processor; the process must not compile for any other.
     """
     with default_settings(*(target or ())), _rarely_collecting():
         for entry in ENTRIES:
@@ -75,8 +75,8 @@ def build(progress=iter, foreign: bool = False, target: Target | None = None) ->
 def build_content(progress=iter) -> bytes:
     """Compiles every kernel for this process's path; returns the content of a program file.
 
-    If LLVM does not see the features of the path in this processor, another process compiles, without `progress`: LLVM
-    aborts a process where it finds no instruction for an operation. Raises CannotCompileError if it does.
+    If LLVM does not see the features of the path in this processor, another process compiles, without `progress`, since
+    LLVM aborts a process if it finds no instruction for an operation. Raises CannotCompileError if that happens.
     """
     path = isa.current()
     if not isa.unseen(path):
@@ -107,15 +107,14 @@ def emit(linked: llvm.ModuleRef, target: Target | None = None) -> bytes:
 
 
 def _lacks_multiply_add(features: str) -> bool:
-    """Returns whether LLVM would call a library; every path but the generic one has the instruction."""
+    """Returns whether LLVM would call a library; every path except the generic one has the instruction."""
     generic = isa.current() is isa.Isa.GENERIC and processor.machine() != "aarch64"
     return generic and "+fma" not in features.split(",")
 
 
 @contextlib.contextmanager
 def _rarely_collecting():
-    """Delays the garbage collector: Numba makes millions of lasting objects, and searching them takes a tenth of the
-    time."""
+    """Delays the garbage collector: searching Numba's millions of lasting objects takes a tenth of the time."""
     usual = gc.get_threshold()
     gc.set_threshold(20_000, 50, 1_000)
     try:

@@ -38,7 +38,7 @@ def _names(record: np.dtype) -> list[str]:
     return found
 
 
-# A BATCH record as a dict, which costs Python a tenth of a NumPy record. All its fields are int64.
+# A BATCH record as a dict, which takes Python a tenth of the time of a NumPy record. All its fields are int64.
 _EMPTY_BATCH = dict.fromkeys(_names(BATCH), 0)
 
 
@@ -46,12 +46,12 @@ class Hypothesis(NamedTuple):
     """One translation of a sentence."""
 
     ids: list[int]  # target pieces, with the final </s>, or other end, unless the length limit cut it off
-    log_prob: float  # sum over the pieces, </s> included; like the score NaN, if the search is not scored
+    log_prob: float  # sum over the pieces, </s> included; NaN, like the score, if the search is not scored
     score: float
     truncated: bool  # the length limit was reached
     token_log_probs: list[float] | None  # of each piece
     attention: np.ndarray | None  # float32 [pieces, source pieces]: the alignment head's
-    logits: np.ndarray | None = None  # float32 [pieces, vocabulary]: each piece was chosen by a row; -inf: no candidate
+    logits: np.ndarray | None = None  # float32 [pieces, vocabulary], the row that chose each piece; -inf: no candidate
 
 
 class Engine:
@@ -61,10 +61,10 @@ class Engine:
     """
 
     def __init__(self, model: Model | Sequence[Member], shortlist=None, clusters: Mapping[int, Any] | None = None):
-        """Several models must have the same pieces and ids, source and target, and weights that add up to 1.
+        """Loads the program. Several models must have the same pieces and ids, source and target, and weights of sum 1.
 
         `shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32). All models share it. `clusters` are
-        those of one model's states, by target language: see StateClusters.
+        of one model's states, by target language: see StateClusters.
         """
         self._members = [Member(model)] if isinstance(model, Model) else list(model)
         self.model = self._members[0].model
@@ -74,12 +74,12 @@ class Engine:
         with LOCK:  # it depends on CPUNMT_ISA, which may be wrong: an import must not fail
             from cpunmt.simd.tile_shapes import INT8_SLOTS, SLOTS
         self._slots = INT8_SLOTS if SCHEMES[self.model.config.scheme] == "int8" else SLOTS
-        # of finished calls, by their address. Each change is one operation of a dict, which is atomic without Python's
-        # lock, too; and a fork finds nothing locked
+        # of finished calls, by their address. Each change is one operation of a dict, which is atomic even without
+        # Python's lock, and a fork finds no lock held
         self._workspaces: dict[int, Workspace] = {}
         self._usual = USUAL + 4 * sum(member.model.bytes for member in self._members)
         self._full_output = None
-        # suits all models of an ensemble
+        # fits all models of an ensemble
         self._tokens = min(family_of(member.model.config.architecture).tokens for member in self._members)
         self._searches = {}  # Search -> (address of its SEARCH record, the record)
         self._powers = {}  # length penalty -> float32 array that is long enough so far
@@ -111,13 +111,13 @@ class Engine:
         Parameters
         ----------
         sources : one sequence of source ids per sentence, each with its final </s>
-        limits : the most target ids of each, </s> included; not less than its prefix has
+        limits : the most target ids of each, </s> included; at least the length of its prefix
         prefixes : None, or for each sentence the ids that its translations begin with. A piece outside
-            the sentence's candidates has log-probability minus infinity, and so have its translations.
+            the sentence's candidates has log-probability minus infinity, as do its translations.
         slots : sentences decoded in parallel; changes speed only
         tell : called with each piece of a greedy search; returns True to end the sentence there
-        refill : share of the slots, 0 to 1, that must be free before the next sentences take their places: 0 as soon
-            as one is, 1 when all are; changes speed only
+        refill : share of the slots, 0 to 1, that must be free before the next sentences take their places. At 0 one
+            free slot suffices, at 1 all must be free; changes speed only
         unwanted : called several times a second; returns sentences to drop, which have no hypothesis unless they are
             done
 
@@ -191,8 +191,8 @@ class Engine:
         longest, steps = max(lengths), max(limits)
         for member in self._members:
             member.model.reserve_positions(max(longest, steps))
-        # Python talks to one sentence at a time for some 30 us. Its own arrays are made, and asked for their address,
-        # in a third of the time of NumPy's.
+        # Python spends some 30 us on one sentence at a time. Making its own arrays and reading their addresses takes a
+        # third of the time of NumPy's.
         wanted = search.num_hypotheses
         slots = min(count, slots or self.usual_slots(search))
         ids = array("i", itertools.chain.from_iterable(sources))
@@ -241,7 +241,7 @@ class Engine:
         if search.attention:
             sizes = [wanted * limit * length for limit, length in zip(limits, lengths, strict=True)]
             areas = array("q", [0, *itertools.accumulate(sizes)])
-            attention = np.empty(areas[-1], np.float32)  # large: only what is written becomes memory
+            attention = np.empty(areas[-1], np.float32)  # large: only written pages take memory
             batch |= {"attention_offsets": _at(areas), "attention": _address(attention)}
         logits = None
         if search.vocab_logits:
@@ -295,7 +295,7 @@ class Engine:
         for workspace in reversed(list(self._workspaces.values())):
             have = workspace.size
             if (have.candidates == 0, have[-2:]) != (wanted.candidates == 0, wanted[-2:]):
-                continue  # it stays for calls of its kind: making one takes as long as a short sentence
+                continue  # keep it for calls of its kind: making one takes as long as a short sentence
             if self._workspaces.pop(workspace.address, None) is None:  # another thread was faster
                 continue
             if all(h >= w for h, w in zip(have, wanted, strict=True)):
@@ -303,7 +303,7 @@ class Engine:
             made = self._rounded(Size(*[max(h, w) for h, w in zip(have, wanted, strict=True)]))
             if made.bytes <= self._usual:
                 return made
-            self._keep(workspace)  # the new one will not stay in its place
+            self._keep(workspace)  # keep it, since the new one will not replace it
             break
         return self._rounded(wanted)
 

@@ -29,13 +29,13 @@ _HOW_TO_COMPILE = 'pip install "cpunmt[jit]"'
 class Program:
     """Compiled kernels, as attributes: `program.layer_norm(...)` takes numbers, and arrays for addresses.
 
-    origin    "prebuilt" (of the wheel), "cached" (of the file that this machine has kept) or "compiled" (just now)
-    path      its file; None if it could not be kept
+    origin    "prebuilt" (from the wheel), "cached" (from this machine's file) or "compiled" (just now)
+    path      its file; None if it could not be stored
     """
 
     def __init__(self, code, signatures: dict[str, str], origin: str = "compiled", path: Path | None = None):
-        """`code`: an ObjectCode or a SharedObject. `signatures` maps a kernel's name to one letter for its result
-        and one for each argument."""
+        """Takes `code`, an ObjectCode or a SharedObject, and `signatures`, which maps a kernel's name to one letter for
+        its result and one for each argument."""
         self._code = code  # keeps the machine code in memory
         self.origin, self.path = origin, path
         for name, letters in signatures.items():
@@ -61,9 +61,9 @@ def _address(array: np.ndarray) -> int:
 
 
 def load() -> Program:
-    """Loads the program for this process's instruction set; if there is none yet, compiles it, with a line on stderr.
+    """Loads the program for this process's instruction set; if it does not exist, compiles it, with a line on stderr.
 
-    Raises CpunmtError if there is none, and no compiler.
+    Raises CpunmtError without a program and a compiler.
     """
     with native, LOCK:
         return _load_once()
@@ -96,7 +96,7 @@ def _load() -> Program:
 
 def of_file(data: bytes, origin: str, path: Path | None = None) -> Program:
     """Loads the program in a cache file."""
-    from cpunmt.engine.object_code import ObjectCode  # LLVM, which a prebuilt program does without
+    from cpunmt.engine.object_code import ObjectCode  # imports LLVM, which a prebuilt program does not need
 
     code, signatures = parts(data)
     return Program(ObjectCode(code), signatures, origin, path)
@@ -105,7 +105,7 @@ def of_file(data: bytes, origin: str, path: Path | None = None) -> Program:
 def _build(progress=iter) -> bytes | None:
     """Returns the content of a new program file; None if LLVM cannot compile for this path.
 
-    Then the process uses another path, with a line on stderr.
+    In that case the process uses another path, with a line on stderr.
     """
     try:
         from cpunmt.engine.compiler import CannotCompileError, build_content
@@ -137,12 +137,12 @@ def can_compile() -> bool:
 
 
 def warm_up(progress=iter) -> Path | None:
-    """Compiles the program for this very processor and stores it, unless that has been done.
+    """Compiles the program for this processor and stores it, unless it is already stored.
 
-    Returns its file; None if it cannot be stored (stderr says why).
+    Returns its file; None if it cannot be stored (stderr states the reason).
 
-    Without Numba it returns the file of the wheel's program, and a line on stderr says so. Raises CpunmtError
-    if there is none.
+    Without Numba it returns the file of the wheel's program, with a line on stderr. Raises CpunmtError if the wheel has
+    no program.
     """
     path = cache_file()
     if path is None:

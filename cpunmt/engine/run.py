@@ -1,4 +1,4 @@
-"""Runs a batch in several calls of compiled code; between them Python handles interrupts and calls callbacks."""
+"""A batch in several calls of compiled code; between them Python handles interrupts and calls callbacks."""
 
 import time
 from array import array
@@ -12,8 +12,8 @@ from cpunmt.engine.workspace import Workspace
 from cpunmt.process import stopping
 from cpunmt.process.native_calls import native
 
-BUDGET = 256  # rows in the first call of compiled code for a batch; each later one may have twice as many,
-LONGEST_CALL = 0.2  # seconds: while calls surely stay shorter than this, because an interrupt waits for them
+BUDGET = 256  # rows in the first call of compiled code for a batch; each later call may double them,
+LONGEST_CALL = 0.2  # seconds: as long as calls surely stay shorter than this, since interrupts wait for them
 ONE_STEP = 1  # the budget of a call that ends with the next step
 
 
@@ -59,7 +59,7 @@ def run(
     while more:
         stopping.check()
         if unwanted is not None and (named := unwanted()) and not _drop(named, dropped, made):
-            record[0] = 0 if begin else int(workspace.record[0]["waiting"])  # sentences that have not begun never do
+            record[0] = 0 if begin else int(workspace.record[0]["waiting"])  # sentences that have not begun are skipped
         began = time.perf_counter()
         with native:
             more = program.translate(batch_at, workspace.address, begin, budget)
@@ -88,7 +88,7 @@ class _Steps:
     """Yields the pieces of greedily searched sentences, each once."""
 
     def __init__(self, workspace: Workspace, sentences: int):
-        """The search must not have begun, and each call of compiled code must make one step."""
+        """Resets the slots. The search must not have begun, and each call of compiled code must make one step."""
         self._slots, self._history = workspace.sentences, workspace.history
         self._slots["step"] = 0  # of an earlier search
         self._told = [0] * sentences

@@ -12,7 +12,7 @@ from cpunmt.kernels.matmul.packing import pack, panels
 from cpunmt.model.model import Model
 from cpunmt.search.records import CLUSTERS
 
-OTHERS = -1  # stands for sources without a target language that has its own clusters
+OTHERS = -1  # sources whose target language has no clusters of its own
 LOWEST = -3e38  # equals kernels.softmax.LOWEST, which only compiled code imports
 
 
@@ -29,7 +29,7 @@ class StateClusters:
     """`address` of CLUSTERS records, one for each set; `numbers` maps a source piece to its record."""
 
     def __init__(self, sets: Mapping[int, Any], model: Model):
-        """`sets` by the source piece that names their target language; OTHERS: for sources that name none of them.
+        """Takes `sets` by the source piece that names their target language; OTHERS: for all other sources.
 
         A set has `centroids` float32 [K, model_dim], `half_norms` [K], `offsets` int64 [K + 1], `ids` int32: see
         text.clusters.
@@ -73,7 +73,7 @@ def _fill(record, clusters):
 
 
 def entries(bias: np.ndarray, scales=None, totals=None, start=None) -> np.ndarray:
-    """Makes ENTRY [pieces] of a table's vectors [pieces]; those that its scheme lacks may be left out."""
+    """Makes ENTRY [pieces] from a table's vectors [pieces]; leave out the vectors that its scheme lacks."""
     found = np.zeros(len(bias), records.ENTRY)
     for name, vector in (("scale", scales), ("total", totals), ("bias", bias), ("start", start)):
         if vector is not None:

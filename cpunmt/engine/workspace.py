@@ -1,4 +1,4 @@
-"""The memory of one call: allocated before it, divided here, and used by one call at a time."""
+"""The memory of one call, which is allocated before the call and used by one call at a time."""
 
 import mmap
 from collections.abc import Callable, Sequence
@@ -44,10 +44,10 @@ class Size(NamedTuple):
 
 
 class Workspace:
-    """`record`: a WORKSPACE record whose buffers, `bytes` in all, live as long as it does.
+    """A WORKSPACE `record` with its buffers, `bytes` in all, which live as long as this object.
 
-    Two of them are `history` and `sentences`.
-    `memories` are the records of the architectures, one of each model.
+    Two of the buffers are `history` and `sentences`. `memories` are the records of the architectures, one for each
+    model.
 
     Memory is only reserved: the operating system provides the pages that a call touches.
     """
@@ -61,7 +61,7 @@ class Workspace:
         full, live, stride = not candidates, slots * beam, -(-source // PANEL) * PANEL
         panels = -(-candidates // PANEL)
         everything = -(-config.vocab_size // PANEL)
-        # One output layer for the candidates of all slots is a product of many rows: where those are fast.
+        # One output layer for the candidates of all slots is a product of many rows, used if such products are fast.
         multiplied = {_multiplied(member.model.config) for member in members}
         shared_by = slots if not full and not by_row and multiplied == {"int8"} else 1
         together = int(shared_by > 1 and beam <= tile_shapes.TOGETHER)
@@ -152,7 +152,7 @@ class Workspace:
 
 
 def _own_pages(size: int) -> np.ndarray:
-    """Maps `size` bytes of memory, which the system takes back with the array: uint8 [size]."""
+    """Maps `size` bytes of memory as uint8 [size]; the system frees them with the array."""
     private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
     pages = mmap.mmap(-1, size, **private)  # otherwise a forked child would write to the same pages
     if size >= _HUGE_PAGES and hasattr(mmap, "MADV_HUGEPAGE"):  # as NumPy does

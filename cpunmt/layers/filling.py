@@ -1,4 +1,4 @@
-"""Fills in the records of layers from a packed model's tensors, and keeps the arrays alive."""
+"""Filling in of the records of layers from a packed model's tensors, whose arrays it keeps alive."""
 
 from collections.abc import Callable, Mapping
 
@@ -19,8 +19,8 @@ class RecordFiller:
     """Records of one model. Addresses in them are valid as long as this object."""
 
     def __init__(self, tensors: Mapping[str, np.ndarray], scheme_of: Callable, is_static: Callable):
-        """`scheme_of(name)`: storage of a matrix; `is_static(name)`: whether the model stores the scale of its
-        input."""
+        """Takes `scheme_of(name)`, the storage of a matrix, and `is_static(name)`: whether the model stores the scale
+        of its input."""
         self.tensors = tensors
         self._scheme_of, self._is_static = scheme_of, is_static
         self._tables = {}  # name -> Weights

@@ -1,4 +1,4 @@
-"""Converts stored weights to the operands of compiled code: decodes compact formats, and proves that sums fit.
+"""Conversion of stored weights to operands of compiled code: decodes compact formats, and proves that sums fit.
 
 stored     int8, int16, float32    as they are: the file's own memory
            float16                 float32
@@ -20,7 +20,7 @@ _WORDS = 128  # 8-bit numbers whose sum fits 16 bits
 
 
 class Weights(NamedTuple):
-    """One matrix as compiled code reads it; None: not of this scheme. Layouts: records.LINEAR and records.TABLE."""
+    """One matrix in the form of compiled code; None: not of this scheme. Layouts: records.LINEAR and records.TABLE."""
 
     scheme: int  # FLOAT32, INT8 or INT16
     values: np.ndarray

@@ -1,8 +1,8 @@
-"""Protects or removes unfinished work when a process ends.
+"""Protection or removal of unfinished work when a process ends.
 
 with uncut: ...                            a section that the end waits for, a second at most
-begin(path, make) ... finish(path, act)    between the two `path` is unfinished: the end removes it
-end_by(ask)                                a signal calls `ask`, which may say that the work ends by itself soon
+begin(path, make) ... finish(path, act)    `path` is unfinished between these calls: the end removes it
+end_by(ask)                                a signal calls `ask`, which returns whether the work ends by itself soon
 
 A command works in its own thread, and its process ends when the main thread is interrupted (see `process`).
 The thread is not unwound, even in compiled code, so `abandon` cleans up.
@@ -34,7 +34,7 @@ def begin(path: str | os.PathLike, make: Callable):
 
 
 def finish(path: str | os.PathLike, act: Callable, leaves: str | os.PathLike | None = None):
-    """Marks `path` as finished after `act`, which names or removes it. `leaves` is what `act` leaves to be removed."""
+    """Marks `path` as finished after `act`, which names or removes it. `leaves` is still to remove."""
     with uncut:
         act()
         keep(path)

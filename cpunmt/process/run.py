@@ -1,4 +1,4 @@
-"""Runs a command line as a process: handles signals, lack of memory, and the end.
+"""A command line as a process: signals, lack of memory, and the end.
 
 sys.exit(run("cpunmt", "cpunmt.commands.cli"))
 
@@ -13,7 +13,7 @@ import sys
 import threading
 
 _LOOK = 0.2  # seconds; a signal just before Python waits is handled after this time
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last is what a terminal sends when it is closed
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # a terminal sends the last when it is closed
 
 
 def run(name: str, module: str) -> int:
@@ -21,9 +21,9 @@ def run(name: str, module: str) -> int:
 
     A signal that ends programs ends this one at once, with status 128 + its number. Lines being written are
     completed and unfinished files removed; a server completes its requests first (see `interrupts`). Any other failure,
-    except a mistake in the program, is one line on stderr and status 1.
+    except a bug in the program, is one line on stderr and status 1.
 
-    Returns the status only to a profiler or tracer, which has to write its report.
+    Returns the status only under a profiler or tracer, which must write its report.
     """
     if sys.stderr is None:  # closed by the parent process
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  stays open
@@ -31,7 +31,7 @@ def run(name: str, module: str) -> int:
     try:
         main = importlib.import_module(module).main
         from cpunmt.process.interrupts import abandon, will_end
-    # The last three: NumPy without enough memory.
+    # NumPy raises the last three without enough memory.
     except (ImportError, MemoryError, OSError, SystemError, AttributeError) as error:
         print(f"{name}: error: cannot start: {str(error).strip() or 'out of memory'}".split("\n")[0], file=sys.stderr)
         return 1
@@ -39,7 +39,7 @@ def run(name: str, module: str) -> int:
     def end(status):
         _on_signals(lambda status: None)
         abandon()
-        os._exit(status)  # not sys.exit: compiled code is still running in memory that it would take away
+        os._exit(status)  # not sys.exit, which would free memory in which compiled code still runs
 
     def interrupted(status):
         if not will_end():
@@ -70,12 +70,12 @@ def run(name: str, module: str) -> int:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(AttributeError, OSError, ValueError):  # closed
                 stream.flush()
-        end(status or 0)  # Python would take a tenth of the time of a start, and then die of signals by the default
+        end(status or 0)  # Python would take a tenth of the time of a start, and signals would then kill it
     return status
 
 
 def _is_watched() -> bool:
-    """Returns whether a debugger, a profiler or a measurement of coverage is at work."""
+    """Returns whether a debugger, a profiler or a measurement of coverage is running."""
     monitoring = getattr(sys, "monitoring", None)  # since Python 3.12
     tools = map(monitoring.get_tool, range(6)) if monitoring else ()
     return sys.gettrace() is not None or sys.getprofile() is not None or any(tools)

@@ -1,7 +1,8 @@
 """Threads that translate batches in parallel. Compiled code runs without Python's lock, so each has a core.
 
-This is not a ThreadPoolExecutor, which can neither be started nor used once the main thread has ended, although other
-threads of a program may outlive it, and whose exit waits for all submitted work. Here an exit waits for no work.
+These are not ThreadPoolExecutors, which can be neither started nor used once the main thread has ended, although other
+threads of a program may outlive it, and whose exit waits for all submitted work. With these workers an exit does not
+wait for work.
 """
 
 import os
@@ -23,7 +24,7 @@ class _Pool:
     """The threads of one process, and the batches that wait for them: (future, function, arguments)."""
 
     def __init__(self, count: int, room: threading.Semaphore | None):
-        from concurrent.futures import Future  # 10 ms that most processes need not spend
+        from concurrent.futures import Future  # takes 10 ms, which most processes can save
 
         self.process, self.room, self.new_future = os.getpid(), room, Future
         self.waiting = queue.SimpleQueue()
@@ -33,7 +34,7 @@ class _Pool:
             thread = threading.Thread(target=_work, args=(self.waiting,), name=f"cpunmt worker_{number}", daemon=True)
             try:
                 thread.start()
-            except RuntimeError:  # the system allows no more of them: the existing ones do the work
+            except RuntimeError:  # the system does not allow more: the existing ones do the work
                 break
             self.threads.append(thread)
 
@@ -66,7 +67,7 @@ class Workers:
     """
 
     def __init__(self, count: int, queued: int = 0):
-        """`queued`: batches that may wait before `submit` does; 0 or -1: any number."""
+        """Takes `queued`, the number of batches that may wait before `submit` blocks; 0 or -1: any number."""
         self.count = count
         self._queued = queued
         self._pool = None
@@ -106,7 +107,7 @@ class Workers:
         if pool is None or pool.process != os.getpid():
             pool = self._started()
         future = pool.new_future()
-        if not pool.threads or is_ending() or pool in _WORKS_FOR.get():  # no other thread would do it
+        if not pool.threads or is_ending() or pool in _WORKS_FOR.get():  # no other thread would run it
             _do(future, function, arguments)
             return future
         if pool.room:
@@ -129,12 +130,12 @@ class Workers:
 
     @property
     def active(self) -> int:
-        """Returns how many batches wait or are being translated by a worker."""
+        """Returns the number of batches that wait or that a worker translates."""
         pool = self._pool
         return len(pool.open) if pool and pool.process == os.getpid() else 0
 
     @property
     def queued(self) -> int:
-        """Returns how many batches wait for a worker."""
+        """Returns the number of batches that wait for a worker."""
         pool = self._pool
         return sum(not future.running() for future in list(pool.open)) if self.active else 0

@@ -15,7 +15,7 @@ from cpunmt.simd import isa
 
 
 def recurrent_memory(config: RecurrentConfig, size: MemorySize, allocate: Callable) -> Memory:
-    """`allocate(dtype, *shape)` returns an uninitialized array that lives as long as the memory."""
+    """Makes the memory of a call; `allocate(dtype, *shape)` returns an uninitialized array that lives as long."""
     slots, beam, _, rows, stride = size
     live, d, float32 = slots * beam, config.model_dim, np.float32
     record = np.zeros(1, MEMORY)

@@ -15,7 +15,7 @@ from cpunmt.simd import isa
 
 
 def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Callable) -> Memory:
-    """`allocate(dtype, *shape)` returns an uninitialized array that lives as long as the memory."""
+    """Makes the memory of a call; `allocate(dtype, *shape)` returns an uninitialized array that lives as long."""
     slots, beam, steps, rows, stride = size
     d, layers, sets, cell = config.model_dim, config.decoder_layers, config.decoder_sets, CELLS[config.cell]
     found = linears(config)
