@@ -89,7 +89,7 @@ def programs() -> tuple[str | None, list[str]]:
         found = nothing
     if wanted and found == nothing:
         raise SystemExit(
-            f"CPUNMT_WHEEL_MACHINE is {wanted!r}, but {folder} has not all programs of these sources for such a "
+            f"CPUNMT_WHEEL_MACHINE is {wanted!r}, but {folder} lacks programs of these sources for such a "
             f"machine: run `python -m tools.programs` there (machines: {', '.join(MACHINES)}), or unset it"
         )
     return found

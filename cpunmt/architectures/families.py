@@ -13,8 +13,8 @@ A family is a folder here, `NAME`, and an entry in FAMILIES. In Python it offers
                 and `reader` is the (scheme, multiplier) with which the output layer's input is quantized
     tokens      about the number of source pieces encoded at once: enough rows for full speed, few enough for the caches
     most_kept   (config, source pieces, target pieces) -> the most bytes that a network stores while it translates
-    memory      (config, size, allocate) -> Memory: memory of one call; a cell or layer defines how many bytes of state
-                a row leaves for the next step
+    memory      (config, size, allocate) -> Memory: memory of one call; a cell or layer defines the number of bytes of
+                state that a row leaves for the next step
 
 As compiled code it offers, for `network` and `memory` (addresses of its records):
 

@@ -115,7 +115,7 @@ class Engine:
         prefixes : None, or for each sentence the ids that its translations begin with. A piece outside
             the sentence's candidates has log-probability minus infinity, as do its translations.
         slots : sentences decoded in parallel; changes speed only
-        tell : called with each piece of a greedy search; returns True to end the sentence there
+        tell : called with each piece of a greedy search; returns True to end the sentence with it
         refill : share of the slots, 0 to 1, that must be free before the next sentences take their places. At 0 one
             free slot suffices, at 1 all must be free; changes speed only
         unwanted : called several times a second; returns sentences to drop, which have no hypothesis unless they are

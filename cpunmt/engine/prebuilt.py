@@ -28,7 +28,7 @@ MANIFEST = "programs.json"
 
 
 class Unfit(Exception):
-    """No usable prebuilt program exists; the message says why."""
+    """No usable prebuilt program exists; the message states the reason."""
 
 
 class Damaged(Unfit):

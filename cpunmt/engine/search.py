@@ -30,9 +30,7 @@ class Search(NamedTuple):
     attention: bool = False  # return it
     vocab_logits: bool = False  # return the logits of each piece; for a beam of 1, see `forcing`
     scored: bool = True  # False: log-probabilities and scores are not returned, nor computed for a single hypothesis
-    stepwise: bool = (
-        False  # read whole rows of logits instead of blocks: to time and test search.fused_output
-    )
+    stepwise: bool = False  # read whole rows of logits instead of blocks: to time and test search.fused_output
     to_the_end: bool = False  # search on although the result cannot change: to time and test search.early_stop
     repetition_penalty: float = 1.0  # see search.restrictions, of this and the next two
     no_repeat_ngram_size: int = 0

@@ -23,7 +23,7 @@ _SOURCES = (
 
 
 class NoSources(OSError):
-    """The sources cannot be read; the message says what to do."""
+    """The sources cannot be read; the message explains how to fix it."""
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Multi-head scaled dot-product attention on ragged batches: each sentence on its own, nothing padded.
+"""Multi-head scaled dot-product attention on ragged batches: each sentence on its own, without padding.
 
     context[i] = sum_j softmax_j(q_i . k_j / sqrt(head_dim)) v_j        for each head
 

@@ -97,8 +97,8 @@ SETTINGS = record(
     ("sigmoid_table", ADDRESS),  # see kernels/activations
 )
 
-# The form of a row in a sparse product: see kernels/matmul/sparse_matmul. For the deepest of all such layers, and the
-# widest, filled up to whole blocks of 64 columns.
+# The form of a row in a sparse product: see kernels/matmul/sparse_matmul. Sizes are those of the deepest and of the
+# widest of all such layers, filled up to whole blocks of 64 columns.
 LISTS = record(
     ("entries", ADDRESS),  # int32 [3 * depth + 32]: which weights meet
     ("values", ADDRESS),  # bytes [3 * depth + 32]: which number

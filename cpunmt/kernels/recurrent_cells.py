@@ -4,7 +4,7 @@
     LSTM    f, i, c, o = gates + state gates;  m' = sigmoid(f) * m + sigmoid(i) * tanh(c),  h' = sigmoid(o) * tanh(m')
 
 The gates are affine maps of the input, the state gates those of the state (of an LSTM: of h, its first half). Arguments
-are addresses of float32, but for `depth`, a multiple of 16:
+are addresses of float32, except `depth`, a multiple of 16:
 
     gates, state_gates    [3 * depth] or [4 * depth]: in the order of the formulas
     x                     not read: cells have the arguments of `architectures/transformer/cells/recurrent`

@@ -1,4 +1,4 @@
-"""Diverse beams: several beams of a sentence, each of which avoids the pieces of the beams before it at the same step.
+"""Diverse beams: several beams of a sentence; each avoids the pieces of the beams before it at the same step.
 
 A beam of `beam_size` has `num_beam_groups` groups of equal size (Vijayakumar et al. 2016,
 https://arxiv.org/abs/1610.02424, with the Hamming diversity). At each step the groups choose one after the other, each

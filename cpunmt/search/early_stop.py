@@ -1,6 +1,6 @@
 """Early stopping of settled sentences, whose search cannot find another translation that would be returned.
 
-A hypothesis that goes on has L, the sum of its s pieces' log-probabilities. It ends with s < n <= limit pieces, and
+An open hypothesis has L, the sum of its s pieces' log-probabilities. It ends with s < n <= limit pieces, and
 its score is then, with word penalty w, length penalty a and coverage penalty c,
 
     (L' - w n) / n^a + c * coverage  <=  (L - w n) / n^a  <=  bound
@@ -9,8 +9,8 @@ its score is then, with word penalty w, length penalty a and coverage penalty c,
     bound = top / limit^a if top <= 0, else top / (s + 1)^a
 
 because no piece's log-probability is above 0 (so L' <= L), coverage is a sum of logarithms of at most 1, and c >= 0.
-The search is over once `num_hypotheses` ended hypotheses have a score of at least the bound of the best one that goes on.
-The returned translations do not change by a bit:
+The search is over once `num_hypotheses` ended hypotheses have a score of at least the bound of the best open one. The
+returned translations do not change by a bit:
 
 - Each inequality holds for the computed float32 numbers, since sum, difference, product and quotient are rounded
   monotonically; no logit is above the log-sum-exp of its row, which is not below the largest one.

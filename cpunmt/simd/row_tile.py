@@ -70,7 +70,7 @@ class _Registers:
 
 
 class _Sixteen:
-    """Registers of sixteen bytes, of which a row is a multiple."""
+    """Registers of sixteen bytes; the length of a row is a multiple."""
 
     size = 16
     sums = ir.VectorType(_i32, 4)

@@ -76,11 +76,7 @@ def _of_module(name: str) -> str:
 def _of_constructor(name: str) -> str:
     if name not in inspect.signature(cpunmt.Translator).parameters:
         return "absent"
-    return (
-        "the same, at the values that mean what is done here; others are refused"
-        if name in OF_ONE_VALUE
-        else "the same"
-    )
+    return "the same, at values that match this engine; others are refused" if name in OF_ONE_VALUE else "the same"
 
 
 def _of_translate_batch(name: str) -> str:

@@ -1,7 +1,7 @@
 """Float32 products: of attention, and of the layers in the float32 mode.
 
 Every output is one chain of fused multiply-adds over the depth in ascending order, for any number of
-rows and the instruction set, so its bits depend on nothing else.
+rows and every instruction set, so its bits depend only on the operands.
 """
 
 import numpy as np

@@ -114,7 +114,7 @@ def walk_matrices(linear, product):
     blocks = (rows + ROWS - 1) // ROWS
     height = (rows + blocks - 1) // blocks  # equal blocks
     last, panel, steps = rows - height, 0, linear.depth // DEPTHS
-    tiles = (blocks + 1) // 2  # that stand one upon another
+    tiles = (blocks + 1) // 2  # one below another
     begin(height)
     while panel < panels:
         width = 4 if rows <= ROWS else 2

@@ -1,7 +1,7 @@
 """The instructions of aarch64, on registers of 16 bytes: see `simd/products/plain` for the contract of a class.
 
 Most of them can multiply by one element of a register: sixteen bytes of a row are loaded once, without broadcasting.
-LLVM compiles a shuffle that repeats a lane to such an instruction.
+LLVM compiles a shuffle that repeats a lane to this form.
 
 `add_lanes` is for contiguous rows (simd/row_tile): four sums + the products of two registers, of neighbours.
 """

@@ -18,7 +18,7 @@ or eight bytes. A class defines the registers of the sums, and how rows and weig
     add_products        a piece's sums + the products of one group
     joined              int32 [16] of each row, from a unit's sums of one panel
 
-Rows of unsigned bytes up to `most_unsigned` are cheaper on some processors; `simd/sparse_tile` has such rows:
+Rows of unsigned bytes up to `most_unsigned` are cheaper on some processors; `simd/sparse_tile` uses them:
 
     unsigned            one group of one row, broadcast
     add_unsigned        sums + the products of each column
