@@ -23,7 +23,7 @@ class Watch:
     """The limits of a call: its time, and whether its result is still wanted."""
 
     def __init__(self, time_limit: float | None = None, cancel: Callable[[], object] | None = None):
-        """Takes `time_limit`, in seconds from now, and `cancel`, which returns whether the call is to end; None: never."""
+        """Takes `time_limit`, in seconds from now, and `cancel`, which returns whether the call ends; None: never."""
         self._limit, self._cancel, self._left = time_limit, cancel, False
         self._end = math.inf if time_limit is None else time.monotonic() + time_limit
 

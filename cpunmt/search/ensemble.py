@@ -1,7 +1,7 @@
 """The models of a search, one or several, which run side by side, and the combination of their outputs.
 
-Several models are an ensemble. After the earlier pieces, model k, of weight v_k, assigns a piece y the logit s_k(y), and
-has the log-sum-exp z_k over its candidates. The ensemble's are the weighted sums, so that
+Several models are an ensemble. After the earlier pieces, model k, of weight v_k, assigns a piece y the logit s_k(y),
+and has the log-sum-exp z_k over its candidates. The ensemble's are the weighted sums, so that
 
     log p(y) = s(y) - z = sum over k of v_k log p_k(y),    s = sum of v_k s_k,    z = sum of v_k z_k
 
