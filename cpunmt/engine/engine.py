@@ -316,7 +316,7 @@ class Engine:
         )
 
     def _clustered(self) -> StateClusters:
-        """Makes the clusters on first use. Raises ValueError if the model has none."""
+        """Makes the clusters on first use. Raises ValueError if the model lacks clusters."""
         if self.clusters is None:
             raise ValueError("the search is over clusters, but there are none")
         with native, LOCK:

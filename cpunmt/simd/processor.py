@@ -70,7 +70,7 @@ def identity() -> str:
 
 @functools.cache
 def _first_processor() -> dict[str, str]:
-    """Returns the fields of /proc/cpuinfo for the first processor; empty if there is no such file."""
+    """Returns the fields of /proc/cpuinfo for the first processor; empty without that file."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             text = file.read(_FIRST_PROCESSOR)
