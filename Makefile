@@ -1,13 +1,13 @@
-# Each target works alone on a clean clone: what it needs is installed first, once, into .venv.
+# Each target works alone on a clean clone: its requirements are installed once into .venv.
 PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python
 TORCH ?= torch==2.13.0
-# Processes that share the tests.
+# Number of processes that share the tests.
 TESTERS ?= 2
-# What wheels are made for: x86_64 or aarch64.
+# Architecture of wheels: x86_64 or aarch64.
 MACHINE ?= $(shell uname -m)
-# Pythons that must be tested by test-pythons, or it fails.
+# Number of Pythons that test-pythons must test, or it fails.
 PYTHONS ?= 1
 
 DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
@@ -16,19 +16,19 @@ DEMO = "A man is riding a bicycle through the snow." "Two children are playing f
 .PHONY: help demo serve test test-all test-arm test-page test-pythons train-tools docs bench check wheel clean
 
 help:
-	@echo "make demo         translate a few sentences with the model that comes along"
-	@echo "make serve        translate over HTTP with the model that comes along, at http://127.0.0.1:5000"
+	@echo "make demo         translate a few sentences with the included model"
+	@echo "make serve        translate over HTTP with the included model, at http://127.0.0.1:5000"
 	@echo "make test         the tests that should pass before every commit"
 	@echo "make test-all     the same, and the slow ones"
 	@echo "make test-arm     aarch64, emulated by QEMU (apt-get install qemu-user-static): an hour, 430 MB in build/arm"
 	@echo "make test-page    the tests of the server's page, in Chromium"
-	@echo "make test-pythons the quick set on Python 3.10 to 3.14 and the free-threaded one, where they can be had"
-	@echo "make train-tools  PyTorch: models/train can be used, and is tested too"
+	@echo "make test-pythons the quick set on Python 3.10 to 3.14 and the free-threaded one, as available"
+	@echo "make train-tools  PyTorch, to use and test models/train"
 	@echo "make docs         the documentation, as build/docs/index.html"
 	@echo "make bench        measure kernels, translation and one decoder step"
 	@echo "make check        style and types: ruff, mypy"
 	@echo "make wheel        a wheel with programs, in dist/, for this architecture or MACHINE=aarch64: docs/install.md"
-	@echo "make clean        remove what the others made"
+	@echo "make clean        remove the output of the other targets"
 
 demo: $(VENV)/runtime.done
 	@printf '%s\n' $(DEMO)
@@ -45,13 +45,13 @@ test-all: $(VENV)/test.done $(VENV)/browser.done $(VENV)/scale.done
 	$(RUN) -m pytest -q --thorough -o faulthandler_timeout=7200
 
 test-arm: $(VENV)/test.done
-	@command -v qemu-aarch64-static || { echo "There is no QEMU: apt-get install qemu-user-static" >&2; exit 1; }
+	@command -v qemu-aarch64-static || { echo "QEMU is missing: apt-get install qemu-user-static" >&2; exit 1; }
 	$(RUN) -m tests.arm.equality build/arm
 
 test-page: $(VENV)/browser.done
 	@for name in chromium chromium-browser google-chrome-stable google-chrome; do command -v $$name && exit; done; \
-		echo "There is no Chromium: apt-get install chromium" >&2; exit 1
-	@command -v npm || { echo "There is no npm, which fetches axe-core: apt-get install npm" >&2; exit 1; }
+		echo "Chromium is missing: apt-get install chromium" >&2; exit 1
+	@command -v npm || { echo "npm is missing, which fetches axe-core: apt-get install npm" >&2; exit 1; }
 	$(RUN) -m pytest -q -n $(TESTERS) --dist loadfile --thorough tests/serve/browser
 
 test-pythons: $(VENV)/pythons.done

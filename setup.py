@@ -1,11 +1,11 @@
 """Packaging of both packages: cpunmt, which translates, and quantize, which prepares models offline.
 
-Where `make wheel` has built programs of these sources (cpunmt/engine/prebuilt), the wheel brings them, is one of a
-platform, and needs Numba only where there is no such wheel: docs/install.md.
+If `make wheel` has built programs of these sources (cpunmt/engine/prebuilt), the wheel contains them, is specific to a
+platform, and requires Numba only on platforms without such a wheel: docs/install.md.
 
-    CPUNMT_WHEEL_MACHINE    x86_64 or aarch64: make the wheel of that machine, or fail where its programs are not there;
-                            default: of this machine, where they are
-    CPUNMT_WHEEL_PATHS      incomplete: a wheel may bring some of its machine's programs only (tests make such ones)
+    CPUNMT_WHEEL_MACHINE    x86_64 or aarch64: build the wheel of that machine, or fail without its programs;
+                            default: this machine, if its programs are present
+    CPUNMT_WHEEL_PATHS      incomplete: a wheel may lack some of its machine's programs (tests build such wheels)
 """
 
 import hashlib
@@ -24,10 +24,10 @@ from setuptools.command.bdist_wheel import bdist_wheel
 
 ROOT = Path(__file__).parent
 NUMBA = "numba>=0.61"
-MACHINES = ("x86_64", "aarch64")  # that wheels with programs are for, on Linux
-# The same in all of them, so that what one wheel says of others' platforms is true: resolvers read only one.
+MACHINES = ("x86_64", "aarch64")  # of wheels with programs, on Linux
+# The same in all wheels, since resolvers read the requirements of one wheel for all platforms.
 ELSEWHERE = 'sys_platform != "linux" or (' + " and ".join(f'platform_machine != "{name}"' for name in MACHINES) + ")"
-# The programs need no C library, Python itself does: these are the oldest of glibc and musl that have names.
+# The programs do not need a C library, but Python does: these are the oldest tags of glibc and musl.
 PLATFORMS = "manylinux_2_17_{0}.musllinux_1_1_{0}"
 SERVE = [
     "starlette>=1.0",
@@ -38,7 +38,7 @@ SERVE = [
     "prometheus-client>=0.20",
 ]
 DETECT = ["py3langid>=0.4"]
-# crypto: for files that are encrypted without a password; older ones follow drawings that call each other for ever
+# crypto: for files encrypted with an empty password; older versions loop on drawings that call each other
 PDF = ["pypdf[crypto]>=7"]
 PARQUET = ["pyarrow>=14"]
 RAY = ["ray[data]>=2.50"]
@@ -47,23 +47,23 @@ VERSION = re.search(r'^__version__ = "([^"]+)"', (ROOT / "cpunmt" / "__init__.py
 
 
 def description() -> str:
-    """The README for a package index, where its links to files lead nowhere: each becomes the file's name."""
+    """Returns the README for a package index, with the names of files instead of links, which would be dead there."""
     links = re.compile(r"\[([^\]]+)\]\((?!https?://|#)([^)]+)\)")
-    text = re.sub(r"^!\[.*\)\n\n?", "", (ROOT / "README.md").read_text("utf-8"), flags=re.M)  # pictures apart
+    text = re.sub(r"^!\[.*\)\n\n?", "", (ROOT / "README.md").read_text("utf-8"), flags=re.M)  # without pictures
     return links.sub(lambda link: link[1] if link[1] in link[2] else f"{link[1]} ({link[2]})", text)
 
 
 def edited() -> bool:
-    """Whether this is an editable install: its sources will change, and the programs will not be theirs.
+    """Returns whether this is an editable install, whose sources will change, so that programs would not fit them.
 
-    Its metadata is asked for by the same command as a wheel's, so that only the caller's name tells: PEP 660.
+    The same command makes its metadata and a wheel's; only the caller's name differs: PEP 660.
     """
     hooks = {"build_editable", "prepare_metadata_for_build_editable"}
     return bool(hooks & {frame.function for frame in inspect.stack(0)} or {"develop", "editable_wheel"} & {*sys.argv})
 
 
 def programs() -> tuple[str | None, list[str]]:
-    """(machine, names of files) of the prebuilt programs, if all of them are there and of these sources."""
+    """Returns (machine, names of files) of the prebuilt programs, if all are present and built from these sources."""
     nothing = None, []
     if edited():
         return nothing
@@ -89,7 +89,7 @@ def programs() -> tuple[str | None, list[str]]:
         found = nothing
     if wanted and found == nothing:
         raise SystemExit(
-            f"CPUNMT_WHEEL_MACHINE is {wanted!r}, but {folder} has not all programs of these sources for such a "
+            f"CPUNMT_WHEEL_MACHINE is {wanted!r}, but {folder} lacks programs of these sources for such a "
             f"machine: run `python -m tools.programs` there (machines: {', '.join(MACHINES)}), or unset it"
         )
     return found
@@ -99,18 +99,18 @@ MACHINE, PROGRAMS = programs()
 
 
 class Platform(Distribution):
-    """What is not the same on every machine."""
+    """A distribution that differs between machines."""
 
     def has_ext_modules(self):
-        """Or it would be installed where all machines that share a disk look."""
+        """Returns True, or pip would install it in the folder that all machines of a shared disk use."""
         return True
 
 
 class Wheel(bdist_wheel):
-    """A wheel of what is there now."""
+    """A wheel of the present files only."""
 
     def run(self):
-        """Files of an earlier build, removed or renamed since, would come along."""
+        """Removes an earlier build first, which may contain files that were removed or renamed since."""
         build = self.get_finalized_command("build")
         made = Path(build.build_lib).resolve()
         if not self.skip_build and made.parent == Path(build.build_base).resolve() and made.name.startswith("lib"):
@@ -119,10 +119,10 @@ class Wheel(bdist_wheel):
 
 
 class PlatformWheel(Wheel):
-    """A wheel of one kind of machine, and of every Python."""
+    """A wheel for one kind of machine and every Python."""
 
     def get_tag(self):
-        """Python, its binary interface (none is used), platforms."""
+        """Returns the tags of Python, its binary interface (none) and the platforms."""
         return "py3", "none", PLATFORMS.format(MACHINE)
 
 
@@ -142,7 +142,7 @@ setup(
         "Programming Language :: Python :: Free Threading :: 1 - Unstable",  # see docs/limits.md
         "Topic :: Text Processing :: Linguistic",
     ],
-    package_dir={"": "."},  # an editable install is a folder on sys.path then: see tests/test_editable_install.py
+    package_dir={"": "."},  # makes an editable install a folder on sys.path: see tests/test_editable_install.py
     packages=find_packages(include=["cpunmt", "cpunmt.*", "quantize", "quantize.*"]),
     package_data={
         "cpunmt": ["py.typed"],
@@ -155,23 +155,23 @@ setup(
     install_requires=[
         "numpy>=1.24",
         f"{NUMBA}; {ELSEWHERE}" if MACHINE else NUMBA,
-        "sentencepiece>=0.2.1",  # older ones crash the process on some broken vocabularies
+        "sentencepiece>=0.2.1",  # older versions crash the process on some broken vocabularies
         "PyYAML>=6",
         "tqdm>=4.60",
         "platformdirs>=4.9",
-        "filelock>=3.25",  # the first that leaves no waiter with a file that its holder has removed
+        "filelock>=3.25",  # older versions may leave a waiter with a removed file
         "urllib3>=2.3",
-        'backports.zstd>=1; python_version < "3.14"',  # later in the standard library
+        'backports.zstd>=1; python_version < "3.14"',  # part of the standard library from 3.14 on
     ],
     extras_require={
-        "jit": [NUMBA],  # a program tuned for this very processor, where the wheel brings one for its kind
+        "jit": [NUMBA],  # tunes the program for this processor instead of using the wheel's
         "test": [
             NUMBA,
             *DOCS,  # a test builds it
             *SERVE,
             *DETECT,
             *PDF,
-            # what else reads catalogues and Markdown
+            # other readers of catalogues and Markdown
             "polib>=1.2",
             "markdown-it-py>=3",
             "mdit-py-plugins>=0.4",
@@ -181,7 +181,7 @@ setup(
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.13",
-            "basedpyright>=1.20",  # pyright, with the Node that it needs in the wheel
+            "basedpyright>=1.20",  # pyright; the wheel contains the Node that it needs
             "typing_extensions>=4.12",
             "pandas>=2.0",
             "polars>=1.0",
@@ -195,7 +195,7 @@ setup(
             "pip>=22.3",  # a test builds the wheel and installs it, without the network
             "setuptools>=70.1",
             "huggingface_hub>=1.3",
-            # what else reads files of office programs
+            # other readers of files of office programs
             "python-docx>=1.1",
             "python-pptx>=1.0",
             "openpyxl>=3.1",
@@ -211,7 +211,7 @@ setup(
         "browser": ["playwright>=1.50"],  # tests of the page, which also need Chromium and npm: make test-page
         "serve": SERVE,  # cpunmt serve
         "detect": DETECT,  # its source language "auto"
-        # what docs/scale.md shows, and its tests: make test-all
+        # for the examples of docs/scale.md and their tests: make test-all
         "scale": [*PARQUET, *RAY, "pyspark>=4.0", "dask[distributed,dataframe]>=2025.1"],
         "ray": [*PARQUET, *RAY],  # Parquet on a Ray cluster
         "parquet": PARQUET,  # cpunmt batch, of Parquet files

@@ -1,1 +1,1 @@
-"""The documentation: pages, and what makes a site of them."""
+"""The documentation: pages, and the extensions that build a site from them."""

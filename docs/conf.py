@@ -1,8 +1,8 @@
-"""Settings of the documentation, which Sphinx makes of the Markdown files in docs/ and models/ and of the docstrings.
+"""Settings of the documentation, which Sphinx builds from docstrings and the Markdown files in docs/ and models/.
 
     python -m sphinx -W -c docs . build/docs
 
-The sources begin at the repository's root, so that a link which works between two files there works here too.
+The sources begin at the repository's root, so a link that works between two files there works here too.
 """
 
 import re
@@ -42,14 +42,14 @@ highlight_language = "none"
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 
-# A word in backquotes is a link where it names something of the reference, and code where it does not.
+# A word in backquotes is a link if it names something of the reference, and code otherwise.
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:obj", ".*"),
-    ("py:class", "Future"),  # imported for type checkers only, so its module is not known
+    ("py:class", "Future"),  # imported for type checkers only, so its module is unknown
     ("py:.*", r"(collections|os|pathlib|numpy|np|npt|re|typing)\..*"),  # other projects' references need a network
 ]
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
-autoclass_content = "both"  # of a class, and of what makes one
+autoclass_content = "both"  # the docstrings of a class and of its `__init__`
 autodoc_class_signature = "mixed"

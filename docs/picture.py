@@ -3,8 +3,8 @@
     python -m docs.picture docs/benchmarks.json docs/benchmarks.svg
 
 The figures are a JSON object: "title", "unit", and "groups", a list of objects with a "name" and "bars", the figure of
-each engine by its name. All groups have the same engines. Greys and hatches only, every bar with its figure: it prints
-in black and white.
+each engine by its name. All groups have the same engines. The chart has only greys
+and hatches, and every bar shows its figure, so it prints in black and white.
 """
 
 import argparse
@@ -21,7 +21,7 @@ _TEXT = 8  # points
 
 
 def read_figures(path) -> dict:
-    """What the file holds. Raises CpunmtError, saying what was expected, unless it is a chart's figures."""
+    """Reads and checks a file of figures. Raises CpunmtError if it does not hold those of a chart."""
     try:
         figures = json.loads(Path(path).read_text("utf-8"))
         engines = [list(group["bars"]) for group in figures["groups"]]
@@ -41,7 +41,7 @@ def read_figures(path) -> dict:
 
 
 def picture(figures: dict) -> bytes:
-    """The chart as SVG; the same bytes for the same figures."""
+    """Draws the chart as SVG, with the same bytes for the same figures."""
     engines, groups = list(figures["groups"][0]["bars"]), figures["groups"]
     if len(engines) > len(_FILLS):
         raise CpunmtError(f"{len(engines)} engines, expected at most {len(_FILLS)}")
@@ -77,7 +77,7 @@ def picture(figures: dict) -> bytes:
 
 
 def main(arguments=None):
-    """Draw the chart."""
+    """Draws the chart."""
     parser = argparse.ArgumentParser(prog="python -m docs.picture", description=__doc__.split("\n")[0])
     parser.add_argument("figures", help="JSON, see the module's docstring")
     parser.add_argument("out", help="the SVG file to write")

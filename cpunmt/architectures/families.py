@@ -1,4 +1,4 @@
-"""The families of models, and their contract with all other rooms.
+"""The families of models, and their contract with the rest of the program.
 
 A family is a folder here, `NAME`, and an entry in FAMILIES. In Python it offers:
 
@@ -9,14 +9,14 @@ A family is a folder here, `NAME`, and an entry in FAMILIES. In Python it offers
     others      (config) -> {name: shape}: its float32 tensors that are neither
     network     (config, filler, tables, reader) -> an object with `address`, of the family's record of its weights, and
                 `reserve(positions)`, called before sources or targets of that length are computed.
-                `filler` is a layers.filling.RecordFiller, `tables` says which table looks up "source" and "target", and
-                `reader` is the (scheme, multiplier) with which the output layer's input is quantized
-    tokens      source pieces that are encoded at once, about: enough rows for full speed, few enough for the caches
+                `filler` is a layers.filling.RecordFiller, `tables` names the tables that look up "source" and "target",
+                and `reader` is the (scheme, multiplier) with which the output layer's input is quantized
+    tokens      about the number of source pieces encoded at once: enough rows for full speed, few enough for the caches
     most_kept   (config, source pieces, target pieces) -> the most bytes that a network stores while it translates
-    memory      (config, size, allocate) -> Memory: memory of one call; a cell or layer defines how many bytes of state
-                a row leaves for the next step
+    memory      (config, size, allocate) -> Memory: memory of one call; a cell or layer defines the number of bytes of
+                state that a row leaves for the next step
 
-and as compiled code, of `network` and `memory` (addresses of its records):
+As compiled code it offers, for `network` and `memory` (addresses of its records):
 
     NAME_encode in encode.py    (network, memory, ids, offsets, slots, n)
         encode n sentences: int32 `ids` from int64 offsets[i] to offsets[i + 1], into slot int64 slots[i]
@@ -77,7 +77,7 @@ FAMILIES = {
         RecurrentNetwork,
         most_kept,
         recurrent_memory,
-        512,  # of many sentences: a state's product has a row for each of them
+        512,  # of many sentences, since a state's product has a row for each sentence
     ),
 }
 

@@ -119,7 +119,7 @@ class Engine:
         prefixes : None, or for each sentence the ids that its translations begin with. A piece outside
             the sentence's candidates has log-probability minus infinity, and so have its translations.
         slots : sentences decoded in parallel; changes speed only
-        tell : called with each piece of a greedy search; returns True to end the sentence there
+        tell : called with each piece of a greedy search; returns True to end the sentence with it
         refill : share of the slots, 0 to 1, that must be free before the next sentences take their places: 0 as soon
             as one is, 1 when all are; changes speed only
         unwanted : called several times a second; returns sentences to drop, which have no hypothesis unless they are
@@ -329,7 +329,7 @@ class Engine:
         )
 
     def _clustered(self) -> StateClusters:
-        """Makes the clusters on first use. Raises ValueError if the model has none."""
+        """Makes the clusters on first use. Raises ValueError if the model lacks clusters."""
         if self.clusters is None:
             raise ValueError("the search is over clusters, but there are none")
         with native, LOCK:

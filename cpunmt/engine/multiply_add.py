@@ -1,13 +1,14 @@
 """x * y + z with one rounding, for processors without the instruction: part of the program itself.
 
-LLVM would call fmaf of the C library for each float, so that the program needed that library, and ran at its speed.
-Here it is arithmetic of doubles on whole vectors, which has the same bits.
+LLVM would call fmaf of the C library for each float, so the program would need that library, and run at its speed.
+This module computes with doubles on whole vectors, which has the same bits.
 
-The product of two floats is exact in a double (48 of 53 bits). The sum with z is rounded there, which would be one
-rounding too many. So it is rounded to odd instead: if it is inexact, the last bit of the truncated sum is set. A float,
-whose precision is less than half of that, is then rounded from it as from the exact sum (Boldo and Melquiond 2008,
-Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, theorem 1 and section 4). The
-rounding error of the sum is known exactly (Knuth's TwoSum), and no product of floats leaves a double's range.
+The product of two floats is exact in a double (48 of 53 bits). The sum with z is rounded there, and rounding it again
+to a float could be wrong. So the sum is rounded to odd instead: if it is inexact, the last bit of the truncated sum is
+set. A float, whose precision is less than half of that, is then rounded from it as from the exact sum (Boldo and
+Melquiond 2008, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, theorem 1 and
+section 4). The rounding error of the sum is known exactly (Knuth's TwoSum), and no product of floats leaves a double's
+range.
 """
 
 import re

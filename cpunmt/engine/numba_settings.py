@@ -1,4 +1,4 @@
-"""Restores Numba's default settings while the program is compiled.
+"""Numba's default settings, which apply while the program is compiled.
 
 NUMBA_* variables of the environment are for a user's own functions. Some of them would change our machine code, others
 stop its compilation. So all are hidden during compilation, and apply again afterwards.
@@ -13,7 +13,7 @@ from typing import Any
 from cpunmt.errors import CpunmtError
 
 # Settings that shape machine code, and their defaults. Numba creates its code generator with the first four, once in a
-# process. On some processors it does not use AVX: then ENABLE_AVX is the bool False, which no variable can set.
+# process. On processors where it does not use AVX, ENABLE_AVX is the bool False, which variables cannot set.
 _BOUND = {"CPU_NAME": None, "CPU_FEATURES": None, "ENABLE_AVX": True, "OPT": 3}
 _SHAPING = {
     **_BOUND,
@@ -23,7 +23,7 @@ _SHAPING = {
     "LOOP_VECTORIZE": 1,
     "SLP_VECTORIZE": 0,
 }
-_FORCE = "NUMBA_CPUNMT_COMPILES"  # Numba reads its settings anew only where variables have changed
+_FORCE = "NUMBA_CPUNMT_COMPILES"  # Numba reads its settings again only if variables have changed
 
 
 @contextlib.contextmanager

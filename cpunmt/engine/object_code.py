@@ -1,4 +1,4 @@
-"""Loads machine code from an object file into memory, by LLVM: a program just compiled, or a stored one."""
+"""Machine code from an object file, which LLVM loads into memory: a new program, or a stored one."""
 
 import functools
 from collections.abc import Callable
@@ -22,8 +22,8 @@ class ObjectCode:
     def __init__(self, code: bytes) -> None:
         initialize_llvm()
         machine = llvm.Target.from_default_triple().create_target_machine(codemodel="small", reloc="pic")
-        # use_lmm: puts all sections into one piece of memory. Otherwise a section may be too far away for an address in
-        # the code, if the process's memory is fragmented, which ends the process.
+        # use_lmm: puts all sections into one piece of memory. In fragmented memory a section may otherwise be too far
+        # away for an address in the code, which ends the process.
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, use_lmm=True)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()

@@ -6,8 +6,8 @@
 programs.json:
     sources     digest of their sources (`sources.sources_digest`)
     system      sys.platform
-    machine     as `processor.machine` says
-    complete    whether every path of that machine is there; setup.py makes a wheel of no others
+    machine     as returned by `processor.machine`
+    complete    whether every path of that machine is present; setup.py makes wheels only of complete programs
     tools       name -> version of the compilers and linkers
     programs    path -> {"file", "sha256", "cpu", "features", "signatures": {kernel: letters}}
 """
@@ -30,7 +30,7 @@ MANIFEST = "programs.json"
 
 
 class Unfit(Exception):
-    """No usable prebuilt program exists; the message says why."""
+    """No usable prebuilt program exists; the message states the reason."""
 
 
 class Damaged(Unfit):

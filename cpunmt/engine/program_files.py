@@ -1,7 +1,7 @@
 """The file of a compiled program: one for each set of sources, compilers, path and kind of processor.
 
-It holds machine code, which runs when it is called. So its folder must belong to the user and be closed to others
-(mode 0700), or it is not used.
+The file holds machine code that will be executed. So its folder must belong to the user and be closed to others (mode
+0700); otherwise the file is not used.
 
 CPUNMT_CACHE_DIR    folder of the file; default: cpunmt in the user's cache folder
 """
@@ -34,7 +34,7 @@ _DIGEST = 32  # bytes
 def program_digest() -> str | None:
     """Returns a digest of the sources, the compilers and this processor; None without compilers.
 
-    Raises CpunmtError if there are compilers, but the sources cannot be read.
+    Raises CpunmtError if the sources cannot be read, although compilers are installed.
     """
     numba, llvmlite = version_of("numba"), version_of("llvmlite")
     if numba is None or llvmlite is None:
@@ -126,7 +126,7 @@ def read(path: Path) -> bytes | None:
 def _opened_folder(path: Path) -> Iterator[int]:
     """Returns a descriptor of the folder, so that the checked folder is the one that is read, even if its name changes.
 
-    The name may be a link of the user's own.
+    The name may be a link that the user made.
     """
     folder = os.open(os.path.realpath(path), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:

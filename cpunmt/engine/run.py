@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 
 Tell = Callable[[Step], object]  # returns whether the sentence is to end there
-Unwanted = Callable[[], Collection[int]]  # sentences whose translation is no longer wanted
+Unwanted = Callable[[], Collection[int]]  # sentences to drop
 
 
 class Made(NamedTuple):

@@ -29,22 +29,20 @@ class Search(NamedTuple):
     token_log_probs: bool = False  # return them
     attention: bool = False  # return it
     vocab_logits: bool = False  # return the logits of each piece; for a beam of 1, see `forcing`
-    scored: bool = True  # False: log-probabilities and scores are not returned; for one hypothesis not even computed
-    stepwise: bool = (
-        False  # look at whole rows of logits, not at blocks of them (search.fused_output): to time and test
-    )
-    to_the_end: bool = False  # search on although the result cannot change (search.early_stop): to time and test that
+    scored: bool = True  # False: log-probabilities and scores are not returned, nor computed for a single hypothesis
+    stepwise: bool = False  # read whole rows of logits instead of blocks: to time and test search.fused_output
+    to_the_end: bool = False  # search on although the result cannot change: to time and test search.early_stop
     repetition_penalty: float = 1.0  # see search.restrictions, of this and the next two
     no_repeat_ngram_size: int = 0
     suppressed: tuple[tuple[int, ...], ...] = ()  # sequences of target ids, none of them empty or with </s>
     end_pieces: tuple[int, ...] = ()  # a translation ends with one of them too, unless a prefix forces it
-    patience: float = 0.0  # 0: the beam shrinks as hypotheses end; else it goes on until patience * beam_size have
-    num_beam_groups: int = 1  # see search.diverse_beams: as many beams of beam_size / num_beam_groups
+    patience: float = 0.0  # 0: the beam shrinks as hypotheses end; else it ends when patience * beam_size have ended
+    num_beam_groups: int = 1  # beams of beam_size / num_beam_groups hypotheses: see search.diverse_beams
     diversity_penalty: float = 0.0
     prefix_bias_beta: float = 0.0  # see search.prefix_bias; 0: a prefix is forced
     return_alternatives: bool = False  # beam_size hypotheses that differ after the prefix, each searched greedily
-    min_alternative_expansion_prob: float = 0.0  # of the pieces that they begin with, except the best one
-    sampling_topk: int = 1  # see search.sampling; 1: none are drawn, else each of beam_size hypotheses by itself
+    min_alternative_expansion_prob: float = 0.0  # of the first pieces of alternatives, except the best one
+    sampling_topk: int = 1  # see search.sampling; 1: no draws, else each of beam_size hypotheses is drawn by itself
     sampling_topp: float = 1.0
     sampling_temperature: float = 1.0
     seed: int = 0

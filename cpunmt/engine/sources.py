@@ -1,4 +1,4 @@
-"""Digest of the sources that shape machine code: a program of other sources is never used.
+"""The digest of the sources that shape machine code, so that a program of other sources is never used.
 
 This file imports none of our modules, because setup.py reads it too. It skips hidden names: Emacs locks
 softmax.py with a dangling link `.#softmax.py`, notebooks keep copies in `.ipynb_checkpoints`.
@@ -23,7 +23,7 @@ _SOURCES = (
 
 
 class NoSources(OSError):
-    """The sources cannot be read; the message says what to do."""
+    """The sources cannot be read; the message explains how to fix it."""
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""exp, log and sigmoid of our own: the same bits on every processor, where libm's depend on it.
+"""Functions exp, log and sigmoid with the same bits on every processor; those of libm depend on the processor.
 
     exp        polynomial, relative error below 2e-7 on [-87, 88]
     exp2       the same of powers of two on [-126, 1]: half of the instructions, for sums over whole vocabularies
@@ -33,9 +33,9 @@ _LOWEST, _HIGHEST = _f(-87.0), _f(88.0)  # exp stays a normal float32
 # exp(r) = 1 + r + r^2 (1/2! + r/3! + ... + r^5/7!) for |r| <= ln(2) / 2: the next term is below 1e-8
 _C2, _C3, _C4, _C5, _C6, _C7 = _f(1 / 2), _f(1 / 6), _f(1 / 24), _f(1 / 120), _f(1 / 720), _f(1 / 5040)
 _ONE = _f(1.0)
-# A number below 2**22 in magnitude plus this is rounded to an integer (halves to even), which its lowest bits are then.
+# Adding this to a number below 2**22 in magnitude rounds it to an integer (halves to even), held by its lowest bits.
 _ROUNDING = _f(1.5 * 2**23)
-# 2^f = 1 + f (P1 + f P2 + ...) for |f| <= 1/2, whose largest relative error is least: 9.2e-8
+# 2^f = 1 + f (P1 + f P2 + ...) for |f| <= 1/2, with the least largest relative error, 9.2e-8
 _P1, _P2, _P3 = _f(0.6931470036506653), _f(0.24022242426872253), _f(0.05550733581185341)
 _P4, _P5 = _f(0.009671512991189957), _f(0.001326472731307149)
 _LEAST_EXPONENT = _f(-126.0)
@@ -43,7 +43,7 @@ _LEAST_EXPONENT = _f(-126.0)
 
 @inlined
 def exp(x):
-    """exp of an f32x16; arguments outside [-87, 88] are moved to the nearer end."""
+    """Returns exp of an f32x16; arguments outside [-87, 88] are moved to the nearer end."""
     x = minimum(maximum(x, broadcast(_LOWEST)), broadcast(_HIGHEST))
     shifted = x * broadcast(LOG2_E) + broadcast(_ROUNDING)
     n = shifted - broadcast(_ROUNDING)
@@ -59,7 +59,7 @@ def exp(x):
 
 @inlined
 def exp2(x):
-    """2^x of an f32x16 that is at most 1; lower arguments are moved to -126. 2^0 is exactly 1."""
+    """Returns 2^x of an f32x16 of at most 1; arguments below -126 are moved to -126. 2^0 is exactly 1."""
     x = maximum(x, broadcast(_LEAST_EXPONENT))
     shifted = x + broadcast(_ROUNDING)
     f = x - (shifted - broadcast(_ROUNDING))
@@ -73,7 +73,7 @@ def exp2(x):
 
 @inlined
 def log(x):
-    """Natural logarithm of a float64 that is positive and not subnormal, as a float64."""
+    """Returns the natural logarithm of a positive float64 that is not subnormal, as a float64."""
     bits = float_bits(x)
     exponent = (bits >> 52) - 1023
     mantissa = bits_float((bits & 0xFFFFFFFFFFFFF) | (1023 << 52))  # in [1, 2)
@@ -100,7 +100,7 @@ _LAST_ENTRY = _f(2 * SIGMOID_RANGE * SIGMOID_STEPS - 1)
 
 @inlined
 def sigmoid(x, table):
-    """sigmoid of an f32x16; `table` is the address of `tables.sigmoid_table()`."""
+    """Returns the sigmoid of an f32x16; `table` is the address of `tables.sigmoid_table()`."""
     position = fma(x, broadcast(_STEPS), broadcast(_FIRST))
     position = minimum(maximum(position, broadcast(_f(0.0))), broadcast(_LAST))
     entry = to_ints(minimum(position, broadcast(_LAST_ENTRY)))  # truncation: the table entry below
@@ -109,6 +109,6 @@ def sigmoid(x, table):
 
 @inlined
 def tanh(x, table):
-    """tanh of an f32x16, 2 sigmoid(2 x) - 1, error below 2.3e-6; `table` as above."""
+    """Returns tanh of an f32x16, as 2 sigmoid(2 x) - 1 with an error below 2.3e-6; `table` as above."""
     two = broadcast(_f(2.0))
     return two * sigmoid(two * x, table) - broadcast(_ONE)

@@ -6,9 +6,9 @@ Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, appendix A.1.2. A tanh is
 
     tanh(a + b) = 1 - 2 / (1 + exp(2 a) exp(2 b))
 
-so keys become exponentials once per sentence and queries once per step; between them is left one fma and a share of a
-division: four quotients are added up over one denominator. The term that does not depend on j, sum_k score[k], is left
-out, because a softmax follows. So the scores here are, up to that constant,
+so keys become exponentials once per sentence and queries once per step. Each pair then takes one fma and a share of a
+division, since four quotients are added up over one denominator. The term that does not depend on j, sum_k score[k], is
+left out, because a softmax follows. So the scores here are, up to that constant,
 
     e[j] = sum_k weight[k] / (1 + keys[j, k] * query[k]),    weight = -2 score
 
@@ -28,20 +28,20 @@ ONE, TWO = np.float32(1.0), np.float32(2.0)
 
 @kernel
 def double_exponentials(x: address, length: count):
-    """x = exp(2 x) for float32 x [length], a multiple of 16, in place; 2 x outside [-87, 88] is moved to an end."""
+    """Computes x = exp(2 x) in place, float32 [length], a multiple of 16; 2 x outside [-87, 88] is moved to an end."""
     for k in range(0, length, 16):
         store(x, k, exp(load(x, k) * broadcast(TWO)))
 
 
 @inlined
 def _denominator(keys, query, k):
-    """1 + keys * query of sixteen places from k on."""
+    """Returns 1 + keys * query for sixteen places from k on."""
     return broadcast(ONE) + minimum(load(keys, k) * load(query, k), broadcast(MOST))
 
 
 @kernel
 def additive_scores(keys: address, query: address, weight: address, length: count, depth: count, out: address):
-    """Scores of one query against the keys of one sentence.
+    """Scores one query against the keys of one sentence.
 
     keys      float32 [length, depth], exponentials as above; depth a multiple of 16
     query     float32 [depth], the same

@@ -1,12 +1,12 @@
-"""Multi-head scaled dot-product attention on ragged batches: each sentence on its own, nothing padded.
+"""Multi-head scaled dot-product attention on ragged batches: each sentence on its own, without padding.
 
     context[i] = sum_j softmax_j(q_i . k_j / sqrt(head_dim)) v_j        for each head
 
 Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2. Head h owns columns
 h * head_dim ... (h + 1) * head_dim - 1.
 
-Sixteen scores are one vector. In self-attention those are of sixteen queries and one key, so that a softmax over the
-keys is sixteen at once, lane by lane; one query alone (cross-attention) has sixteen keys side by side.
+Sixteen scores are one vector. In self-attention they belong to sixteen queries and one key, so a softmax over the keys
+is sixteen at once, lane by lane. A single query (cross-attention) has sixteen keys side by side.
 """
 
 from cpunmt.kernels.matmul.float_matmul import float_heads, float_matmul, new_float_product
@@ -19,7 +19,7 @@ from cpunmt.simd.vector import transpose
 
 @kernel
 def pack_rows(rows: address, row_bytes: count, length: count, depth: count, pointers: address, out: address):
-    """Turn `length` float32 rows into the columns of packed panels (kernels/packing): out[p, d, j] = rows[16 p + j, d].
+    """Packs float32 rows [length] as the columns of panels (kernels/packing): out[p, d, j] = rows[16 p + j, d].
 
     rows       `depth` floats each, a multiple of 16, `row_bytes` apart
     out        float32 [panels, depth, 16]; the last panel is padded with copies of the last row
@@ -34,7 +34,7 @@ def pack_rows(rows: address, row_bytes: count, length: count, depth: count, poin
 
 @kernel
 def self_attention(settings: address, scratch: address, qkv: address, length: count, out: address):
-    """All heads of one sentence, one after another.
+    """Computes all heads of one sentence, one after another.
 
     scratch     its `packed`, `scores` and `pointers` are overwritten
     qkv         float32 [length, 3 * model_dim]: queries, keys, values
@@ -67,11 +67,11 @@ def self_attention(settings: address, scratch: address, qkv: address, length: co
 def cross_attention_row(
     settings: address, scratch: address, q: address, keys: address, values: address, length: count, out: address
 ):
-    """All heads of one query against the keys of one source sentence, side by side.
+    """Computes all heads of one query against the keys of one source sentence, side by side.
 
     scratch     its `scores` become the heads' attention, float32 [heads, 16 * panels]; `sums` is overwritten
     q           float32 [model_dim]
-    keys        as `pack_rows` makes them of all heads at once: float32 [panels, model_dim, 16]
+    keys        as `pack_rows` packs them, all heads at once: float32 [panels, model_dim, 16]
     values      float32 [length, model_dim]
     out         float32 [model_dim]
     """

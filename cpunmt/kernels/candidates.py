@@ -31,7 +31,7 @@ EARLY = 4  # panels whose embedding rows are prefetched before they are gathered
 
 @inlined
 def _mark(marks, piece):
-    """Mark a piece: 1, or 0 if it was marked before."""
+    """Marks a piece; returns 1, or 0 if it was marked before."""
     bits = load_i64(marks, piece >> 6)
     store_i64(marks, piece >> 6, bits | (1 << (piece & 63)))
     return 1 - ((bits >> (piece & 63)) & 1)
@@ -39,7 +39,7 @@ def _mark(marks, piece):
 
 @kernel
 def take_marked(marks: address, vocab_size: count, out: address) -> count:
-    """Writes the marked pieces to int32 `out`, ascending, and clears their marks; returns how many."""
+    """Writes the marked pieces to int32 `out`, ascending, and clears their marks; returns their number."""
     written = 0
     for word in range(vocab_size // 64 + 1):
         bits = load_i64(marks, word)
@@ -56,7 +56,7 @@ def take_marked(marks: address, vocab_size: count, out: address) -> count:
 def find_candidates(
     shortlist: address, source: address, length: count, vocab_size: count, marks: address, out: address
 ) -> count:
-    """Write the candidates of int32 source [length] to int32 `out`, ascending; returns how many.
+    """Writes the candidates of int32 source [length] to int32 `out`, ascending; returns their number.
 
     marks    int64 [vocab_size / 64 + 1], all 0; 0 again afterwards
     """
@@ -94,14 +94,14 @@ def find_candidates(
 
 @kernel
 def mark_pieces(pieces: address, length: count, marks: address):
-    """Mark int32 pieces [length]."""
+    """Marks int32 pieces [length]."""
     for i in range(length):
         _mark(marks, load_i32(pieces, i))
 
 
 @kernel
 def place_columns(pieces: address, length: count, places: address, beyond: count, columns: address):
-    """int32 columns[i] = places[pieces[i]] for int32 pieces [length], filled up to a multiple of 16 with `beyond`."""
+    """Writes int32 columns[i] = places[pieces[i]], i < length, and fills up to a multiple of 16 with `beyond`."""
     for i in range(length):
         store_i32(columns, i, load_i32(places, load_i32(pieces, i)))
     for i in range(length, (length + 15) // 16 * 16):
@@ -110,7 +110,7 @@ def place_columns(pieces: address, length: count, places: address, beyond: count
 
 @kernel
 def pick_columns(logits: address, columns: address, length: count, out: address):
-    """float32 out[i] = logits[columns[i]] for int32 columns [length], a multiple of 16."""
+    """Writes float32 out[i] = logits[columns[i]] for int32 columns [length], a multiple of 16."""
     for i in range(0, length, 16):
         store(out, i, gather(logits, columns, i))
 
@@ -130,7 +130,7 @@ def _prefetch(table, piece, row_bytes):
 
 @kernel
 def gather_output(table: address, pieces: address, candidates: count, depth: count, pointers: address, output: address):
-    """Pack the rows of `candidates` pieces (at least 1) as the columns of the LINEAR record `output`.
+    """Packs the rows of `candidates` pieces (at least 1) as the columns of the LINEAR record `output`.
 
     pieces    int32 [candidates]; 0: the pieces 0, 1, 2, ... themselves
     pointers  room for int64 [16]
@@ -157,7 +157,7 @@ def gather_output(table: address, pieces: address, candidates: count, depth: cou
             if entries.scheme == INT8:
                 store_i32(linear.start, column, load_i32(entries.start, piece))
                 store_f32(linear.totals, column, load_f32(entries.totals, piece) if used else np.float32(0.0))
-        # four bytes of a row, a group of integer depths or one float, are what the transpose moves as one element
+        # the transpose moves four bytes of a row, a group of integer depths or one float, as one element
         packed = linear.weights + 16 * panel * row_bytes
         whole = row_bytes // 64 * 64
         for offset in range(0, whole, 64):

@@ -7,7 +7,7 @@ from cpunmt.simd.vector import load, store
 
 @kernel
 def copy_floats(source: address, length: count, target: address):
-    """Copy float32 [length]."""
+    """Copies float32 [length]."""
     whole = length // 16 * 16
     for j in range(0, whole, 16):
         store(target, j, load(source, j))

@@ -11,7 +11,7 @@ from cpunmt.simd.vector import broadcast, fma, load, load_bytes, load_words, sto
 
 @kernel
 def embed(embedding: address, piece: count, position: count, out: address):
-    """Write the float32 [model_dim] vector of `piece`, a row of an EMBEDDING record's table, at `position`."""
+    """Writes the float32 [model_dim] vector of `piece`, a row of an EMBEDDING record's table, at `position`."""
     e = at(EMBEDDING, embedding, 0)
     depth, signal, rows = e.depth, e.positions + 4 * position * e.depth, e.table.rows
     if piece < 0:

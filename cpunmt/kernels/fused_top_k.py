@@ -4,10 +4,10 @@ Fused output: Hoang et al. 2018, "Fast Neural Machine Translation Implementation
 algorithm adds the old sum times the difference of the maxima; the correct factor is e to the power of it.)
 
     begin_row      before the first score
-    take_scores    of a block of scores, while it is in the nearest cache
+    take_scores    for a block of scores, while it is in the nearest cache
     end_row        after the last one: the log-sum-exp
 
-The bits are those of `softmax.log_sum_exp` and `top_k.top_k` of the whole row: the stepwise way, and the definition.
+The bits are those of `softmax.log_sum_exp` and `top_k.top_k` of the whole row, which are the definition.
 """
 
 from cpunmt.kernels.records import BLOCK, WANTED
@@ -38,12 +38,12 @@ def begin_row(wanted: address):
 
 @kernel
 def insert_above(wanted: address, scores: address, first: count, length: count):
-    """Inserts those of float32 scores [length], columns from `first` on, that are among the k best so far."""
+    """Inserts the scores among the k best so far; float32 scores [length] are of the columns from `first` on."""
     w = at(WANTED, wanted, 0)
     found, k, j = w.found, w.k, 0
     least = load_f32(w.scores, k - 1) if found == k else LOWEST
     while j < length:
-        if j + 64 <= length:  # mostly none of four vectors has one
+        if j + 64 <= length:  # mostly none of four vectors has such a score
             pair = maximum(load(scores, j), load(scores, j + 16))
             if lanes_above(maximum(pair, maximum(load(scores, j + 32), load(scores, j + 48))), broadcast(least)) == 0:
                 j += 64
@@ -72,7 +72,7 @@ def insert_above(wanted: address, scores: address, first: count, length: count):
 
 @kernel
 def take_scores(wanted: address, scores: address, first: count, length: count):
-    """Take float32 scores [length], a multiple of 16, of the columns from `first` on, a multiple of BLOCK.
+    """Reads float32 scores [length], a multiple of 16, of the columns from `first` on, a multiple of BLOCK.
 
     Blocks come in ascending order; each but the last one has a multiple of BLOCK.
     """
@@ -91,14 +91,14 @@ def take_scores(wanted: address, scores: address, first: count, length: count):
     if first <= w.only and w.only < first + length:
         store_f32(w.scores, 0, load_f32(scores, w.only - first))
     if first == 0 and w.found == 0 and w.only < 0 and w.barred != 0 and w.also_barred != 0:
-        store_f32(w.scores, 0, load_f32(scores, 0))  # none is a number
+        store_f32(w.scores, 0, load_f32(scores, 0))  # no score is a number
 
 
 @kernel
 def end_row(wanted: address) -> real:
-    """Returns the log-sum-exp of the row, if that is wanted, else the best score.
+    """Returns the log-sum-exp of the row if it is wanted, otherwise the best score.
 
-    If no score is above LOWEST column 0 has been found.
+    If no score is above LOWEST, the result is column 0.
     """
     w = at(WANTED, wanted, 0)
     if w.found == 0:

@@ -25,7 +25,7 @@ _ROOT_HALF = _f(0.7071067811865476)
 
 @kernel
 def activate(x: address, length: count, function: count, table: address):
-    """Apply one of records.ACTIVATIONS to float32 x [length], a multiple of 16, in place.
+    """Applies one of records.ACTIVATIONS to float32 x [length], a multiple of 16, in place.
 
     `table` is that of kernels.tables.sigmoid_table.
     """
@@ -53,28 +53,28 @@ def activate(x: address, length: count, function: count, table: address):
 
 @kernel
 def squash(x: address, length: count, table: address):
-    """x = tanh(x), float32 [length], a multiple of 16; `table` as above."""
+    """Computes x = tanh(x), float32 [length], a multiple of 16; `table` as above."""
     for k in range(0, length, 16):
         store(x, k, tanh(load(x, k), table))
 
 
 @kernel
 def clip(x: address, length: count, limit: real):
-    """x = min(x, limit), float32 [length], a multiple of 16."""
+    """Computes x = min(x, limit), float32 [length], a multiple of 16."""
     for k in range(0, length, 16):
         store(x, k, minimum(load(x, k), broadcast(limit)))
 
 
 @kernel
 def add_rows(x: address, y: address, length: count, out: address):
-    """out = x + y, float32 [length] each, a multiple of 16."""
+    """Computes out = x + y, float32 [length] each, a multiple of 16."""
     for k in range(0, length, 16):
         store(out, k, load(x, k) + load(y, k))
 
 
 @kernel
 def highway(gates: address, y: address, x: address, length: count, table: address):
-    """y = g y + (1 - g) x with g = sigmoid(gates), float32 [length] each, a multiple of 16."""
+    """Computes y = g y + (1 - g) x with g = sigmoid(gates), float32 [length] each, a multiple of 16."""
     for k in range(0, length, 16):
         other = load(x, k)
         store(y, k, fma(sigmoid(load(gates, k), table), load(y, k) - other, other))
@@ -82,7 +82,7 @@ def highway(gates: address, y: address, x: address, length: count, table: addres
 
 @kernel
 def weigh(kept: address, x: address, renewed: address, y: address, length: count, table: address):
-    """y = sigmoid(kept) x + sigmoid(renewed) y, float32 [length] each, a multiple of 16."""
+    """Computes y = sigmoid(kept) x + sigmoid(renewed) y, float32 [length] each, a multiple of 16."""
     for k in range(0, length, 16):
         share = sigmoid(load(kept, k), table) * load(x, k)
         store(y, k, fma(sigmoid(load(renewed, k), table), load(y, k), share))
@@ -90,7 +90,7 @@ def weigh(kept: address, x: address, renewed: address, y: address, length: count
 
 @kernel
 def average(x: address, cell: address, share: real, length: count, next_cell: address, out: address):
-    """next_cell = cell + x and out = share times that, float32 [length] each, a multiple of 16."""
+    """Computes next_cell = cell + x and out = share * next_cell, float32 [length] each, a multiple of 16."""
     for k in range(0, length, 16):
         state = load(cell, k) + load(x, k)
         store(next_cell, k, state)

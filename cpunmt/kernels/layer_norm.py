@@ -18,7 +18,7 @@ from cpunmt.simd.vector import broadcast, fma, load, store, total
 
 @inlined
 def _add_rows(x, y, share, out, depth):
-    """out = x + share * y, float32 [depth] each; returns its sum. `share` is 0 or 1: exact, and bits as of x + y."""
+    """Computes out = x + share * y, float32 [depth] each; returns its sum. `share` is 0 or 1: the product is exact."""
     zero = broadcast(np.float32(0.0))
     s0, s1, s2, s3 = zero, zero, zero, zero
     whole = depth // 64 * 64
@@ -39,7 +39,7 @@ def _add_rows(x, y, share, out, depth):
 
 @inlined
 def _squares(x, mean, depth):
-    """Sum of (x - mean) ** 2 over float32 [depth]."""
+    """Returns the sum of (x - mean) ** 2 over float32 [depth]."""
     zero = broadcast(np.float32(0.0))
     s0, s1, s2, s3 = zero, zero, zero, zero
     whole = depth // 64 * 64
@@ -56,9 +56,9 @@ def _squares(x, mean, depth):
 def residual_layer_norm(
     settings: address, norm: address, x: address, y: address, rows: count, out: address, q: address, row_scales: address
 ):
-    """Normalize x + y into `out`; quantize it too, as the norm's reader wants it, unless `q` is 0.
+    """Normalizes x + y into `out`; also quantizes it for the norm's reader, unless `q` is 0.
 
-    x, y, out     float32 [rows, model_dim]; y 0: there is none; out may be x
+    x, y, out     float32 [rows, model_dim]; y may be 0, absent; out may be x
     q             bytes [rows, PLANES * model_dim] or int16 [rows, model_dim], or 0
     row_scales    float32 [rows, 2]: scale and shift
     """
@@ -75,7 +75,7 @@ def residual_layer_norm(
         for k in range(0, depth, 16):
             centred = (load(target, k) - mean) * inverse
             store(target, k, fma(centred, load(weights.scale, k), load(weights.bias, k)))
-    # not row by row: a row's steps wait for one another, and few rows are in flight at once if each has more of them
+    # not row by row: a row's steps wait for one another, and with more steps fewer rows are in flight at once
     if q != 0:
         quantize_as(weights.scheme, weights.multiplier, out, rows, depth, q, row_scales)
 
@@ -84,7 +84,7 @@ def residual_layer_norm(
 def layer_norm_columns(
     x: address, rows: count, stride: count, depth: count, scale: address, bias: address, epsilon: real
 ):
-    """Normalize the first `depth` columns of float32 rows, `stride` floats apart, in place; depth a multiple of 16."""
+    """Normalizes the first `depth` columns of float32 rows, `stride` floats apart, in place; depth a multiple of 16."""
     for row in range(rows):
         target = x + 4 * row * stride
         mean = broadcast(_add_rows(target, target, broadcast(np.float32(0.0)), target, depth) / np.float32(depth))

@@ -1,9 +1,9 @@
 """The records that Python fills in and kernels read: NumPy structured types, no code.
 
-A field of type ADDRESS holds the address of the first byte of a C-contiguous array (0: there is none); the
-comment beside it gives that array's type and shape. Whoever fills a record in keeps its arrays alive.
-One set of types serves every model, so the compiled program depends on no model. Records of layers, of architectures
-and of the search stand in their own rooms.
+A field of type ADDRESS holds the address of the first byte of a C-contiguous array (0: absent); the comment beside it
+states that array's type and shape. The code that fills a record keeps its arrays alive. One set of types serves every
+model, so the compiled program does not depend on a model. Layers, architectures and the search have records of their
+own.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ ADDRESS = np.int64
 COUNT = np.int64
 
 FLOAT32, INT8, INT16 = 0, 1, 2  # LINEAR.scheme: type of the operands
-MULTIPLIED = {"float32": FLOAT32, "int8": INT8, "int16": INT16}  # by what config.SCHEMES says
+MULTIPLIED = {"float32": FLOAT32, "int8": INT8, "int16": INT16}  # by the type in config.SCHEMES
 WEIGHT_BYTES = (4, 1, 2)  # of one weight of each
 
 # Candidates of a sentence are filled up to a multiple of this, as Marian's are: its argmax is over the filled set.
@@ -22,11 +22,11 @@ CANDIDATES_MULTIPLE = 8
 
 
 def record(*fields: tuple[Any, ...]) -> np.dtype:
-    """A structured type, laid out as C does."""
+    """Makes a structured type with C's layout."""
     return np.dtype(list(fields), align=True)
 
 
-# Which function follows an affine map, by its number.
+# Functions that may follow an affine map, by number.
 ACTIVATIONS = ("relu", "swish", "gelu", "gelu_sigmoid")  # gelu_sigmoid: x sigmoid(1.702 x)
 
 # y = x W + b. Layouts of `weights`: kernels/packing.
@@ -36,28 +36,28 @@ LINEAR = record(
     ("panels", COUNT),  # columns / 16, rounded up; y has 16 * panels columns; 0: the layer is absent
     # int8 [panels, depth / 4, 16, 4], int16 [panels, depth / 2, 16, 2] or float32 [panels, depth, 16]
     ("weights", ADDRESS),
-    ("codes", ADDRESS),  # bytes [panels, depth / 8, 16, 4]: the int8 weights as numbers of `levels`; 0: there are none
+    ("codes", ADDRESS),  # bytes [panels, depth / 8, 16, 4]: the int8 weights as numbers of `levels`; 0: absent
     ("levels", ADDRESS),  # int8 [16]
     ("scales", ADDRESS),  # float32 [16 * panels]: real weight = scale * integer; integers only
     ("start", ADDRESS),  # int32 [16 * panels]: initial integer sums; INT8 only
     ("totals", ADDRESS),  # float32 [16 * panels]: sum of each column's real weights, for x that have a shift; INT8 only
     ("bias", ADDRESS),  # float32 [16 * panels]
-    # of a layer whose x a ReLU has made, INT8 only; 0: there is none. Both are filled up to whole blocks of 64 columns
+    # of a layer behind a ReLU, INT8 only; 0: absent. Both are filled up to whole blocks of 64 columns
     ("by_depth", ADDRESS),  # int8 [depth, 64 * blocks]: the weights once more, see kernels/matmul/packing
-    ("next", ADDRESS),  # by_depth of the layer that reads what this one makes: products of many rows prefetch it
+    ("next", ADDRESS),  # by_depth of the layer that reads this one's output: products of many rows prefetch it
     ("next_bytes", COUNT),
     ("sparse_start", ADDRESS),  # int32 [64 * blocks]: initial sums without the zeros
-    ("multiplier", np.float32),  # INT8: that x is quantized with; 0: each row has its own; INT16: x's largest integer
+    ("multiplier", np.float32),  # INT8: for the quantization of x; 0: each row has its own; INT16: x's largest integer
 )
 
 NORM = record(
     ("scale", ADDRESS),  # float32 [model_dim]; 0: the layer is absent
     ("bias", ADDRESS),  # float32 [model_dim]
-    ("scheme", COUNT),  # of the product that reads what comes of it, as above
+    ("scheme", COUNT),  # of the product that reads the output, as above
     ("multiplier", np.float32),
 )
 
-# The values beside a row of a table, together: where pieces lie anywhere, four vectors are four cache lines of each.
+# The values beside a row of a table, together: for scattered pieces, four vectors would be four cache lines of each.
 ENTRY = record(("scale", np.float32), ("total", np.float32), ("bias", np.float32), ("start", np.int32))
 
 # One row per piece. Source lookup, target lookup and output layer may share one.
@@ -68,7 +68,7 @@ TABLE = record(
     ("start", ADDRESS),  # int32 [pieces]: see LINEAR; of the output layer, INT8 only
     ("totals", ADDRESS),  # float32 [pieces]: see LINEAR; of the output layer, INT8 only
     ("bias", ADDRESS),  # float32 [pieces]: of the output layer
-    ("entries", ADDRESS),  # ENTRY [pieces]: these four of each once more, see kernels/matmul/row_products; 0: none
+    ("entries", ADDRESS),  # ENTRY [pieces]: a second copy of these four, see kernels/matmul/row_products; 0: absent
 )
 
 # The map from pieces at positions to vectors.
@@ -99,8 +99,8 @@ SETTINGS = record(
     ("sigmoid_table", ADDRESS),  # see kernels/activations
 )
 
-# The form of a row in a sparse product: see kernels/matmul/sparse_matmul. For the deepest of all such layers, and the
-# widest, filled up to whole blocks of 64 columns.
+# The form of a row in a sparse product: see kernels/matmul/sparse_matmul. Sizes are those of the deepest and of the
+# widest of all such layers, filled up to whole blocks of 64 columns.
 LISTS = record(
     ("entries", ADDRESS),  # int32 [3 * depth + 32]: which weights meet
     ("values", ADDRESS),  # bytes [3 * depth + 32]: which number

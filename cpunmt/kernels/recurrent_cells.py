@@ -4,7 +4,7 @@
     LSTM    f, i, c, o = gates + state gates;  m' = sigmoid(f) * m + sigmoid(i) * tanh(c),  h' = sigmoid(o) * tanh(m')
 
 The gates are affine maps of the input, the state gates those of the state (of an LSTM: of h, its first half). Arguments
-are addresses of float32, but for `depth`, a multiple of 16:
+are addresses of float32, except `depth`, a multiple of 16:
 
     gates, state_gates    [3 * depth] or [4 * depth]: in the order of the formulas
     x                     not read: cells have the arguments of `architectures/transformer/cells/recurrent`
@@ -32,7 +32,7 @@ def gru_row(
     next_state: address,
     out: address,
 ):
-    """One step of a GRU: see above."""
+    """Computes one step of a GRU: see above."""
     for k in range(0, depth, 16):
         reset = sigmoid(load(gates, k) + load(state_gates, k), table)
         update = sigmoid(load(gates, depth + k) + load(state_gates, depth + k), table)
@@ -53,7 +53,7 @@ def lstm_row(
     next_state: address,
     out: address,
 ):
-    """One step of an LSTM: see above."""
+    """Computes one step of an LSTM: see above."""
     for k in range(0, depth, 16):
         forget = sigmoid(load(gates, k) + load(state_gates, k), table)
         renew = sigmoid(load(gates, depth + k) + load(state_gates, depth + k), table)

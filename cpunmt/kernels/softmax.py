@@ -27,10 +27,10 @@ new_powers = local_record(POWERS)
 
 @kernel
 def softmax_rows(scores: address, rows: count, stride: count, length: count, factor: real, sums: address):
-    """Softmax of `factor` times each row of float32 [rows, length], in place, rows `stride` floats apart.
+    """Computes the softmax of `factor` times each row of float32 [rows, length], in place, rows `stride` floats apart.
 
     Places of a row up to the next multiple of 16 are overwritten. `sums` is room for float32 [rows]. Every pass
-    goes over all rows: the rows' reductions have nothing to wait for but their own.
+    goes over all rows, so the reduction of a row does not wait for those of other rows.
     """
     padded = (length + 15) // 16 * 16
     last = padded - 16
@@ -60,7 +60,7 @@ def softmax_rows(scores: address, rows: count, stride: count, length: count, fac
 
 @kernel
 def softmax_columns(scores: address, rows: count, panels: count, factor: real):
-    """Softmax of `factor` times each column of float32 [rows, 16 * panels], in place: sixteen columns at a time."""
+    """Computes the softmax of `factor` times each column of float32 [rows, 16 * panels] in place, sixteen at a time."""
     stride = 16 * panels
     scale = broadcast(factor)
     for panel in range(panels):
@@ -87,7 +87,7 @@ def no_powers(powers: address):
 
 @kernel
 def add_powers(powers: address, scores: address, length: count) -> real:
-    """Add float32 scores [length], a multiple of 16, to POWERS; returns the largest of these."""
+    """Adds float32 scores [length], a multiple of 16, to POWERS; returns the largest score."""
     p = at(POWERS, powers, 0)
     peaks = load(scores, 0)
     for j in range(16, length, 16):
@@ -116,7 +116,7 @@ def log_of_powers(powers: address) -> real:
 
 @kernel
 def log_sum_exp(scores: address, length: count) -> real:
-    """log(sum_j exp(s[j])) of float32 [length], a multiple of 16; unused places hold LOWEST."""
+    """Returns log(sum_j exp(s[j])) of float32 [length], a multiple of 16; unused places hold LOWEST."""
     powers = address_of(new_powers())
     no_powers(powers)
     for first in range(0, length, BLOCK):

@@ -1,4 +1,4 @@
-"""Tables that compiled code reads: made with NumPy when a model is loaded, no machine code needed."""
+"""Tables that compiled code reads; NumPy makes them when a model is loaded."""
 
 import decimal
 import math
@@ -13,20 +13,20 @@ SIGMOID_RANGE = 16
 
 
 def sigmoid_table() -> np.ndarray:
-    """float32 [2 * range * steps + 1]: sigmoid at the grid points, from `math`, never a vectorized exp."""
+    """Returns sigmoid at the grid points, float32 [2 * range * steps + 1], from `math`, never a vectorized exp."""
     points = range(-SIGMOID_RANGE * SIGMOID_STEPS, SIGMOID_RANGE * SIGMOID_STEPS + 1)
     return np.array([1.0 / (1.0 + math.exp(-i / SIGMOID_STEPS)) for i in points], np.float32)
 
 
 def position_signal(positions: int, model_dim: int, kind: str = "marian") -> np.ndarray:
-    """Sinusoids: float32 [positions, model_dim].
+    """Returns sinusoids, float32 [positions, model_dim].
 
         P[p, i] = sin(p * 10000^(-i / n)),  P[p, h + i] = cos(the same),   h = model_dim / 2, i < h
 
     Marian's n is h - 1; in "tensor2tensor", and in Hugging Face's port of Marian's models, it is h.
 
-    Made by turning position p into p + n with sin and cos of n alone: only `math`'s values at one position and
-    IEEE products reach the bits, never a vectorized sine that depends on the processor.
+    Position p is turned into p + n with sin and cos of n alone, so the bits depend only on `math`'s values at one
+    position and on IEEE products, never on a vectorized sine that depends on the processor.
     """
     half = model_dim // 2
     slowest = half - 1 if kind == "marian" else half
@@ -44,9 +44,9 @@ def position_signal(positions: int, model_dim: int, kind: str = "marian") -> np.
 
 
 def powers(most: int, exponent: float) -> np.ndarray:
-    """float32 [most + 1]: n ** exponent for n = 0, 1, ..., most, and 1 for n = 0.
+    """Returns n ** exponent for n = 0, 1, ..., most, and 1 for n = 0, as float32 [most + 1].
 
-    `decimal` gives the same digits everywhere; libm's pow does not.
+    `decimal` computes the same digits everywhere; libm's pow does not.
     """
     if exponent == 1:
         return np.maximum(np.arange(most + 1, dtype=np.float32), 1)

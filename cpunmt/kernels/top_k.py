@@ -1,8 +1,8 @@
 """The top k of a row of scores: the continuations that a beam search looks at.
 
-One pass; a vector of scores without a number above the k-th so far costs one comparison. Equals come in the
-order of their index, so that the result is the same always. (Hoang et al. 2018, section 4, fuse this with the
-softmax, too: log-probabilities are only needed of what is chosen here.)
+The search takes one pass; a vector of scores without a number above the k-th so far costs one comparison. Equal scores
+are ordered by index, so the result is always the same. (Hoang et al. 2018, section 4, also fuse this with the softmax,
+since only the chosen scores need log-probabilities.)
 """
 
 from cpunmt.kernels.softmax import LOWEST
@@ -13,7 +13,7 @@ from cpunmt.simd.vector import broadcast, largest, load, maximum
 
 @kernel
 def top_k(scores: address, length: count, k: count, indices: address, values: address) -> count:
-    """Write the k largest of float32 scores [length], a multiple of 16, in descending order; returns how many.
+    """Writes the k largest of float32 scores [length], a multiple of 16, in descending order; returns their number.
 
     indices, values    int64 [k], float32 [k]
 

@@ -6,7 +6,7 @@ from cpunmt.simd.vector import broadcast, load, store
 
 @kernel
 def add_weighted(x: address, length: count, weight: real, more: count, out: address):
-    """Add `weight` times float32 x [length], a multiple of 16, to float32 `out`; where `more` is 0, `out` begins so."""
+    """Adds `weight` times float32 x [length], a multiple of 16, to float32 `out`; if `more` is 0, replaces `out`."""
     factor = broadcast(weight)
     for j in range(0, length, 16):
         product = load(x, j) * factor

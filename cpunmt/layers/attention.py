@@ -13,7 +13,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def projected(weights: address, settings: address, scratch: address, rows: count):
-    """y = context W + b: the projection after the heads of attention; y = context if the model has none."""
+    """Computes y = context W + b, the projection after the heads of attention, or y = context without a projection."""
     w = at(SCRATCH, scratch, 0)
     if at(LINEAR, weights, 0).panels == 0:
         copy_floats(w.context, rows * at(SETTINGS, settings, 0).model_dim, w.y)
@@ -23,9 +23,9 @@ def projected(weights: address, settings: address, scratch: address, rows: count
 
 @kernel
 def encoder_attention(layer: address, settings: address, scratch: address, offsets: address, sentences: count):
-    """The block of a SELF_ATTENTION record for `sentences` sentences, one after another in x.
+    """Runs the block of a SELF_ATTENTION record for `sentences` sentences, one after another in x.
 
-    offsets    int64 [sentences + 1]: where each begins, relative to the first
+    offsets    int64 [sentences + 1]: the beginning of each, relative to the first
     """
     weights, s, w = at(SELF_ATTENTION, layer, 0), at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     start = load_i64(offsets, 0)

@@ -28,7 +28,7 @@ def activated(
     out: address,
     quantized: count,
 ):
-    """out = function(x W + b); `quantized`: x has been, where that is needed."""
+    """Computes out = function(x W + b); `quantized`: x is already quantized, if the product needs it."""
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     mode = RELU if function == RELU_FUNCTION else AFFINE
     if quantized:
@@ -41,7 +41,7 @@ def activated(
 
 @kernel
 def network(layer: address, function: count, settings: address, scratch: address, rows: count, x: address):
-    """The affine maps of a FEED_FORWARD record on float32 x [rows, model_dim], or its quantized form, into y."""
+    """Writes y, the affine maps of a FEED_FORWARD record of float32 x [rows, model_dim], or of its quantized form."""
     f, w = at(FEED_FORWARD, layer, 0), at(SCRATCH, scratch, 0)
     if f.inner.panels == 0:
         hidden = x
@@ -62,7 +62,7 @@ def network(layer: address, function: count, settings: address, scratch: address
 
 @kernel
 def feed_forward(layer: address, settings: address, scratch: address, rows: count):
-    """The block of a FEED_FORWARD record on x [rows, model_dim]."""
+    """Runs the block of a FEED_FORWARD record on x [rows, model_dim]."""
     residual = address_of(at(FEED_FORWARD, layer, 0).residual)
     before_block(residual, settings, scratch, rows)
     network(layer, at(SETTINGS, settings, 0).activation, settings, scratch, rows, at(SCRATCH, scratch, 0).input)

@@ -1,7 +1,7 @@
-"""Affine maps, each in a scheme of its own.
+"""Affine maps, each in its own scheme.
 
-An activation is a float row. If its reader multiplies integers, its quantized form is stored beside it, made
-while the row is in the cache (`kernels/layer_norm`, `quantize` below).
+An activation is a float row. If its reader multiplies integers, the row is also quantized, while it is in the cache
+(`kernels/layer_norm`, `quantize` below), and stored beside the floats.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def linear(
     out: address,
     mode: count,
 ):
-    """out = x W + b (mode AFFINE) or its ReLU (mode RELU) for float32 x [rows, depth] or its quantized form."""
+    """Computes out = x W + b (mode AFFINE) or its ReLU (mode RELU) of float32 x [rows, depth] or its quantized form."""
     scheme = at(LINEAR, weights, 0).scheme
     if scheme == INT8:
         int8_linear(weights, quantized, row_scales, rows, out, mode)
@@ -41,14 +41,14 @@ def linear(
 
 @kernel
 def quantize(weights: address, x: address, rows: count, quantized: address, row_scales: address):
-    """Quantize float32 x [rows, depth] for a LINEAR record, if that multiplies integers."""
+    """Quantizes float32 x [rows, depth] for a LINEAR record, if it multiplies integers."""
     reader = at(LINEAR, weights, 0)
     quantize_as(reader.scheme, reader.multiplier, x, rows, reader.depth, quantized, row_scales)
 
 
 @kernel
 def linear_of(weights: address, x: address, rows: count, scratch: address, out: address, mode: count):
-    """The same of float32 x [rows, depth] alone: it is quantized here, if that is needed."""
+    """Computes the same from float32 x [rows, depth] alone, which it quantizes if needed."""
     reader, w = at(LINEAR, weights, 0), at(SCRATCH, scratch, 0)
     if reader.by_depth != 0:
         sparse_linear(weights, x, rows, address_of(w.lists), w.quantized, w.row_scales, out, mode)
@@ -81,7 +81,7 @@ def quantize_again(
 
 @kernel
 def cut_panels(weights: address, first: count, panels: count, part: address) -> count:
-    """Makes `part` a LINEAR record of at most `panels` panels of a layer, from `first` on; returns how many."""
+    """Makes `part` a LINEAR record of at most `panels` panels of a layer, from `first` on; returns their number."""
     w, p = at(LINEAR, weights, 0), at(LINEAR, part, 0)
     bytes_before = 16 * first * w.depth * _WEIGHT_BYTES[w.scheme]
     p.scheme, p.depth, p.panels = w.scheme, w.depth, lesser(panels, w.panels - first)

@@ -6,7 +6,7 @@ from cpunmt.kernels.records import ADDRESS, COUNT, LINEAR, NORM, record
 # n normalizes, h is a highway connection to the input.
 POSTPROCESS = {"a": 1, "n": 2, "h": 3}
 
-# The surroundings of a block: see layers/residual.
+# The operations around a block: see layers/residual.
 RESIDUAL = record(("before", NORM), ("after", NORM), ("highway", LINEAR))
 
 FEED_FORWARD = record(

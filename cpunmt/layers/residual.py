@@ -1,4 +1,4 @@
-"""The surroundings of every block: its input, and how its output joins the residual stream.
+"""The operations around every block, which make its input and add its output to the residual stream.
 
 before    the block reads x, or norm(x) in models with "pre-norm" (Marian's preprocess n)
 after     x becomes norm(x + y) in most models (Marian's postprocess "an"), or follows the letters in their order:

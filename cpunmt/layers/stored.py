@@ -6,7 +6,7 @@ A packed linear layer is some tensors (C = columns, padded to whole panels of 16
                      int16     int16 [C / 16, depth / 2, 16, 2]
                      log4, code4    uint8 [C / 16, depth / 8, 16, 4]
                      float16, float32    float [C / 16, depth, 16]
-    NAME.scale       float32 [C]       of integers
+    NAME.scale       float32 [C]       only for integers
     NAME.sums        int32 [C]         int8 only: sum of each column's integers
     NAME.bias        float32 [C]
     NAME.multiplier  float32 [1]       int8 and 4 bits, if activation_scales is "static": the factor of x before
@@ -71,8 +71,8 @@ class Linear(NamedTuple):
 def linear(
     block: str, depth: int, parts: Mapping[str, int], name: str | None = None, without_bias: Collection[str] = ()
 ) -> Linear:
-    """Makes the Linear `name` of a block, of parts (name -> columns) side by side; those of `without_bias` have no
-    bias."""
+    """Makes the Linear `name` of a block from parts (name -> columns) side by side, with a bias unless in
+    `without_bias`."""
     tensors = tuple(
         (f"{block}.{part}.weight", None if part in without_bias else f"{block}.{part}.bias") for part in parts
     )
@@ -84,7 +84,7 @@ def feed_forward_linears(
 ) -> dict[str, Linear]:
     """Makes `depth` affine maps from d to `width`, within `width`, and back: fields of FEED_FORWARD -> Linear.
 
-    Between two stands an activation, "relu" among others. `last` False leaves out the one back.
+    An activation, such as "relu", stands between two maps. `last` False leaves out the map back to d.
     """
     found = {"inner": linear(block, d, {"inner": width})} if depth > 1 else {}
     found |= {f"middle.{i}": linear(block, width, {f"middle.{i}": width}) for i in range(depth - 2)}

@@ -1,8 +1,8 @@
 """The lock for objects made on first use: the compiled program, tables, threads, late imports.
 
-A fork copies the memory of all threads, but only the forking thread lives on. A lock held by another thread is
-never released in the child, which would wait for ever. So all late objects are made under this one lock, and a
-fork waits until it is free.
+A fork copies the memory of all threads, but only the forking thread continues in the child. A lock held by another
+thread is never released there, and the child would wait for ever. So all late objects are made under this one lock, and
+a fork waits until it is free.
 """
 
 import os

@@ -3,8 +3,8 @@
 with native:
     ...                       one call, short enough that an exit may wait for it
 
-The interpreter must not be taken down while a daemon thread is in such a call. The memory of the call would
-disappear, and Python ends the returning thread by unwinding its stack, which makes C++ code call abort().
+The interpreter must not end while a daemon thread is in such a call. The memory of the call would disappear, and Python
+ends the returning thread by unwinding its stack, which makes C++ code call abort().
 So an exit waits for the running calls, and a thread that begins another one then waits for the end of the process.
 If the process goes on, another function of the exit may be waiting for that thread, so it continues.
 """
@@ -19,7 +19,7 @@ _inside: set[int] = set()  # threads that are in such a call; adding and discard
 _ending: int | None = None  # the thread that ends the process
 _PATIENCE = 10.0  # seconds that an exit waits for calls
 _GRACE = 0.25  # seconds that a thread waits for the end of the process
-_gone_by = math.inf  # when the process is gone, if nothing but us delays its end
+_gone_by = math.inf  # time when the process is gone, if only this module delays its end
 
 
 class _Native:
@@ -39,7 +39,7 @@ native = _Native()
 
 
 def is_ending() -> bool:
-    """Returns whether the process is ending: new threads may not get to work."""
+    """Returns whether the process is ending, so that new threads may not start."""
     return _ending is not None
 
 

@@ -1,10 +1,10 @@
-"""Ends calls early: their time limit has passed, or their result is no longer wanted.
+"""Early ends of calls: their time limit has passed, or they were cancelled.
 
 with under(watch):
     ...                    the work calls `check()` from time to time, which raises
 
-The context of a thread (`contextvars`) holds its watches, so that no layer between a call and the engine passes them
-on; workers get the context of the submitting thread. A call within another one ends with that, too.
+The context of a thread (`contextvars`) holds its watches, so the layers between a call and the engine do not pass them
+on; workers receive the context of the submitting thread. A call within another one also ends with it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Watch:
     """The limits of a call: its time, and whether its result is still wanted."""
 
     def __init__(self, time_limit: float | None = None, cancel: Callable[[], object] | None = None):
-        """`time_limit`: seconds from now; `cancel`: returns whether the call is to end. None: no limit."""
+        """Takes `time_limit`, in seconds from now, and `cancel`, which returns whether the call ends; None: never."""
         self._limit, self._cancel, self._left = time_limit, cancel, False
         self._end = math.inf if time_limit is None else time.monotonic() + time_limit
 
@@ -56,7 +56,7 @@ class SharedWork:
     """Items that a worker makes together for different callers, each of whom may cancel."""
 
     def __init__(self, count: int, watch: Watch | None = None):
-        """`watch`: also applies to the other items."""
+        """Makes work of `count` items; `watch` applies to all of them."""
         self._count, self._watch = count, watch
         self._dropped: set[int] = set()
         self.error: CpunmtError | None = None  # the cause of all missing items

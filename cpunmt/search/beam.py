@@ -5,11 +5,11 @@ products. A sentence that ends leaves at once. When at most `refill` sentences o
 encoded and take the free places (top-up batching: Hoang et al. 2018). A sentence never sees another, so its translation
 does not depend on its batch.
 
-Nothing is copied from hypothesis to hypothesis: a row reads its state where its parent left it, and the pieces of a
-hypothesis are a chain of items in the history of its sentence.
+Hypotheses are never copied: a row reads its state where its parent left it, and the pieces of a hypothesis are a chain
+of items in the history of its sentence.
 
-The workspace holds the whole state between two steps. So the search can stop there and be called again, because Python
-handles an interrupt only outside compiled code.
+The workspace holds the whole state between two steps, so the search can stop there and be called again. This is needed
+because Python handles an interrupt only outside compiled code.
 """
 
 from cpunmt.search.diverse_beams import select_groups
@@ -29,7 +29,7 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
     """Translates a BATCH with the models and in the memory of a WORKSPACE, or as much of it as the budget allows.
 
     begin     1: from the beginning; 0: from the end of the last call
-    budget    rows that are encoded or decoded before it returns, at least those of one step or of some sentences
+    budget    rows to encode or decode before it returns, at least the rows of one step or of some sentences
 
     Returns 1 if work is left, else 0.
     """

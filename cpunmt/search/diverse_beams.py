@@ -1,18 +1,18 @@
-"""Diverse beams: several beams of a sentence, each of which avoids the pieces of the beams before it at the same step.
+"""Diverse beams: several beams of a sentence; each avoids the pieces of the beams before it at the same step.
 
-A beam of `beam_size` is `num_beam_groups` groups of equally many hypotheses (Vijayakumar et al. 2016,
-https://arxiv.org/abs/1610.02424, with the Hamming diversity). At each step they choose one after the other, each among
-its own hypotheses as a beam does; the first is a beam search of its own. A hypothesis is ranked by
+A beam of `beam_size` has `num_beam_groups` groups of equal size (Vijayakumar et al. 2016,
+https://arxiv.org/abs/1610.02424, with the Hamming diversity). At each step the groups choose one after the other, each
+among its own hypotheses as a beam does; the first group is an ordinary beam search. A hypothesis is ranked by
 
     log_prob - diversity_penalty * sum over its pieces of c
 
-where c counts the hypotheses of earlier groups that went on with that piece at that step; `</s>` and other ends do not
-count. As in transformers the penalties of earlier steps stay. They only choose: log-probabilities and scores are the
-model's, and those rank the returned translations. Translations of several groups are returned once.
+where c counts the hypotheses of earlier groups that chose that piece at that step; `</s>` and other ends do not count.
+As in transformers the penalties of earlier steps stay. Penalties affect only the choice: log-probabilities and scores
+are the model's, and rank the returned translations. Translations found by several groups are returned once.
 
 After a prefix all groups begin with its single hypothesis. A group ends like a beam of its size: it shrinks, or with
-patience is over once its share of `most_ended` have ended. Each group keeps that many, the best by this rank,
-normalized like a score.
+patience it is over once its share of `most_ended` has ended. Each group keeps this number of ended hypotheses, the best
+by this rank, normalized like a score.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ WORST = np.float32(-2.9e38)  # lowest rank of a continuation, instead of NaN; ab
 
 @kernel
 def ended_of(workspace: address, slot: count, group: count) -> count:
-    """Returns how many hypotheses of a group have ended."""
+    """Returns the number of ended hypotheses of a group."""
     w, found = at(WORKSPACE, workspace, 0), 0
     for i in range(at(SLOT, w.sentences, slot).ended):
         if at(ENDED, w.ended, slot * w.beam + i).group == group:
@@ -70,7 +70,7 @@ def weigh_group(batch: address, workspace: address, slot: count, first: count, r
 def take_best(workspace: address, first: count, rows: count) -> count:
     """Takes the largest of `w.totals`; returns its i * w.beam + place, or -1 if none is left.
 
-    Of equals it takes that of the first row, and there of the lowest column.
+    Of equal values it takes the first row's, and there the lowest column's.
     """
     w, best, most = at(WORKSPACE, workspace, 0), -1, LOWEST
     for i in range(rows):

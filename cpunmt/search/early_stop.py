@@ -1,6 +1,6 @@
-"""Stops early when a sentence is settled: its search cannot find another translation that would be returned.
+"""Early stopping of settled sentences, whose search cannot find another translation that would be returned.
 
-A hypothesis that goes on has L, the sum of its s pieces' log-probabilities. It ends with s < n <= limit pieces, and
+An open hypothesis has L, the sum of its s pieces' log-probabilities. It ends with s < n <= limit pieces, and
 its score is then, with word penalty w, length penalty a and coverage penalty c,
 
     (L' - w n) / n^a + c * coverage  <=  (L - w n) / n^a  <=  bound
@@ -8,18 +8,18 @@ its score is then, with word penalty w, length penalty a and coverage penalty c,
     top   = L - w (s + 1) if w >= 0, else L - w limit
     bound = top / limit^a if top <= 0, else top / (s + 1)^a
 
-for no piece's log-probability is above 0 (so L' <= L), coverage is a sum of logarithms of at most 1, and c >= 0. The
-search is over once `num_hypotheses` of the hypotheses that have ended have a score of at least the bound of the best
-one that goes on. It changes no bit of what is returned:
+because no piece's log-probability is above 0 (so L' <= L), coverage is a sum of logarithms of at most 1, and c >= 0.
+The search is over once `num_hypotheses` ended hypotheses have a score of at least the bound of the best open one. The
+returned translations do not change by a bit:
 
-- Each inequality holds of the float32 numbers as they are computed, since sum, difference, product and quotient are
-  rounded monotonically; no logit is above the log-sum-exp of its row, which is not below the largest one.
-- `sentence.rank_ended` moves a hypothesis before one that has ended earlier only if its score is larger. Among the
-  ended from rank `num_hypotheses` on stands at least one whose score is not less than the bound: later ones
-  stay behind that one, and the ranks before it are as they are. A NaN score never moves forward.
+- Each inequality holds for the computed float32 numbers, since sum, difference, product and quotient are rounded
+  monotonically; no logit is above the log-sum-exp of its row, which is not below the largest one.
+- `sentence.rank_ended` moves a hypothesis before an earlier one only if its score is larger. From rank
+  `num_hypotheses` on, at least one ended hypothesis has a score that is not less than the bound. Later ones stay behind
+  it, so the ranks before it do not change. A NaN score never moves forward.
 
 The savings depend on the penalties: without normalization (a = 0) the bound is L itself; with a = 1 it is L / limit,
-as if all that follows were certain and as long as is allowed. (Early stopping: Devlin 2017, section 3.)
+as if all further pieces were certain and filled the limit. (Early stopping: Devlin 2017, section 3.)
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def is_settled(batch: address, workspace: address, slot: count, row: count) -> count:
-    """1 if what goes on in a slot cannot change its best hypotheses. `row`, of the next rows, has the best that does.
+    """Returns 1 if no open hypothesis of a slot can change its best. `row`, of the next rows, is the best open one.
 
     The slot's `step` is that of the next rows.
     """

@@ -1,15 +1,15 @@
-"""Runs the models of a search, one or several, side by side, and combines their outputs.
+"""The models of a search, one or several, which run side by side, and the combination of their outputs.
 
-Several are an ensemble. Model k, of weight v_k, gives a piece y, after the earlier pieces, the logit s_k(y), and has
-the log-sum-exp z_k over its candidates. The ensemble's are the weighted sums, so that
+Several models are an ensemble. After the earlier pieces, model k, of weight v_k, assigns a piece y the logit s_k(y),
+and has the log-sum-exp z_k over its candidates. The ensemble's are the weighted sums, so that
 
     log p(y) = s(y) - z = sum over k of v_k log p_k(y),    s = sum of v_k s_k,    z = sum of v_k z_k
 
 The weights are not negative and add up to 1: log p is the weighted mean of the models' log-probabilities. As in Marian
-it is not normalized again, so that probabilities add up to at most 1. All else of a search is as with one model: the
-models have the same pieces, and choose from the same candidates. Alignments are the weighted means of the models'.
+it is not normalized again, so probabilities add up to at most 1. The rest of a search is as with one model: the models
+have the same pieces, and choose from the same candidates. Alignments are the weighted means of the models'.
 
-Sums are float32, in the order of the models. One model is summed with nothing.
+Sums are float32, in the order of the models. A single model is not summed.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def encode_sentences(batch: address, workspace: address, first: count, n: count)
 
 @kernel
 def step_rows(workspace: address, n: count):
-    """One step of the workspace's rows [n]."""
+    """Computes one step of the workspace's rows [n]."""
     w = at(WORKSPACE, workspace, 0)
     for number in range(w.models):
         member = at(MEMBER, w.members, number)

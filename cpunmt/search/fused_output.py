@@ -1,10 +1,10 @@
-"""Finds the best continuations of hypotheses while their logits are computed, without storing whole rows of logits.
+"""The search for the best continuations while logits are computed, without storing whole rows of logits.
 
-Fused output (Hoang et al. 2018): the output layer is multiplied in blocks of columns, and each row's block is looked at
+Fused output (Hoang et al. 2018): the output layer is multiplied in blocks of columns, and each row's block is searched
 while it is in the nearest cache (kernels/fused_top_k). So all rows of a step share one pass over the weights, and
-greedy search without scores does nothing but look for the largest logit.
+greedy search without scores only looks for the largest logit.
 
-It serves searches of one model that do nothing else with logits. Others (Search.whole_logits) and ensembles take the
+It serves searches of one model that do not use logits otherwise. Others (Search.whole_logits) and ensembles take the
 stepwise way, `row_logits` and `step.choose`, which is the definition: the bits are the same.
 """
 
@@ -98,10 +98,10 @@ def take_next(workspace: address, row: count, together: count, most: count):
 
 @kernel
 def choose_by_row(batch: address, workspace: address, first: count, rows: count) -> count:
-    """Does the same if each row has candidates of its own.
+    """Does the same if each row has its own candidates.
 
-    Neighbours with the same candidates are scored together. All others go through the table side by side, the one that
-    is behind first: so a piece's row is read from memory once, and later from a cache.
+    Neighbours with the same candidates are scored together. All others go through the table side by side, the row that
+    is furthest behind first, so a piece's row is read from memory once, and later from a cache.
     """
     w = at(WORKSPACE, workspace, 0)
     end, groups = first + lesser(FUSED_ROWS, rows - first), 0
@@ -128,7 +128,7 @@ def choose_by_row(batch: address, workspace: address, first: count, rows: count)
 
 @kernel
 def choose_fused(batch: address, workspace: address, first: count, rows: count) -> count:
-    """Finds the best continuations of the next of `rows` hypotheses, from row `first` on; returns how many rows it
+    """Finds the best continuations of the next of `rows` hypotheses, from row `first` on; returns the number of rows
     handled.
 
     At most FUSED_ROWS rows that share an output layer: any rows, or those of one sentence if each has its own layer.

@@ -1,4 +1,4 @@
-"""A prefix that a translation should begin with, but need not.
+"""A prefix with which a translation should begin, but need not.
 
 As long as the pieces of a hypothesis equal the prefix, the probability p of each piece becomes (1 - b) p, and that of
 the prefix's next piece (1 - b) p + b. A piece that is not a candidate is not favoured.

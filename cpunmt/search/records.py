@@ -4,7 +4,7 @@ import numpy as np
 
 from cpunmt.kernels.records import ADDRESS, COUNT, LINEAR, SHORTLIST, record
 
-# Of fused_output: logits of all rows in one block, but at least kernels.records.BLOCK of each; and the most rows that
+# For fused_output: logits of all rows in one block, but at least kernels.records.BLOCK of each, and the most rows that
 # share one pass over the weights.
 LOGITS, FUSED_ROWS = 16384, 128
 
@@ -16,15 +16,15 @@ SEARCH = record(
     ("word_penalty", np.float32),
     ("coverage_penalty", np.float32),
     ("to_the_end", COUNT),  # 1: also when a sentence is settled: see early_stop
-    ("whole_logits", COUNT),  # 1: a hypothesis's logits are looked at when all are there: see fused_output
-    ("normalized", COUNT),  # 0: log-probabilities are not wanted, and not needed to choose
+    ("whole_logits", COUNT),  # 1: a hypothesis's logits are read when all are computed: see fused_output
+    ("normalized", COUNT),  # 0: log-probabilities are neither wanted nor needed to choose
     ("repetition_penalty", np.float32),  # 1: no penalty
     ("restricted", COUNT),  # 1: some pieces are forbidden
     ("no_repeat_ngram_size", COUNT),  # 0: any n-gram may be repeated
-    ("suppressed", ADDRESS),  # int32: sequences of pieces that are not said, one after the other
-    ("suppressed_offsets", ADDRESS),  # int64 [suppressed_count + 1]: where each begins
+    ("suppressed", ADDRESS),  # int32: forbidden sequences of pieces, one after the other
+    ("suppressed_offsets", ADDRESS),  # int64 [suppressed_count + 1]: the beginning of each
     ("suppressed_count", COUNT),
-    ("end_pieces", ADDRESS),  # int32 [end_count]: pieces with which a translation ends too, as with </s>
+    ("end_pieces", ADDRESS),  # int32 [end_count]: pieces that end a translation, as </s> does
     ("end_count", COUNT),
     ("full_beam", COUNT),  # 1: the beam does not shrink, and
     ("most_ended", COUNT),  # the search is over once this many hypotheses have ended
@@ -32,7 +32,7 @@ SEARCH = record(
     ("diversity_penalty", np.float32),
     ("prefix_bias", np.float32),  # 0: a prefix is forced
     ("apart", COUNT),  # 1: hypotheses do not compete; each goes on by itself
-    ("least_log_prob", np.float32),  # of the pieces that alternatives begin with, but for the best one
+    ("least_log_prob", np.float32),  # of the first pieces of alternatives, except the best one
     ("sampling", COUNT),  # 1: pieces are drawn
     ("sampling_topk", COUNT),  # from this many pieces, 0: from all
     ("sampling_topp", np.float32),
@@ -43,22 +43,22 @@ SEARCH = record(
 # The inputs of one call, and its outputs. N = num_hypotheses. All fields are int64: see engine.
 BATCH = record(
     ("sentences", COUNT),
-    ("slots", COUNT),  # of them are decoded in parallel
+    ("slots", COUNT),  # sentences decoded in parallel
     ("refill", COUNT),  # free slots are filled again once at most this many are in use
     ("search", ADDRESS),  # a SEARCH record
     ("normalizers", ADDRESS),  # float32 [longest limit + 1]: the divisor of a score of n pieces
     ("ids", ADDRESS),  # int32 [tokens]: all sources, each with its </s>
-    ("offsets", ADDRESS),  # int64 [sentences + 1]: where each begins in `ids`
+    ("offsets", ADDRESS),  # int64 [sentences + 1]: the beginning of each in `ids`
     ("prefixes", ADDRESS),  # int32: the pieces that each translation must begin with
-    ("prefix_offsets", ADDRESS),  # int64 [sentences + 1]: where each begins in `prefixes`; 0: no sentence has one
+    ("prefix_offsets", ADDRESS),  # int64 [sentences + 1]: the beginning of each in `prefixes`; 0: no sentence has one
     ("limits", ADDRESS),  # int64 [sentences]: target pieces at most, </s> included
-    ("output_offsets", ADDRESS),  # int64 [sentences + 1]: where each may write in `output`, int32 [N, limit]
+    ("output_offsets", ADDRESS),  # int64 [sentences + 1]: the place of each in `output`, int32 [N, limit]
     ("output", ADDRESS),  # int32 [output_offsets[-1]]
     ("token_log_probs", ADDRESS),  # float32 [output_offsets[-1]]: of each piece; 0: not wanted
     (
         "vocab_logits",
         ADDRESS,
-    ),  # float32 [output_offsets[-1], vocab_size]: each piece was chosen by a row; 0: not wanted
+    ),  # float32 [output_offsets[-1], vocab_size]: the row that chose each piece; 0: not wanted
     ("attention_offsets", ADDRESS),  # int64 [sentences + 1]: as above in `attention`, float32 [N, limit, source]
     ("attention", ADDRESS),  # float32 [attention_offsets[-1]]; 0: not wanted
     ("lengths", ADDRESS),  # int64 [sentences, N]: pieces written, </s> included; 0: no such hypothesis
@@ -68,13 +68,13 @@ BATCH = record(
     ("listed", COUNT),  # 1: each sentence has candidates of its shortlist
     ("full_output", ADDRESS),  # LINEAR [models]: the output layers over all pieces; 0: not all are candidates
     ("clusters", ADDRESS),  # CLUSTERS [sets]; 0: candidates do not depend on the state
-    ("cluster_sets", ADDRESS),  # int64 [sentences]: which of them is each sentence's
+    ("cluster_sets", ADDRESS),  # int64 [sentences]: the number of each sentence's set
 )
 
-# Clusters of decoder states, and which pieces are worth scoring in each: see output/candidates.
+# Clusters of decoder states, and the pieces worth scoring in each: see output/candidates.
 CLUSTERS = record(
     ("centroids", LINEAR),  # a state's products with them, minus half of their squared lengths
-    ("offsets", ADDRESS),  # int64 [clusters + 1]: where the pieces of each begin
+    ("offsets", ADDRESS),  # int64 [clusters + 1]: the beginning of the pieces of each
     ("ids", ADDRESS),  # int32 [offsets[-1]], ascending in each cluster; </s> is in all
 )
 
@@ -86,7 +86,7 @@ SLOT = record(
     ("live", COUNT),  # hypotheses that go on: neighbours among the rows
     ("ended", COUNT),  # hypotheses that do not
     ("candidates", COUNT),  # pieces it chooses from
-    ("unk_column", COUNT),  # where <unk> is among them, or -1
+    ("unk_column", COUNT),  # the place of <unk> among them, or -1
     ("outside", COUNT),  # 1: its prefix has a piece that is not a candidate
     ("clusters", ADDRESS),  # CLUSTERS: its set; only with clusters
     ("key", COUNT),  # 64 bits of its source, on which draws depend; only if pieces are drawn
@@ -98,11 +98,11 @@ HYPOTHESIS = record(
     ("normalizer", np.float32),  # log-sum-exp of the logits of its next piece
     ("pieces", ADDRESS),  # int32 [candidates] that it chooses from, ascending; 0: all
     ("candidates", COUNT),
-    ("unk_column", COUNT),  # where <unk> is among them, or -1
-    ("eos_column", COUNT),  # where </s> is
-    ("found", COUNT),  # how many continuations were found
-    ("taken", COUNT),  # how many of them are items of the next step
-    ("number", COUNT),  # of those that go on by themselves, or its group; -1: their common beginning
+    ("unk_column", COUNT),  # the place of <unk> among them, or -1
+    ("eos_column", COUNT),  # the place of </s>
+    ("found", COUNT),  # number of continuations found
+    ("taken", COUNT),  # number of them that are items of the next step
+    ("number", COUNT),  # its number if hypotheses go on by themselves, or its group; -1: the common beginning
     ("penalty", np.float32),  # sum of its pieces' penalties; only with groups
 )
 
@@ -124,7 +124,7 @@ ENDED = record(
     ("log_prob", np.float32),
 )
 
-# One of the models that search together, and its own part of a call's memory.
+# One of the models of a search, and its own part of a call's memory.
 MEMBER = record(
     ("model", ADDRESS),  # a MODEL record
     ("weight", np.float32),  # of its log-probabilities
@@ -137,7 +137,7 @@ MEMBER = record(
 
 # Memory of one call; an architecture's is another record.
 WORKSPACE = record(
-    ("models", COUNT),  # how many search together: mostly one
+    ("models", COUNT),  # models of the search, mostly one
     ("members", ADDRESS),  # MEMBER [models]
     ("slots", COUNT),  # sentences that are decoded in parallel
     ("beam", COUNT),  # hypotheses that each may have
@@ -158,12 +158,12 @@ WORKSPACE = record(
         ADDRESS,
     ),  # int32 [slots * beam, 16 * candidate_panels]: of rows with more than their sentence's candidates
     ("together", COUNT),  # 1: output layers are over the candidates of all slots
-    ("united", COUNT),  # sentences whose candidates those are; 0: some are missing
+    ("united", COUNT),  # sentences whose candidates these are; 0: some are missing
     ("united_ids", ADDRESS),  # int32 [pieces]: these candidates
-    ("places", ADDRESS),  # int32 [vocab_size]: where a piece is among them
-    ("columns", ADDRESS),  # int32 [slots, 16 * candidate_panels]: where each slot's candidates are
+    ("places", ADDRESS),  # int32 [vocab_size]: the place of a piece among them
+    ("columns", ADDRESS),  # int32 [slots, 16 * candidate_panels]: the places of each slot's candidates
     ("picked", ADDRESS),  # float32 [2, 16 * candidate_panels]: logits of one slot's candidates
-    ("own_counts", ADDRESS),  # int64 [slots * beam]: how many of a row's own candidates have been taken,
+    ("own_counts", ADDRESS),  # int64 [slots * beam]: number of a row's own candidates that were taken,
     ("own_logits", ADDRESS),  # float32 [slots * beam, BLOCK]: and the logits of the last of them
     ("waiting", COUNT),  # the first sentence of the batch that has not begun
     ("active_count", COUNT),  # slots in use
@@ -171,7 +171,7 @@ WORKSPACE = record(
     ("filling", COUNT),  # 1: free slots are being filled
     ("free_slots", ADDRESS),  # int64 [slots]: a stack
     ("free_count", COUNT),  # its height
-    ("begun", ADDRESS),  # int64 [slots]: the slots that sentences have just been given
+    ("begun", ADDRESS),  # int64 [slots]: the slots of sentences that have just begun
     ("active", ADDRESS),  # int64 [slots]: the slots in use, in the order of their rows
     ("sentences", ADDRESS),  # SLOT [slots]
     ("rows", ADDRESS),  # ROW [slots * beam]: the architecture's part of the hypotheses,
@@ -185,7 +185,7 @@ WORKSPACE = record(
     ("attention", ADDRESS),  # float32 [slots, steps, beam, source_stride]: by item of the step before; 0: not kept
     ("own_attention", ADDRESS),  # float32 [slots * beam, source_stride]: of one of several models, by row
     ("coverage", ADDRESS),  # float32 [source_stride]
-    ("totals", ADDRESS),  # float32 [beam, beam]: of one group each hypothesis's continuations, see diverse_beams
+    ("totals", ADDRESS),  # float32 [beam, beam]: the continuations of each hypothesis of one group, see diverse_beams
     ("others", ADDRESS),  # int32 [beam]: pieces with which earlier groups go on
     ("said", ADDRESS),  # int32 [steps]: the pieces of a hypothesis,
     ("said_logits", ADDRESS),  # float32 [steps]: and their logits

@@ -1,12 +1,11 @@
-"""Restricts the next pieces of a hypothesis, by its pieces so far.
+"""Restrictions on the next pieces of a hypothesis, by its pieces so far.
 
 Repetition penalty t: the logit s of each earlier piece becomes s / t if it is above 0, else s t, in each model
 before its softmax (Keskar et al. 2019, https://arxiv.org/abs/1909.05858; as in CTranslate2).
 
-Forbidden are pieces that would complete an earlier n-gram of length `no_repeat_ngram_size` again, pieces that would
-complete a suppressed sequence, and before `min_length` the `end_pieces`. They keep their share of the
-probability, as <unk> does, so that the chosen pieces have the model's log-probabilities. </s> is never
-forbidden.
+Pieces are forbidden if they would complete an earlier n-gram of length `no_repeat_ngram_size` again or a suppressed
+sequence, and `end_pieces` before `min_length`. They keep their share of the probability, as <unk> does, so the chosen
+pieces have the model's log-probabilities. </s> is never forbidden.
 
 Forced pieces of a prefix count as earlier pieces, and are never forbidden.
 """
@@ -24,7 +23,7 @@ from cpunmt.simd.jit import address, count, kernel, real
 
 @kernel
 def pieces_said(workspace: address, row: count) -> count:
-    """Writes the pieces of a row's hypothesis to int32 `w.said`; returns how many."""
+    """Writes the pieces of a row's hypothesis to int32 `w.said`; returns their number."""
     w = at(WORKSPACE, workspace, 0)
     r = at(ROW, w.rows, row)
     item = r.item
@@ -40,7 +39,7 @@ def penalize(batch: address, workspace: address, row: count, logits: address, pe
     """Lowers the logits of earlier pieces, or raises them if the penalty is below 1."""
     w = at(WORKSPACE, workspace, 0)
     said = pieces_said(workspace, row)
-    for i in range(said):  # all are read before the first is written: a piece that was said twice is penalized once
+    for i in range(said):  # all are read before the first is written, so a repeated piece is penalized once
         column = column_of(workspace, row, load_i32(w.said, i))
         store_f32(w.said_logits, i, load_f32(logits, column) if column >= 0 else LOWEST)
     for i in range(said):

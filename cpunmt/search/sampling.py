@@ -1,17 +1,17 @@
-"""Pieces that are drawn at random instead of the best ones: `num_hypotheses` translations, each drawn by itself.
+"""Random pieces instead of the best ones: `num_hypotheses` translations, each drawn by itself.
 
 A piece with log-probability l is drawn with a probability that is proportional to e^(l / temperature), among
 
     sampling_topk    this number of the most probable, 0: all
-    sampling_topp    of these the fewest that have this share of their probability; 1: all (Holtzman et al. 2020,
+    sampling_topp    the fewest of these with this share of their probability; 1: all (Holtzman et al. 2020,
                      https://arxiv.org/abs/1904.09751)
 
-and any as probable as the least of these. Forbidden pieces are never drawn.
+and any pieces as probable as the least of these. Forbidden pieces are never drawn.
 
-Chance is a function: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") of the seed, the
-source's pieces, the number of the translation and its step. So a draw does not depend on other sentences, their order,
-threads or instruction sets. Sums are taken in one order, and thresholds are found by halving an interval of bits, with
-sums that never grow when their threshold does.
+The random numbers are a function of the seed, the source's pieces, the number of the translation and its step:
+Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"). So a draw does not depend on other
+sentences, their order, threads or instruction sets. Sums are taken in one order, and thresholds are found by halving an
+interval of bits, with sums that never grow when their threshold does.
 """
 
 import numpy as np
@@ -65,7 +65,7 @@ def random_word(seed: count, key: count, number: count, step: count) -> count:
 
 @kernel
 def sum_above(weights: address, columns: count, bits: count, counted: count) -> real:
-    """Adds up those of float32 weights [columns] that are above the float32 of these bits; `counted`: their number
+    """Adds up the float32 weights [columns] above the float32 of these bits; `counted`: returns their number
     instead."""
     least, one, sums = bits_to_floats(broadcast_int(bits)), broadcast(np.float32(1.0)), broadcast(np.float32(0.0))
     if counted:
@@ -130,7 +130,7 @@ def column_at(weights: address, columns: count, bits: count, word: count) -> cou
             for column in range(j, j + 16):
                 if load_f32(weights, column) > first_lane(least):
                     reached += np.float64(load_f32(weights, column))
-                    found = column  # the last of the sixteen, should rounding leave none beyond the place
+                    found = column  # the last of the sixteen, if rounding leaves no sum beyond the place
                     if reached > place:
                         break
             break

@@ -1,4 +1,4 @@
-"""The way of a sentence through the decoder's slots: its start, and its end, which writes the translations."""
+"""A sentence in the decoder's slots: its start, and its end, which writes the translations."""
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
 
 @kernel
 def rank_ended(first: address, ended: count):
-    """Sorts ENDED records by score, the best first; of equals, the one that ended first."""
+    """Sorts ENDED records by score, the best first; of equal scores, the one that ended first."""
     for i in range(1, ended):
         for j in range(i, 0, -1):
             upper, lower = at(ENDED, first, j - 1), at(ENDED, first, j)

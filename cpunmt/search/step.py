@@ -7,12 +7,12 @@ A hypothesis ends with </s>, or one of `end_pieces` that no prefix forces. It le
 in Marian; <unk> is never chosen, but keeps its share of the probability. Of equal sums the one with the better parent
 is taken first, then the one with the lower id.
 
-With patience (Kasai et al. 2022, https://arxiv.org/abs/2204.05424) the beam does not shrink: those of the best
-`beam_size` continuations that end leave it, the best others fill it, and the search is over once `most_ended` have
-ended. At the length limit the best `beam_size` end.
+With patience (Kasai et al. 2022, https://arxiv.org/abs/2204.05424) the beam does not shrink: ends among the best
+`beam_size` continuations leave it, the best others fill it, and the search is over once `most_ended` have ended. At the
+length limit the best `beam_size` end.
 
-Hypotheses that are searched apart, samples (search.sampling) and alternatives, do not compete: behind the prefix one
-begins with each of the continuations found there, and each goes on with one at a time.
+Samples (search.sampling) and alternatives do not compete: behind the prefix a hypothesis begins with each of the
+continuations found there, and each goes on with one at a time.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ from cpunmt.search.sentence import MINUS_INFINITY
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel, real
 
-LEAST_COVERAGE = np.float32(1e-10)  # of a source piece that no attention fell on: its logarithm must be a number
+LEAST_COVERAGE = np.float32(1e-10)  # of a source piece without attention: its logarithm must be a number
 
 
 @kernel
@@ -57,7 +57,7 @@ def is_end(search: address, piece: count) -> count:
 
 @kernel
 def wanted_continuations(batch: address, workspace: address, row: count) -> count:
-    """Returns how many continuations a hypothesis's sentence may need."""
+    """Returns the number of continuations that a hypothesis's sentence may need."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     search = at(SEARCH, b.search, 0)
     if search.full_beam:
@@ -69,7 +69,7 @@ def wanted_continuations(batch: address, workspace: address, row: count) -> coun
 
 @kernel
 def drop_improbable(batch: address, workspace: address, row: count):
-    """Keeps those first pieces of alternatives that are probable enough, and the best one."""
+    """Keeps the first pieces of alternatives that are probable enough, and the best one."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, search = at(HYPOTHESIS, w.hypotheses, row), at(SEARCH, b.search, 0)
     best_logits = w.best_logits + 4 * row * w.beam
@@ -80,10 +80,9 @@ def drop_improbable(batch: address, workspace: address, row: count):
 
 @kernel
 def best_of_full_beam(batch: address, workspace: address, row: count, logits: address, columns: count):
-    """Finds the best `beam_size` continuations, and further ones until `beam_size` of them end nothing.
+    """Finds the best `beam_size` continuations, and further ones until `beam_size` of them do not end.
 
-    Any number of the first may end. Together they are at most twice `beam_size`; overwrites the logits of those that
-    end.
+    Any number of the first may end. Together they are at most twice `beam_size`. Overwrites the logits of ends.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, search = at(HYPOTHESIS, w.hypotheses, row), at(SEARCH, b.search, 0)
@@ -111,7 +110,7 @@ def best_of_full_beam(batch: address, workspace: address, row: count, logits: ad
 
 @kernel
 def choose(batch: address, workspace: address, row: count, logits: address, columns: count):
-    """Finds the best continuations of a hypothesis: as many as its sentence may need."""
+    """Finds the best continuations of a hypothesis, in the number that its sentence may need."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     h, r = at(HYPOTHESIS, w.hypotheses, row), at(ROW, w.rows, row)
     s = at(SLOT, w.sentences, r.slot)
@@ -232,8 +231,8 @@ def add_child(workspace: address, slot: count, row: count, piece: count, item: c
 def select(model: address, batch: address, workspace: address, slot: count, first: count, next_row: count) -> count:
     """Takes the best continuations of a sentence, whose hypotheses are the rows from `first`.
 
-    Those that go on become the next hypotheses from `next_row`, the best first; returns the row after the last of them.
-    None goes on once the sentence is settled.
+    Open ones become the next hypotheses from `next_row`, the best first; returns the row after the last of them. No
+    hypothesis goes on once the sentence is settled.
     """
     m, b, w = at(MODEL, model, 0), at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     s, search = at(SLOT, w.sentences, slot), at(SEARCH, b.search, 0)
@@ -260,7 +259,7 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
         entry = at(ITEM, w.history, item_place(workspace, slot, step, item))
         total = parent.log_prob
         if column < 0:
-            s.outside = 1  # the sum leaves it out: otherwise all sums would be minus infinity
+            s.outside = 1  # the sum leaves it out, or all sums would be minus infinity
         else:
             total = total + log_prob
         entry.piece, entry.parent = np.int32(piece), np.int32(origin.item)

@@ -1,4 +1,4 @@
-"""Ends a sentence before its search is complete, with the pieces of its hypotheses so far."""
+"""The end of a sentence before its search is complete, with the pieces of its hypotheses so far."""
 
 from cpunmt.architectures.records import ROW
 from cpunmt.kernels.copying import copy_floats

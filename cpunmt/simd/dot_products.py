@@ -21,7 +21,7 @@ class Coded:
     groups, pieces = 2, 1
 
     def __init__(self, builder, bytewise, levels):
-        """`levels` is the address of int8 [16], the values of the codes; they are loaded here."""
+        """Loads the values of the codes, int8 [16] at the address `levels`."""
         self._bytewise, size = bytewise, bytewise.register
         table = load(builder, levels, constant(0), ir.VectorType(i8, 16))
         self._table = shuffled(builder, table, table, list(range(16)) * (size // 16))

@@ -15,7 +15,7 @@ FLOATS, INTS = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_i32, LANES)
 
 
 def function(signature, name="", doc=""):
-    """Decorator: makes `emit(builder, ...)` a function for compiled code, of a Numba signature. It has the arguments
+    """Decorates `emit(builder, ...)`: makes it a function for compiled code, of a Numba signature. It has the arguments
     and the docstring of `emit`, unless a name and a docstring are passed."""
 
     def decorate(emit):
@@ -38,7 +38,7 @@ def function(signature, name="", doc=""):
 
 
 def tile_function(shapes, record, name="", doc=""):
-    """Decorator: makes a function for compiled code of `emit(builder, rows, panels, tile)`, which emits one tile.
+    """Decorates `emit(builder, rows, panels, tile)`, which emits one tile: makes it a function for compiled code.
 
     The function takes (rows, panels, tile) and runs the tile of that shape, or nothing if `shapes` lacks it. The
     arguments of a tile are a NamedTuple `record`, of int64 for compiled code, of LLVM values for `emit`.
@@ -57,32 +57,32 @@ def tile_function(shapes, record, name="", doc=""):
 
 
 def element_pointer(builder, address, index, llvm_type, size):
-    """Pointer to `llvm_type` at address + index * size."""
+    """Returns a pointer to `llvm_type` at address + index * size."""
     offset = builder.mul(index, ir.Constant(_i64, size))
     return builder.inttoptr(builder.add(address, offset), llvm_type.as_pointer())
 
 
 def broadcast_constant(number, element_type, lanes=LANES):
-    """Vector of `lanes` copies of a number."""
+    """Returns a vector of `lanes` copies of a number."""
     return ir.Constant(ir.VectorType(element_type, lanes), [number] * lanes)
 
 
 def broadcast_value(builder, scalar, lanes=LANES):
-    """Vector of `lanes` copies of an LLVM scalar."""
+    """Returns a vector of `lanes` copies of an LLVM scalar."""
     undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
     first = builder.insert_element(undefined, scalar, ir.Constant(_i32, 0))
     return builder.shuffle_vector(first, undefined, broadcast_constant(0, _i32, lanes))
 
 
 def call_llvm(builder, name, result_type, arguments):
-    """Call the LLVM intrinsic `name`."""
+    """Calls the LLVM intrinsic `name`."""
     function_type = ir.FunctionType(result_type, [argument.type for argument in arguments])
     function = builder.module.globals.get(name) or ir.Function(builder.module, function_type, name)
     return builder.call(function, arguments)
 
 
 def multiply_add(builder, x, y, z):
-    """x * y + z of FLOATS, with one rounding."""
+    """Returns x * y + z of FLOATS, with one rounding."""
     return call_llvm(builder, "llvm.fma.v16f32", FLOATS, [x, y, z])
 
 
@@ -101,7 +101,7 @@ def constant(number):
 
 
 def prefetch(builder, base, offset, level=1):
-    """Prefetch the cache line at an address, which need not exist, into the L1 or the L2 cache."""
+    """Prefetches the cache line at an address, which need not exist, into the L1 or the L2 cache."""
     # to read, how near, data
     details = [ir.Constant(_i32, value) for value in (0, {1: 3, 2: 2}[level], 1)]
     call_llvm(builder, "llvm.prefetch.p0", ir.VoidType(), [pointer(builder, base, offset, ir.IntType(8)), *details])
@@ -132,14 +132,14 @@ def in_order(builder, vector):
 
 
 def _never_unrolled(module):
-    """Metadata of a loop: a tile fills the registers, so two steps at once would spill half of them."""
+    """Makes a loop's metadata against unrolling: a tile fills the registers, so two steps at once would spill."""
     loop = ir.values.MDValue(module, (), name=str(len(module.metadata)))
-    loop.operands = (loop, module.add_metadata(["llvm.loop.unroll.disable"]))  # its own first operand: that is the form
+    loop.operands = (loop, module.add_metadata(["llvm.loop.unroll.disable"]))  # its own first operand, as LLVM requires
     return loop
 
 
 def depth_loop(builder, steps, start, body):
-    """for step in range(steps): values = body(step, values); returns the last values. `steps` is at least 1."""
+    """Emits `for step in range(steps): values = body(step, values)`, steps at least 1; returns the last values."""
     before = builder.block
     loop, done = builder.append_basic_block("depth"), builder.append_basic_block("done")
     builder.branch(loop)
@@ -163,7 +163,7 @@ def depth_loop(builder, steps, start, body):
 
 
 def _switch(builder, rows, panels, shapes, emit):
-    """Run `emit(r, p)` for the shape that equals (rows, panels); nothing if there is none."""
+    """Runs `emit(r, p)` for the shape that equals (rows, panels), or nothing if `shapes` lacks it."""
     done = builder.append_basic_block("tiled")
     choice = builder.switch(builder.add(builder.mul(rows, constant(16)), panels), done)
     for r, p in shapes:

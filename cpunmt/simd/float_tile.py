@@ -32,7 +32,7 @@ class FloatTile(NamedTuple):
 
     a            float32 rows, `a_row_bytes` apart, their depths `a_depth_bytes` apart
     w            the first of the panels: 16 float32 per depth, depths `w_depth_bytes` apart, panels `w_panel_bytes`
-    w_row_bytes  between the weights of one row and the next: 0, unless attention heads have weights of their own
+    w_row_bytes  between the weights of one row and the next: 0, unless attention heads have their own weights
     depth        at least 1
     out          float32 [rows, 16 * panels], rows `out_row_bytes` apart; written
     """
@@ -51,7 +51,7 @@ class FloatTile(NamedTuple):
 
 @tile_function(FLOAT32.every(), FloatTile)
 def float_tiles(builder, rows, panels, tile):
-    """A function `float_tiles(rows, panels, tile)` of a FloatTile: all rows have the same weights."""
+    """Runs a FloatTile, as `float_tiles(rows, panels, tile)`: all rows have the same weights."""
     row_addresses = [builder.add(tile.a, builder.mul(tile.a_row_bytes, constant(r))) for r in range(rows)]
     panel_addresses = [builder.add(tile.w, builder.mul(tile.w_panel_bytes, constant(p))) for p in range(panels)]
 
@@ -70,7 +70,7 @@ def float_tiles(builder, rows, panels, tile):
 
 @tile_function(HEAD_SHAPES, FloatTile)
 def head_tiles(builder, heads, panels, tile):
-    """The same for one row of each of some attention heads, with weights of its own. Depths of a row are neighbours."""
+    """Runs a FloatTile of attention heads, one row and its own weights for each. Depths of a row are neighbours."""
     rows = [builder.add(tile.a, builder.mul(tile.a_row_bytes, constant(h))) for h in range(heads)]
     places = [
         builder.add(builder.mul(tile.w_row_bytes, constant(h)), builder.mul(tile.w_panel_bytes, constant(p)))
@@ -91,7 +91,7 @@ def head_tiles(builder, heads, panels, tile):
 
 def _broadcast_depth(builder, row, k, depth_bytes):
     number = load(builder, row, builder.mul(k, depth_bytes), ir.FloatType())
-    if processor.machine() == "aarch64":  # its fmla takes an element: to broadcast it would be an instruction more
+    if processor.machine() == "aarch64":  # its fmla takes an element: broadcasting would be one more instruction
         number = opaque(builder, number)
     return broadcast_value(builder, number)
 

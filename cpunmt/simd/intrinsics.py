@@ -12,37 +12,37 @@ _i32, _i64, _f32, _f64 = ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.Doub
 
 @function(float32(int64, int64))
 def load_f32(builder, address, index):
-    """The float32 at `address + 4 * index`."""
+    """Reads the float32 at `address + 4 * index`."""
     return builder.load(element_pointer(builder, address, index, _f32, 4))
 
 
 @function(void(int64, int64, float32))
 def store_f32(builder, address, index, value):
-    """Write a float32 at `address + 4 * index`."""
+    """Writes a float32 at `address + 4 * index`."""
     builder.store(value, element_pointer(builder, address, index, _f32, 4))
 
 
 @function(int64(int64, int64))
 def load_i32(builder, address, index):
-    """The int32 at `address + 4 * index`, as int64."""
+    """Reads the int32 at `address + 4 * index`, as int64."""
     return builder.sext(builder.load(element_pointer(builder, address, index, _i32, 4)), _i64)
 
 
 @function(void(int64, int64, int64))
 def store_i32(builder, address, index, value):
-    """Write the low 32 bits of `value` at `address + 4 * index`."""
+    """Writes the low 32 bits of `value` at `address + 4 * index`."""
     builder.store(builder.trunc(value, _i32), element_pointer(builder, address, index, _i32, 4))
 
 
 @function(int64(int64, int64))
 def load_i64(builder, address, index):
-    """The int64 at `address + 8 * index`."""
+    """Reads the int64 at `address + 8 * index`."""
     return builder.load(element_pointer(builder, address, index, _i64, 8))
 
 
 @function(void(int64, int64, int64))
 def store_i64(builder, address, index, value):
-    """Write an int64 at `address + 8 * index`."""
+    """Writes an int64 at `address + 8 * index`."""
     builder.store(value, element_pointer(builder, address, index, _i64, 8))
 
 
@@ -56,44 +56,44 @@ def load_flag(builder, address, index):
 
 @function(void(int64, int64, int64))
 def store_flag(builder, address, index, value):
-    """Inverse of `load_flag`, visible to any thread."""
+    """Stores a flag for `load_flag`, visible to any thread."""
     pointer = element_pointer(builder, address, index, _i32, 4)
     builder.store_atomic(builder.trunc(value, _i32), pointer, "release", 4)
 
 
 @function(float32(float32))
 def square_root(builder, x):
-    """sqrt(x), correctly rounded."""
+    """Returns sqrt(x), correctly rounded."""
     return call_llvm(builder, "llvm.sqrt.f32", _f32, [x])
 
 
 @function(int64(int64, int64))
 def lesser(builder, x, y):
-    """The smaller of two int64; Python's `min` brings code that raises."""
+    """Returns the smaller of two int64; Python's `min` brings code that raises."""
     return builder.select(builder.icmp_signed("<", x, y), x, y)
 
 
 @function(int64(float64))
 def float_bits(builder, x):
-    """The bits of a float64, as an int64."""
+    """Returns the bits of a float64, as an int64."""
     return builder.bitcast(x, _i64)
 
 
 @function(float64(int64))
 def bits_float(builder, bits):
-    """Inverse of `float_bits`."""
+    """Inverts `float_bits`."""
     return builder.bitcast(bits, _f64)
 
 
 @function(int64(int64))
 def trailing_zeros(builder, bits):
-    """Position of the lowest 1 bit of an int64 that is not 0."""
+    """Returns the position of the lowest 1 bit of a nonzero int64."""
     return builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
 
 
 @function(void(int64))
 def prefetch_line(builder, address):
-    """Prefetch the cache line at an address, which need not exist."""
+    """Prefetches the cache line at an address, which need not exist."""
     prefetch(builder, address, constant(0))
 
 
@@ -105,7 +105,7 @@ def prefetch_early(builder, address):
 
 @intrinsic
 def address_of(typing_context, record):
-    """Address of a record, or of a record inside a record."""
+    """Returns the address of a record, or of a record inside a record."""
 
     def generate(context, builder, sig, args):
         return builder.ptrtoint(args[0], _i64)
@@ -115,7 +115,7 @@ def address_of(typing_context, record):
 
 @intrinsic
 def at(typing_context, record, address, index):
-    """Record `index` of an array that begins at `address`, of the NumPy record type `record`."""
+    """Returns record `index` of an array of NumPy records of type `record` that begins at `address`."""
     found = record.dtype
 
     def generate(context, builder, sig, args):
@@ -126,7 +126,7 @@ def at(typing_context, record, address, index):
 
 
 def local_record(dtype):
-    """A function `make()` for compiled code: a NumPy record on the stack of the call, so that threads share nothing.
+    """Makes a function `make()` for compiled code that returns a NumPy record on the stack, not shared by threads.
 
     Its fields are uninitialized; it ends with the kernel that made it.
     """

@@ -18,7 +18,7 @@ from cpunmt.simd import processor
 
 
 class Isa(enum.Enum):
-    """Instruction sets with integer products of their own, best first: those of x86-64, those of aarch64, any."""
+    """Instruction sets with their own integer products, best first: of x86-64, of aarch64, of any machine."""
 
     AMX_INT8 = "amx_int8"  # tdpbusd on matrix registers for many rows, for few the same as:
     AVX512_VNNI = "avx512_vnni"  # vpdpbusd and vpdpwssd on 512-bit registers
@@ -35,16 +35,16 @@ class _Path(NamedTuple):
 
     needs: set[str]  # in LLVM's names
     lowered: tuple[str, str]  # (processor, features) that LLVM compiles for on a better machine
-    # An activation q in [-128, 127] is stored in a byte as q + offset. vpdpbusd wants its left operand unsigned; a
-    # product's start values then take offset * (sum of the column's weights) away again.
+    # An activation q in [-128, 127] is stored in a byte as q + offset. The left operand of vpdpbusd is unsigned; a
+    # product's start values then subtract offset * (sum of the column's weights).
     offset: int = 0
-    # How many times a row of activations is stored. Twice on AVX2, q and then |q|: vpsignb moves the sign of q onto the
-    # weight, so that vpmaddubsw multiplies |q|, at most 128, and its 16-bit sum of two products (at most 2 * 128 * 127)
-    # cannot saturate.
+    # The number of stored forms of a row of activations. Two on AVX2, q and then |q|: vpsignb moves the sign of q onto
+    # the weight, so that vpmaddubsw multiplies |q|, at most 128, and its 16-bit sum of two products (at most
+    # 2 * 128 * 127) cannot saturate.
     planes: int = 1
 
 
-# All features of x86-64-v3 and v4 that LLVM may use, not only ours: a host may hide any of them from its guests.
+# All features of x86-64-v3 and v4 that LLVM may use, not only ours, since a host may hide any of them from its guests.
 _V3 = {"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe", "popcnt"}
 _AVX512_VNNI = {*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni"}
 _PATHS = {
@@ -84,8 +84,8 @@ def _runs(isa: Isa) -> bool:
 def _matrix_registers() -> bool:
     """Returns whether Linux lets this process use AMX, after asking for it: its registers make signal frames larger.
 
-    Linux refuses if a thread's stack for signals is too small; once it allows AMX, it refuses such
-    stacks. So this is called only if the answer matters. It holds for all threads, and for forked children.
+    Linux refuses if a thread's stack for signals is too small; once it allows AMX, it refuses such stacks. So this is
+    called only if the answer matters. The answer holds for all threads, and for forked children.
     """
     if sys.platform != "linux" or processor.machine() != "x86_64":
         return False
@@ -160,8 +160,8 @@ def target_cpu(isa: Isa, tuned: bool = True) -> tuple[str, str]:
 def unseen(isa: Isa) -> list[str]:
     """Returns the features that `isa` needs and LLVM does not find in this processor, sorted.
 
-    LLVM reads the features of aarch64 in /proc/cpuinfo, which a container or an emulator need not have. What Numba
-    compiles by itself lacks them, and LLVM ends the process where it has no instruction for an operation.
+    LLVM reads the features of aarch64 in /proc/cpuinfo, which a container or an emulator may lack. Numba then compiles
+    without them, and LLVM ends the process if it lacks an instruction for an operation.
     """
     found = _host_of_llvm()[1]
     return sorted(needed for needed in _PATHS[isa].needs if not found.get(needed))
@@ -181,5 +181,5 @@ def activation_offset() -> int:
 
 
 def activation_planes() -> int:
-    """Returns how many forms of a row of activations are stored: q, and |q| if there are two."""
+    """Returns the number of stored forms of a row of activations: q, and |q| if there are two."""
     return _PATHS[current()].planes

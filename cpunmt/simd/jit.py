@@ -1,4 +1,4 @@
-"""Compiled functions: the only caller of Numba's compiler.
+"""Compiled functions; only this module calls Numba's compiler.
 
     @kernel                                  one unit of machine code, called by its symbol
     def layer_norm(x: address, ..., rows: count): ...
@@ -7,12 +7,12 @@
     def exp(x): ...
 
 A kernel takes addresses, counts and floats, writes through the addresses and returns nothing (or one number).
-Kernels call one another like functions; underneath, each is compiled once, on its own, and linked by symbol
-like object files of C. Left to itself Numba would optimise every callee again inside each of its callers,
-and the first start would take minutes instead of seconds.
+Kernels call one another like functions, but each is compiled once, on its own, and linked by symbol like object files
+of C. Otherwise Numba would optimise every callee again inside each of its callers, and the first start would take
+minutes instead of seconds.
 
-`program` gathers the kernels, stores the machine code on disk, and lets Python call them. Once that file exists neither
-this module nor Numba is imported: compiled code needs neither.
+`program` gathers the kernels, stores the machine code on disk, and lets Python call them. Once that file exists, this
+module and Numba are not imported.
 """
 
 import inspect
@@ -74,7 +74,7 @@ def kernel(function):
 def one_of(kernels):
     """Makes a function for compiled code that takes a number and arguments, and calls that one of `kernels` with them.
 
-    All have the same signature. For a number beyond them it calls none, and its result is undefined.
+    All have the same signature. For a number beyond them the function calls no kernel, and its result is undefined.
     """
     signature = kernels[0].signature
     if any(kernel.signature != signature for kernel in kernels):

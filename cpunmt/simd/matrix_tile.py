@@ -3,8 +3,8 @@
     tdpbusd    sum[r, c] += sum over 64 depths of a[r, k] * w[k, c]     16 x 16 sums, exact in int32
 
 A register of weights is sixteen groups of a panel, as `kernels/packing` lays them out; one of activations is sixteen
-rows' 64 bytes, q + OFFSET; one of sums begins with the same 64 bytes of `start` in each row. The sums become floats by
-way of memory, in the order of `simd/tile`: so all is the same, to the bit.
+rows' 64 bytes, q + OFFSET; one of sums begins with the same 64 bytes of `start` in each row. The sums become floats
+by way of memory, in the order of `simd/tile`, so results are the same to the bit.
 
 The registers are configured for a product (`begin`), and released after it (`end`). So no register is in use when a
 call returns to Python, and a switch of threads need not save any.
@@ -47,13 +47,13 @@ class MatrixTile(NamedTuple):
     a, next_a           address of rows of activations, `row_bytes` apart
     w                   address of the first of the panels of packed weights, `panel_bytes` apart
     steps               of DEPTHS depths, at least 1
-    ahead               address of weights that are wanted soon, `lines` cache lines at each step; need not exist
+    ahead               address of weights to prefetch, `lines` cache lines at each step; need not exist
     lines               at least 1
     start               address of int32 [16 * panels]: initial sums
     totals, scales, bias    addresses of float32 [16 * panels]
     row_scales, next_row_scales    addresses of float32 [rows, 2]: the scale and the shift of each row
     out, next_out       address of int32 or float32 [rows, 16 * panels], rows `out_bytes` apart; written
-    rows                of a block: those that the registers are configured for
+    rows                of a block, as the registers are configured
     mode                INTEGERS, AFFINE or RELU
     """
 
@@ -88,7 +88,7 @@ def _load_register(builder, number, base, offset, stride):
 
 
 def _local(builder, size):
-    """Address of bytes [size] on the stack of the call, a cache line apart from others."""
+    """Returns the address of bytes [size] on the stack of the call, a cache line apart from others."""
     with builder.goto_entry_block():
         memory = builder.alloca(ir.ArrayType(_i8, size))
         memory.align = 64
@@ -97,7 +97,7 @@ def _local(builder, size):
 
 @function(void(int64))
 def begin(builder, rows):
-    """Configure the registers: sums and activations have `rows` rows, 1 to 16, weights 16, all of 64 bytes."""
+    """Configures the registers: sums and activations have `rows` rows, 1 to 16, weights 16, all of 64 bytes."""
     memory = _local(builder, 64)
     widths = [DEPTHS] * 8 + [0] * 8
     head = ir.Constant(ir.VectorType(_i8, 16), [1] + [0] * 15)  # palette 1
@@ -120,7 +120,7 @@ def end(builder):
 
 @tile_function(SHAPES, MatrixTile)
 def matrix_tiles(builder, blocks, panels, tile):
-    """A function `matrix_tiles(blocks, panels, tile)` of a MatrixTile, between `begin` and `end`: a shape of SHAPES."""
+    """Runs a MatrixTile, as `matrix_tiles(blocks, panels, tile)`, between `begin` and `end`; a shape of SHAPES."""
     sums = {(b, p): _SUMS[b * panels + p] for b in range(blocks) for p in range(panels)}
     for (_, panel), register in sums.items():
         _load_register(builder, register, tile.start, constant(64 * panel), constant(0))
@@ -158,7 +158,7 @@ def matrix_tiles(builder, blocks, panels, tile):
 
 
 def _emit_rows(builder, panels, sums, out, row_scales, tile):
-    """Store the sums of one block, int32 [panels, ROWS, 16], as `mode` says."""
+    """Stores the sums of one block, int32 [panels, ROWS, 16], in the form of `mode`."""
 
     def row_places(row):
         target = builder.add(out, builder.mul(row, tile.out_bytes))

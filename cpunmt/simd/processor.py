@@ -1,7 +1,7 @@
 """The features of this processor, from its operating system: read without LLVM, whose import takes memory and time.
 
 features()    LLVM's names of the features that the paths of `simd/isa` need
-identity()    a text that differs between processors which machine code may be tuned for differently
+identity()    a text that differs between processors if machine code may be tuned differently for them
 """
 
 import ctypes
@@ -26,7 +26,7 @@ _ARM_BITS = {"neon": (_HWCAP, 1), "dotprod": (_HWCAP, 20), "i8mm": (_HWCAP2, 13)
 
 # Lines of /proc/cpuinfo that distinguish kinds of processors
 _KIND = ("vendor_id", "cpu family", "model", "stepping", "flags", "CPU implementer", "CPU variant", "CPU part")
-_FIRST_PROCESSOR = 16 << 10  # bytes of /proc/cpuinfo that hold it: with hundreds of them the whole takes long
+_FIRST_PROCESSOR = 16 << 10  # bytes of /proc/cpuinfo that hold it: with hundreds of processors reading all takes long
 
 
 def machine() -> str:
@@ -70,7 +70,7 @@ def identity() -> str:
 
 @functools.cache
 def _first_processor() -> dict[str, str]:
-    """Returns the fields of /proc/cpuinfo for the first processor; empty if there is no such file."""
+    """Returns the fields of /proc/cpuinfo for the first processor; empty without that file."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             text = file.read(_FIRST_PROCESSOR)
@@ -82,7 +82,7 @@ def _first_processor() -> dict[str, str]:
 
 
 def _auxiliary(word: int) -> int:
-    """Returns a word that Linux passes to each process (getauxval, of every C library); 0 if there is none."""
+    """Returns a word that Linux passes to each process (getauxval, of every C library), or 0 if it is missing."""
     try:
         function = ctypes.CDLL(None).getauxval
     except (OSError, AttributeError):

@@ -1,13 +1,14 @@
-"""Sixteen rows of a matrix times one vector: rows that lie whole, anywhere, as a table of pieces has them.
+"""Sixteen rows of a matrix times one vector: contiguous rows at any places, as in a table of pieces.
 
     sum[c] = sum_k a[k] * w[piece[c], k]      exact in int32 for integers; for floats one chain of fused multiply-adds
                                               over k in ascending order, as in simd/float_tile
 
-A register of a row meets the same depths of `a`, lane by lane, with the instructions of the dense tiles; so an integer
-row ends as a register of partial sums. Those of four rows are added up to four lanes by shuffles, and four such to
-sixteen. Floats have an order, in which a lane must be a row: they are transposed on their way, a square at a time.
+A register of a row is multiplied by the same depths of `a`, lane by lane, with the instructions of the dense tiles, so
+an integer row ends as a register of partial sums. Shuffles add up those of four rows to four lanes, and four such
+results to sixteen. The order of float sums requires a lane for each row: floats are transposed on their way, a square
+at a time.
 
-No more is read of a row than it has: its last bytes may be a file's last.
+Reads stay within a row, whose last bytes may be a file's last.
 """
 
 from llvmlite import ir
@@ -59,7 +60,7 @@ class _Registers:
         return self.use.add_products(builder, [total], vector, [row])[0]
 
     def add_rest(self, builder, sums, left, products):
-        """With those of the last `left` bytes, at most a block."""
+        """Adds the products of the last `left` bytes, at most a block."""
         numbers = ir.Constant(self._kind, list(range(0, self.size, 4)))
         for first in range(0, BLOCK_BYTES, self.size):
             begun = builder.trunc(builder.sub(left, constant(first)), _i32)
@@ -69,7 +70,7 @@ class _Registers:
 
 
 class _Sixteen:
-    """Registers of sixteen bytes, of which a row is a multiple."""
+    """Registers of sixteen bytes; the length of a row is a multiple."""
 
     size = 16
     sums = ir.VectorType(_i32, 4)
@@ -87,7 +88,7 @@ class _Sixteen:
         return self.use.add_lanes(builder, total, vector, row)
 
     def add_rest(self, builder, sums, left, products):
-        """With those of the last `left` bytes, a multiple of 16."""
+        """Adds the products of the last `left` bytes, a multiple of 16."""
 
         def body(step, sums):
             return products(sums, builder.mul(step, constant(self.size)))
@@ -96,7 +97,7 @@ class _Sixteen:
 
 
 class _Plain(_Sixteen):
-    """Plain vector code; products of neighbours are added first, which many processors do in one step."""
+    """Plain vector code. Products of neighbours are added first, which is one step on many processors."""
 
     def __init__(self, use):
         self._kind = ir.VectorType(use.element, 16 // use.size)
@@ -131,7 +132,7 @@ def _halves_added(builder, x, y, size):
 
 
 def _unpacked(builder, x, y, size):
-    """x and y of four lanes each, or of several such: within each four lanes `size` of both in turn, halves added."""
+    """Interleaves x and y within each four lanes, `size` lanes of both in turn, with halves added."""
     count = x.type.count
     low, high = (
         [
@@ -148,7 +149,7 @@ def _unpacked(builder, x, y, size):
 
 
 def _quad_sums(builder, how, a, plane, row_bytes, addresses, early):
-    """A register whose every four lanes are partial sums of the four rows; `early` rows are prefetched."""
+    """Returns a register in which each four lanes are partial sums of the four rows; prefetches `early` rows."""
 
     def products(begin):
         def add(sums, offset, mask=None):
@@ -172,7 +173,7 @@ def _quad_sums(builder, how, a, plane, row_bytes, addresses, early):
             sums = products(begin)(sums, constant(first))
         return sums
 
-    # the last block is another matter: a row may end in it
+    # the last block is separate: a row may end in it
     steps = builder.udiv(builder.sub(row_bytes, constant(1)), constant(BLOCK_BYTES))
     before, zero = builder.block, ir.Constant(how.sums, None)
     with builder.if_then(builder.icmp_signed(">", steps, constant(0))):
@@ -195,18 +196,18 @@ def _integers(name, use):
 
     @function(i32x16(*(int64,) * 6), name)
     def sums(builder, a, plane, rows, row_bytes, pieces, early):
-        """Exact sums of 16 rows, int32 `pieces` [16] of a matrix at `rows`, times the vector at `a`.
+        """Returns exact sums of 16 rows, int32 `pieces` [16] of a matrix at `rows`, times the vector at `a`.
 
-        plane        how the vector is stored: see simd/tile
+        plane        the storage of the vector: see simd/tile
         row_bytes    of a row, a multiple of 16
-        early        int32 [16]: rows that are prefetched, into the L2 cache
+        early        int32 [16]: rows to prefetch into the L2 cache
         """
         quads = []
         for first in range(0, LANES, _QUAD):
             quad = [[_address(builder, rows, row_bytes, p, first + i) for i in range(_QUAD)] for p in (pieces, early)]
             quads.append(_quad_sums(builder, how, a, plane, row_bytes, *quad))
         lanes = how.sums.count
-        while lanes > _QUAD:  # halves of what is left of each register
+        while lanes > _QUAD:  # add the halves of each register
             lanes //= 2
             quads = [_halves_added(builder, *quads[i : i + 2], lanes) for i in range(0, len(quads), 2)]
         return concatenated(builder, quads)
@@ -217,13 +218,13 @@ def _integers(name, use):
 int8_row_sums = _integers("int8_row_sums", int8_products())
 int16_row_sums = _integers("int16_row_sums", int16_products())
 
-# floats of a register: a square of as many rows and depths is transposed in registers
+# floats of a register: squares of this many rows and depths are transposed in registers
 _SIDE = 4 if isinstance(int8_products(), Generic) else int8_products().register // 4
 
 
 def _transposed(builder, rows):
-    """Columns of a square matrix given as vectors, or of several that lie side by side in them: swap blocks across the
-    diagonal."""
+    """Returns the columns of a square matrix of vectors, or of several side by side in them, by swapping blocks across
+    the diagonal."""
     side, count = len(rows), rows[0].type.count
     size, kind = side, ir.VectorType(_i32, count)
     while size > 1:
@@ -242,10 +243,10 @@ def _transposed(builder, rows):
 
 @function(f32x16(*(int64,) * 5))
 def float_row_sums(builder, a, rows, row_bytes, pieces, early):
-    """Sums of 16 rows, int32 `pieces` [16] of a float32 matrix at `rows`, times float32 at `a`.
+    """Returns sums of 16 rows, int32 `pieces` [16] of a float32 matrix at `rows`, times float32 at `a`.
 
     row_bytes    of a row, a multiple of 64
-    early        int32 [16]: rows that are prefetched, into the L2 cache
+    early        int32 [16]: rows to prefetch into the L2 cache
     """
     kind = ir.VectorType(_float, _SIDE)
     addresses, soon = ([_address(builder, rows, row_bytes, p, i) for i in range(LANES)] for p in (pieces, early))
@@ -276,7 +277,7 @@ def quadruples(builder, numbers, places):
     kind = ir.VectorType(_float, _QUAD)
     addresses = [_address(builder, numbers, constant(4 * _QUAD), places, i) for i in range(LANES)]
     found = [load(builder, address, constant(0), kind) for address in addresses]
-    # of every fourth place a register: its squares are neighbours' then
+    # one register of every fourth place, so that its squares belong to neighbours
     made = ir.Constant(ir.ArrayType(FLOATS, _QUAD), ir.Undefined)
     joined = [concatenated(builder, found[i::_QUAD]) for i in range(_QUAD)]
     for i, vector in enumerate(_transposed(builder, joined)):

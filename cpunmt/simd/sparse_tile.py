@@ -31,13 +31,13 @@ from cpunmt.simd.tile_shapes import SPARSE_PANELS
 from cpunmt.simd.vector import f32x16, i32x16
 
 _i8, _i16, _i32, _i64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
-_LANE = 16  # bytes that a shuffle does not leave
+_LANE = 16  # bytes within which a shuffle moves
 _BLOCK_PANELS = 4  # panels that a block of 64 bytes of a row holds
 
 ENTRIES = 4  # in a group
 PLACE_BYTES = 8  # unit of an entry, so that it fits 32 bits
-# How many entries ahead rows are prefetched, which no processor can foresee: with weights in the L3 cache 5 to 10 %
-# faster, in the L2 cache as fast; with 8 and 32 it was less (Intel Xeon).
+# Entries by which rows are prefetched ahead, since no processor can predict them: 5 to 10 % faster with weights in the
+# L3 cache, as fast in the L2 cache; 8 and 32 gained less (Intel Xeon).
 AHEAD = 16
 
 _use = int8_products()
@@ -47,7 +47,7 @@ MOST = _use.most_unsigned  # the largest value: a larger one is split into two e
 class SparseTile(NamedTuple):
     """The arguments of a tile: integers for compiled code, LLVM values here.
 
-    entries      address of int32 [ENTRIES * groups]: where rows of the matrix begin, in PLACE_BYTES, 0 the first
+    entries      address of int32 [ENTRIES * groups]: the beginnings of rows of the matrix in PLACE_BYTES, 0 the first
     values       address of bytes [ENTRIES * groups], 0 to MOST
     groups       at least 1
     w            address of the first block of the matrix' first row
@@ -86,7 +86,7 @@ class _Interleaved:
         return self.use.unsigned(builder, base, offset)
 
     def add_products(self, builder, sums, values, rows, offset):
-        """The sums of a block, in the order of `registers`, and the products with its bytes of four rows."""
+        """Adds products with a block's bytes of four rows to its sums, in the order of `registers`."""
         kind = ir.VectorType(_i8, self.size)
         parts = []
         for part in range(self.use.parts):
@@ -100,12 +100,12 @@ class _Interleaved:
         return made
 
     def _interleaved(self, builder, rows):
-        """Bytes of four registers: of each lane's first four bytes a register, and so on."""
+        """Interleaves the bytes of four registers: one result for the first four bytes of each lane, and so on."""
         low, high = zip(*(self._pairs(builder, *rows[i : i + 2], 1) for i in (0, 2)), strict=True)
         return [*self._pairs(builder, *low, 2), *self._pairs(builder, *high, 2)]
 
     def _pairs(self, builder, x, y, size):
-        """Elements of `size` bytes of two registers in turn: of the lower and of the upper half of each lane."""
+        """Interleaves elements of `size` bytes of two registers, of the lower and of the upper half of each lane."""
         lanes = range(0, self.size, _LANE)
         halves = []
         for half in range(2):
@@ -130,7 +130,7 @@ class _Widened:
         return 4 * ENTRIES * register
 
     def load_sums(self, builder, base, offset):
-        """Four times four sums, a panel apart."""
+        """Loads four times four sums, a panel apart."""
         kind = ir.VectorType(_i32, 4)
         parts = [load(builder, base, builder.add(offset, constant(64 * panel)), kind) for panel in range(_BLOCK_PANELS)]
         low, high = (self._joined(builder, *parts[i : i + 2]) for i in (0, 2))
@@ -162,7 +162,7 @@ class _Widened:
 
 
 class _PairsWidened(_Widened):
-    """The same, with the products of two rows added up in 16 bits: values of at most 127 fit."""
+    """Plain vector code that adds up the products of two rows in 16 bits: values of at most 127 fit."""
 
     def add_products(self, builder, sums, values, rows, offset):
         made = list(sums)
@@ -189,7 +189,7 @@ _how = _chosen()
 
 @tile_function([(1, SPARSE_PANELS >> i) for i in range(SPARSE_PANELS.bit_length() - 2)], SparseTile)
 def sparse_tiles(builder, rows, panels, tile):
-    """A function `sparse_tiles(1, panels, tile)` of a SparseTile: SPARSE_PANELS, or a half of that, down to 4."""
+    """Runs a SparseTile, as `sparse_tiles(1, panels, tile)` of SPARSE_PANELS, or a half of that, down to 4."""
     blocks = panels // _BLOCK_PANELS
     places = [(256 * block, register) for block in range(blocks) for register in _how.registers]
 
@@ -237,7 +237,7 @@ def gather(builder, numbers, entries, first):
 
 @function(int64(int64, int64, i32x16, i32x16, i32x16))
 def store_larger(builder, address, index, values, x, limit):
-    """Stores the lanes of `values` where x > limit, one after another from int32 `index` on; returns how many.
+    """Stores the lanes of `values` where x > limit, one after another from int32 `index` on; returns their number.
 
     Overwrites the following lanes, up to 16 in all.
     """

@@ -1,8 +1,8 @@
 """Register tiles of the integer products: their inner loops, written as LLVM code for the chosen instruction set.
 
 A tile keeps rows x panels sums in registers while it walks down the depth once; a panel is 16 columns, one vector of
-sums per row. This is the one place where a loop is generated rather than written: it assigns the registers, which no
-compiler does well enough by itself. The instructions are those of `dot_products`.
+sums per row. Only here is a loop generated rather than written: it assigns the registers, which compilers do not do
+well enough. The instructions are those of `dot_products`.
 
     sum[r, c] = start[c] + sum_k a[r, k] * w[k, c]     exact in int32, on every instruction set; made a float
                                                        while it is in its register
@@ -43,17 +43,17 @@ PLANES = isa.activation_planes()
 
 # One row against one panel has only one sum to wait for. It walks down several groups at a time, each with sums of its
 # own (`chains` of the instructions), and reads the weights as one stream, prefetched AHEAD bytes before they are read.
-# With 2 MB of weights in the L3 cache that flows at 115 GB/s with vpdpbusd (Zen 5, whose limit is 128), at 46 GB/s on
-# AVX2 (Zen 3; without prefetching 38). Two and four panels side by side were slower on both. Two rows do the same with
-# vpdpbusd (10 to 20 % faster than four panels at a time); from three on the row's loads cost more. So STREAM_ROWS of
-# them do.
+# With 2 MB of weights in the L3 cache it reaches 115 GB/s with vpdpbusd (Zen 5, whose limit is 128), 46 GB/s on AVX2
+# (Zen 3; without prefetching 38). Two and four panels side by side were slower on both. Two rows do the same with
+# vpdpbusd (10 to 20 % faster than four panels at a time); from three on the rows' loads cost more. STREAM_ROWS is the
+# most rows that do it.
 EVERY = 4  # groups that the depth is a multiple of
 AHEAD = 2048  # bytes
 
-# Where tiles stand one upon another, the first LEADERS of them prefetch the next panels, LINES_AHEAD lines at each
-# step, into the L2 cache: weights that come from the L3 cache or from memory are then up to twice as fast. A tile that
-# stands alone had better not, for it needs all of its instructions; int16 tiles do not either: weights that are in the
-# caches already would be up to 5 % slower.
+# If a column of tiles has several, the first LEADERS of them prefetch the next panels, LINES_AHEAD lines at each step,
+# into the L2 cache: weights that come from the L3 cache or from memory are then up to twice as fast. A single tile does
+# not prefetch, since it needs all of its instructions. int16 tiles do not either, since weights that are already in the
+# caches would be up to 5 % slower.
 WIDE, TALL = 4, 4  # panels and rows of such tiles
 LEADERS, LINES_AHEAD = 2, 2
 
@@ -65,8 +65,8 @@ class Tile(NamedTuple):
                  |q| follows `plane` bytes after q; or int16
     w            address of the first of the panels of packed weights, `panel_bytes` apart
     groups       of GROUP_BYTES, of the depth; a multiple of EVERY
-    ahead        address of weights that are wanted soon, `ahead_step` bytes further at each step; need not exist
-    levels       address of the int8 [16] that codes of 4 bits stand for
+    ahead        address of weights to prefetch, `ahead_step` bytes further at each step; need not exist
+    levels       address of int8 [16], the values of codes of 4 bits
     start        address of int32 [16 * panels]: initial sums
     totals, scales, bias    addresses of float32 [16 * panels]
     row_scales   address of float32 [rows, 2]: the scale and the shift of each row
@@ -94,7 +94,7 @@ class Tile(NamedTuple):
 
 
 def _emit_tile(builder, rows, panels, use, tile):
-    """Choose how many groups of weights a tile takes at a time, and which have sums of their own."""
+    """Chooses the number of groups of weights per step of a tile, and the number of chains with their own sums."""
     if rows == panels == 1 and use.chains * use.group_bytes > EVERY * GROUP_BYTES:
         odd = builder.trunc(builder.udiv(tile.groups, constant(EVERY)), ir.IntType(1))
         with builder.if_else(odd) as (few, many):
@@ -119,7 +119,7 @@ def _emit_loop(builder, rows, panels, chains, stream, use, tile):
     first = [part for _ in units for panel in beginning for part in panel]
     taken = max(chains, use.row_groups)  # groups of a step
     blocks, row_bytes = taken // use.groups, taken * use.group_bytes  # of a step
-    # an address of its own: LLVM would count it and the loads' from one, and add to that what a load cannot
+    # a separate address: from a common one LLVM would add offsets that a load cannot encode
     soon = builder.add(tile.w, constant(AHEAD))
     soon = opaque(builder, soon) if use.pieces > 1 else soon
     block_bytes, width = BLOCK_BYTES * use.group_bytes // GROUP_BYTES, use.parts // use.pieces
@@ -153,7 +153,7 @@ def _emit_loop(builder, rows, panels, chains, stream, use, tile):
     steps = builder.udiv(tile.groups, constant(row_bytes // GROUP_BYTES))
     zero = ir.Constant(use.sums, None)
     made = depth_loop(builder, steps, first + [zero] * len(first) * (chains - 1), body)
-    while len(made) > len(first):  # a chain more than one: add it to the first
+    while len(made) > len(first):  # add further chains to the first
         made, last = made[: -len(first)], made[-len(first) :]
         made[: len(first)] = [builder.add(x, y) for x, y in zip(made, last, strict=False)]
     joined = [use.joined(builder, made[i : i + use.parts]) for i in range(0, len(made), use.parts)]
@@ -213,7 +213,7 @@ def _tiles(name, shapes, make, doc, **missing):
 
 
 def int8_tiles():
-    """Makes a function `tiles(rows, panels, tile)` of a Tile: a shape of INT8.every(); another one does nothing.
+    """Makes a function `tiles(rows, panels, tile)` of a Tile of a shape of INT8.every(); for others it does nothing.
 
     A group is four depths. `levels` is ignored.
     """
@@ -221,7 +221,7 @@ def int8_tiles():
 
 
 def coded_tiles():
-    """The same for weights of 4 bits, on the shapes CODED_SHAPES."""
+    """Makes the same function for weights of 4 bits, on the shapes CODED_SHAPES."""
     use = int8_products()
 
     def make(builder, rows, tile):
@@ -231,7 +231,7 @@ def coded_tiles():
 
 
 def int16_tiles():
-    """The same for int16, on the shapes INT16.every().
+    """Makes the same function for int16, on the shapes INT16.every().
 
     A group is two depths. `plane`, `ahead`, `levels`, `start` and `totals` are ignored: sums begin with 0, and
     rows have no shift.

@@ -1,5 +1,7 @@
-"""The shapes of the register tiles: for each instruction set, as many sums as there are registers left beside the
-operands. A new instruction set needs a row here, with measured shapes."""
+"""The shapes of the register tiles: for each instruction set, the sums fill the registers that operands leave free.
+
+A new instruction set needs a row here, with measured shapes.
+"""
 
 from typing import NamedTuple
 
@@ -13,7 +15,7 @@ class Shapes(NamedTuple):
     """The tiles of one kind of product.
 
     panels       {rows of a tile: panels at a time}
-    tile_rows    of a tile at most, with that many rows' panels, where there are more rows than `panels` has
+    tile_rows    most rows of a tile, with the panels of that number, if there are more rows than `panels` lists
     """
 
     panels: dict[int, int]
@@ -21,17 +23,17 @@ class Shapes(NamedTuple):
 
     @property
     def alone(self) -> np.ndarray:
-        """Returns the panels at a time if one tile holds all rows: those of a single row first."""
+        """Returns the panels at a time if one tile holds all rows, by the number of rows, from 1 on."""
         return np.array([self.panels[rows] for rows in sorted(self.panels)])
 
     @property
     def most_sums(self) -> int:
-        """The most sums of a tile, a vector of 16 columns each."""
+        """The largest number of sums of a tile, each a vector of 16 columns."""
         return max(rows * panels for rows, panels in self.panels.items())
 
     def every(self) -> list[tuple[int, int]]:
-        """Returns all (rows, panels) that a product needs: each shape, also with one panel; those that tiles among
-        others may have also with the panels of `tile_rows`."""
+        """Returns all (rows, panels) that a product needs: each shape, the shape with one panel, and for rows up to
+        `tile_rows` the shape with its panels."""
         found = {(rows, width) for rows, panels in self.panels.items() for width in (panels, 1)}
         return sorted(found | {(rows, self.panels[self.tile_rows]) for rows in range(1, self.tile_rows + 1)})
 
@@ -44,13 +46,13 @@ class _Row(NamedTuple):
     int16: Shapes
     float32: Shapes
     # 4-bit weights are for few rows, one panel at a time: decoding them costs instructions and saves half of the
-    # reading. Without vpdpbusd even one row is bound by its instructions, and with sdot nearly. The second number is of
-    # weights that a core's own cache does not hold (CODED_FAR): reading them takes four times as long.
+    # reading. Without vpdpbusd even one row is bound by its instructions, and with sdot nearly. The second number is
+    # for weights too large for a core's own cache (CODED_FAR): reading them takes four times as long.
     coded_rows: tuple[int, int]
     # Up to this many rows read the weights of one panel as a stream, see simd/tile.
     stream_rows: int
-    # Attention heads whose single rows are multiplied side by side, {panels of each: heads}: chains enough to hide a
-    # fma's latency, and where a head's panels are neighbours, all of them at once, so that the weights are one stream.
+    # Attention heads whose single rows are multiplied side by side, {panels of each: heads}: enough chains to hide a
+    # fma's latency. If a head's panels are neighbours, all of them are taken at once, so the weights are one stream.
     heads: dict[int, int]
     # Panels that a sparse row (simd/sparse_tile) multiplies in one walk down its list; a power of two.
     sparse_panels: int
@@ -63,7 +65,7 @@ class _Row(NamedTuple):
     # three times the columns, but reads far fewer weights.
     together: int = 0
     # Sentences that are decoded side by side by int8 products: with more their keys and values leave the L2 cache, with
-    # fewer each reads a larger share of the weights. Others have no matrix registers: see SLOTS.
+    # fewer each reads a larger share of the weights. Other schemes lack matrix registers: see SLOTS.
     int8_slots: int = SLOTS
 
 
@@ -75,7 +77,7 @@ _FOUR_ROWS = Shapes({4: 1, 3: 1, 2: 2, 1: 1}, tile_rows=4)
 _FLOAT256 = Shapes({6: 1, 5: 1, 4: 1, 3: 1, 2: 2, 1: 4}, tile_rows=6)
 _TWO_ROWS = Shapes({2: 1, 1: 2}, tile_rows=2)
 # 32 registers of 16 bytes, of which 24 are sums: the rest holds six rows and two registers of weights. Unzipped
-# words need two more; of bytes that are added up in 16 bits each column has two sums.
+# words need two more; bytes that are added up in 16 bits need two sums for each column.
 _ARM = Shapes({6: 1, 5: 1, 4: 1, 3: 2, 2: 1, 1: 1}, tile_rows=6)
 _ARM_WORDS = Shapes({5: 1, 4: 1, 3: 1, 2: 1, 1: 1}, tile_rows=5)
 _ARM_BYTES = Shapes({2: 1, 1: 1}, tile_rows=2)

@@ -1,8 +1,8 @@
 """`f32x16` and `i32x16`: sixteen lanes that compiled code uses like numbers.
 
-Every float kernel is written on these types, for any processor: LLVM splits them into the registers
-the machine has (one of AVX-512, two of AVX2, four of SSE or NEON) without changing a bit of any lane, and sums over
-lanes end in one fixed tree. So float results do not depend on the instruction set.
+Every float kernel uses these types, for any processor: LLVM splits them into the machine's registers (one of AVX-512,
+two of AVX2, four of SSE or NEON) without changing a bit of any lane. Sums over lanes end in one fixed tree, so float
+results do not depend on the instruction set.
 
 Operators: `+ - * /` on two f32x16, `+ - * << >> &` on two i32x16 (`>>` brings zeros). Everything else is a function
 below. Addresses are integers, indices count elements; loads and stores need 4-byte alignment only, and are not
@@ -49,7 +49,7 @@ class _VectorModel(PrimitiveModel):
 
 
 def _operator(python_operator, instructions):
-    """Give two vectors of one type a binary operator, as one LLVM instruction."""
+    """Defines a binary operator on two vectors of one type, as one LLVM instruction."""
 
     @infer_global(python_operator)
     class _Typing(AbstractTemplate):
@@ -75,7 +75,7 @@ _operator(operator.and_, {i32x16: "and_"})
 
 @function(f32x16(int64, int64))
 def load(builder, address, index):
-    """Sixteen consecutive float32 from `index` on."""
+    """Loads sixteen consecutive float32 from `index` on."""
     value = builder.load(element_pointer(builder, address, index, FLOATS, 4))
     value.align = 4
     return value
@@ -83,13 +83,13 @@ def load(builder, address, index):
 
 @function(void(int64, int64, f32x16))
 def store(builder, address, index, value):
-    """Inverse of `load`."""
+    """Stores sixteen float32 from `index` on."""
     builder.store(value, element_pointer(builder, address, index, FLOATS, 4)).align = 4
 
 
 @function(i32x16(int64, int64))
 def load_ints(builder, address, index):
-    """Sixteen consecutive int32 from `index` on."""
+    """Loads sixteen consecutive int32 from `index` on."""
     value = builder.load(element_pointer(builder, address, index, INTS, 4))
     value.align = 4
     return value
@@ -97,40 +97,40 @@ def load_ints(builder, address, index):
 
 @function(void(int64, int64, i32x16))
 def store_ints(builder, address, index, value):
-    """Inverse of `load_ints`."""
+    """Stores sixteen int32 from `index` on."""
     builder.store(value, element_pointer(builder, address, index, INTS, 4)).align = 4
 
 
 @function(i32x16())
 def lane_numbers(builder):
-    """0 to 15."""
+    """Returns the numbers 0 to 15."""
     return ir.Constant(INTS, list(range(LANES)))
 
 
 @function(f32x16(float32))
 def broadcast(builder, scalar):
-    """Sixteen copies of a float32."""
+    """Returns sixteen copies of a float32."""
     return broadcast_value(builder, scalar)
 
 
 @function(i32x16(int64))
 def broadcast_int(builder, scalar):
-    """Sixteen copies of an integer, taken modulo 2**32."""
+    """Returns sixteen copies of an integer, taken modulo 2**32."""
     return broadcast_value(builder, builder.trunc(scalar, _i32))
 
 
 @function(float32(f32x16))
 def first_lane(builder, x):
-    """The first lane."""
+    """Returns the first lane."""
     return builder.extract_element(x, ir.Constant(_i32, 0))
 
 
-fma = function(f32x16(f32x16, f32x16, f32x16), "fma", "x * y + z with one rounding.")(multiply_add)
+fma = function(f32x16(f32x16, f32x16, f32x16), "fma", "Returns x * y + z with one rounding.")(multiply_add)
 
 
 @function(f32x16(f32x16))
 def absolute(builder, x):
-    """|x|."""
+    """Returns |x|."""
     return call_llvm(builder, "llvm.fabs.v16f32", FLOATS, [x])
 
 
@@ -154,36 +154,36 @@ def _larger_unsigned(builder, x, y):
     return builder.select(builder.icmp_unsigned(">", x, y), x, y)
 
 
-maximum = function(f32x16(f32x16, f32x16), "maximum", "The larger of each pair (of finite numbers).")(_larger)
-minimum = function(f32x16(f32x16, f32x16), "minimum", "The smaller of each pair (of finite numbers).")(_smaller)
-maximum_ints = function(i32x16(i32x16, i32x16), "maximum_ints", "The larger of each pair.")(_larger_int)
-minimum_ints = function(i32x16(i32x16, i32x16), "minimum_ints", "The smaller of each pair.")(_smaller_int)
+maximum = function(f32x16(f32x16, f32x16), "maximum", "Returns the larger of each pair (of finite numbers).")(_larger)
+minimum = function(f32x16(f32x16, f32x16), "minimum", "Returns the smaller of each pair (of finite numbers).")(_smaller)
+maximum_ints = function(i32x16(i32x16, i32x16), "maximum_ints", "Returns the larger of each pair.")(_larger_int)
+minimum_ints = function(i32x16(i32x16, i32x16), "minimum_ints", "Returns the smaller of each pair.")(_smaller_int)
 maximum_unsigned = function(
-    i32x16(i32x16, i32x16), "maximum_unsigned", "The larger of each pair, both read without a sign."
+    i32x16(i32x16, i32x16), "maximum_unsigned", "Returns the larger of each pair, both read without a sign."
 )(_larger_unsigned)
 
 
 @function(i32x16(f32x16))
 def to_ints(builder, x):
-    """Integers from whole floats below 2**31 in magnitude."""
+    """Converts whole floats below 2**31 in magnitude to integers."""
     return builder.fptosi(x, INTS)
 
 
 @function(f32x16(i32x16))
 def to_floats(builder, x):
-    """Nearest floats."""
+    """Returns the nearest floats."""
     return builder.sitofp(x, FLOATS)
 
 
 @function(f32x16(i32x16))
 def bits_to_floats(builder, x):
-    """The same bits, read as floats."""
+    """Returns the same bits, read as floats."""
     return builder.bitcast(x, FLOATS)
 
 
 @function(f32x16(f32x16, int64, f32x16))
 def first_lanes(builder, x, count, others):
-    """The first `count` lanes of one vector, the others of another."""
+    """Returns the first `count` lanes of one vector and the other lanes of another."""
     numbers = ir.Constant(INTS, list(range(LANES)))
     kept = builder.icmp_signed("<", numbers, broadcast_value(builder, builder.trunc(count, _i32)))
     return builder.select(kept, x, others)
@@ -191,19 +191,19 @@ def first_lanes(builder, x, count, others):
 
 @function(f32x16(f32x16, f32x16, f32x16))
 def where_above(builder, x, y, chosen):
-    """Lanes of `chosen` where x > y, and 0 where it is not."""
+    """Returns the lanes of `chosen` where x > y, and 0 elsewhere."""
     return builder.select(builder.fcmp_ordered(">", x, y), chosen, broadcast_constant(0.0, ir.FloatType()))
 
 
 @function(int64(f32x16, f32x16))
 def lanes_above(builder, x, y):
-    """One bit for each lane, the first one lowest: whether x > y."""
+    """Returns one bit for each lane, the first lane's lowest: 1 if x > y."""
     return builder.zext(builder.bitcast(builder.fcmp_ordered(">", x, y), _i16), _i64)
 
 
 @function(i32x16(f32x16))
 def float_bits_of(builder, x):
-    """The same bits, read as integers."""
+    """Returns the same bits, read as integers."""
     return builder.bitcast(x, INTS)
 
 
@@ -215,7 +215,7 @@ def _load_narrow(name, element):
         value.align = size
         return builder.sitofp(builder.sext(value, INTS), FLOATS)
 
-    doc = f"Sixteen consecutive int{element.width} from `index` on, as floats."
+    doc = f"Loads sixteen consecutive int{element.width} from `index` on, as floats."
     return function(f32x16(int64, int64), name, doc)(emit)
 
 
@@ -226,7 +226,7 @@ def _store_narrow(name, element):
         stored = builder.store(builder.trunc(value, narrow), element_pointer(builder, address, index, narrow, size))
         stored.align = size
 
-    doc = f"Store the low {element.width} bits of each lane, `index` counting them."
+    doc = f"Stores the low {element.width} bits of each lane; `index` counts these."
     return function(void(int64, int64, i32x16), name, doc)(emit)
 
 
@@ -236,7 +236,7 @@ load_words, store_words = _load_narrow("load_words", _i16), _store_narrow("store
 
 @function(void(int64, int64, i32x16))
 def store_magnitudes(builder, address, index, value):
-    """Store the magnitude of each lane's low byte, -128 as 128."""
+    """Stores the magnitude of each lane's low byte, -128 as 128."""
     narrow = ir.VectorType(_i8, LANES)
     value = builder.trunc(value, narrow)
     negative = builder.icmp_signed("<", value, broadcast_constant(0, _i8))
@@ -246,7 +246,7 @@ def store_magnitudes(builder, address, index, value):
 
 @function(f32x16(int64, i32x16, f32x16))
 def interpolate(builder, table, indices, fraction):
-    """Lane by lane, the line between floats `index` and `index + 1` of a table: fma(fraction, next - this, this)."""
+    """Interpolates in each lane between floats `index` and `index + 1` of a table: fma(fraction, next - this, this)."""
     pairs = []  # both neighbours are one load of eight bytes
     for half in range(2):
         vector = ir.Constant(ir.VectorType(_i64, LANES // 2), ir.Undefined)
@@ -263,7 +263,7 @@ def interpolate(builder, table, indices, fraction):
 
 
 def fold(builder, vector, combine):
-    """Combine all lanes in the fixed tree 16 -> 8 -> 4 -> 2 -> 1."""
+    """Combines all lanes in the fixed tree 16 -> 8 -> 4 -> 2 -> 1."""
     lanes = LANES
     while lanes > 1:
         lanes //= 2
@@ -279,36 +279,36 @@ def fold(builder, vector, combine):
 
 @function(float32(f32x16))
 def total(builder, x):
-    """Sum of the lanes, in a fixed tree."""
+    """Returns the sum of the lanes, in a fixed tree."""
     return fold(builder, x, ir.IRBuilder.fadd)
 
 
 @function(int64(i32x16))
 def total_ints(builder, x):
-    """Sum of the lanes, modulo 2**32."""
+    """Returns the sum of the lanes, modulo 2**32."""
     return builder.sext(fold(builder, x, ir.IRBuilder.add), _i64)
 
 
 @function(float32(f32x16))
 def largest(builder, x):
-    """Largest lane."""
+    """Returns the largest lane."""
     return fold(builder, x, _larger)
 
 
 @function(int64(i32x16))
 def largest_int(builder, x):
-    """Largest lane."""
+    """Returns the largest lane."""
     return builder.sext(fold(builder, x, _larger_int), _i64)
 
 
 @function(int64(i32x16))
 def largest_unsigned(builder, x):
-    """Largest lane, read without a sign."""
+    """Returns the largest lane, read without a sign."""
     return builder.zext(fold(builder, x, _larger_unsigned), _i64)
 
 
 def _transposed(builder, rows):
-    """Columns of a 16 x 16 matrix given as vectors: swap blocks of 8, 4, 2 and 1 across the diagonal."""
+    """Returns the columns of a 16 x 16 matrix of vectors, by swapping blocks of 8, 4, 2 and 1 across the diagonal."""
     for size in (8, 4, 2, 1):
         kept = [lane if not lane & size else LANES + lane - size for lane in range(LANES)]
         moved = [lane + size if not lane & size else LANES + lane for lane in range(LANES)]
@@ -324,7 +324,7 @@ def _transposed(builder, rows):
 
 @function(void(int64, int64, int64, int64))
 def transpose(builder, pointers, offset, target, target_bytes):
-    """Write the transpose of 16 rows of 16 four-byte elements.
+    """Writes the transpose of 16 rows of 16 four-byte elements.
 
     Row i lies at the i-th int64 address in `pointers`, plus `offset` bytes; column j at `target + j * target_bytes`.
     """

@@ -1,1 +1,1 @@
-"""What Sphinx is taught here: docstrings as we write them, and pages made from the code."""
+"""Extensions of Sphinx: docstrings in this project's style, and tables and pages generated from the code."""

@@ -1,4 +1,4 @@
-"""The directive `command-help NAME`: what `cpunmt NAME --help` prints."""
+"""The directive `command-help NAME`: the output of `cpunmt NAME --help`."""
 
 import contextlib
 import io
@@ -9,11 +9,11 @@ from docutils.parsers.rst import Directive
 
 from cpunmt.commands import cli
 
-WIDTH = "92"  # columns: as many as a page shows
+WIDTH = "92"  # columns of a page
 
 
 def command_help(*words: str) -> str:
-    """What the command says of itself."""
+    """Returns the output of a command's `--help`."""
     printed, before = io.StringIO(), os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = WIDTH
     try:
@@ -32,11 +32,11 @@ class _Help(Directive):
     def run(self):
         shown = command_help(*self.arguments)
         if not shown.startswith("usage:"):
-            raise self.error(f"cpunmt {' '.join(self.arguments)} --help says nothing")
+            raise self.error(f"cpunmt {' '.join(self.arguments)} --help does not print a usage")
         return [nodes.literal_block(shown, shown, language="none")]
 
 
 def setup(app):
-    """Called by Sphinx."""
+    """Registers the directive; called by Sphinx."""
     app.add_directive("command-help", _Help)
     return {"parallel_read_safe": True}

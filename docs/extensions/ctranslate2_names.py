@@ -1,4 +1,4 @@
-"""The directive `ctranslate2-names`: which of CTranslate2's names are here, asked of the code."""
+"""The directive `ctranslate2-names`: the names of CTranslate2 that cpunmt has, read from the code."""
 
 import inspect
 
@@ -7,7 +7,7 @@ from cpunmt.options.foreign_names import ABSENT, CTRANSLATE2_OFF
 from cpunmt.options.options import CTRANSLATE2_NAMES, OF_PIECES
 from docs.extensions.markdown_table import Table
 
-# CTranslate2 4.8, ctranslate2/__init__.py and the bindings of python/cpp/translator.cc; what is for GPUs is left out.
+# CTranslate2 4.8, ctranslate2/__init__.py and the bindings of python/cpp/translator.cc, without names for GPUs.
 NAMES = (
     *("Translator", "Translator.translate_batch", "Translator.translate_iterable", "Translator.translate_file"),
     *("Translator.score_batch", "Translator.score_iterable", "Translator.score_file", "Translator.generate_tokens"),
@@ -38,12 +38,12 @@ OPTIONS = (
     *("return_attention", "return_alternatives", "min_alternative_expansion_prob", "sampling_topk", "sampling_topp"),
     *("sampling_temperature", "replace_unknowns", "callback"),
 )
-# Arguments of the constructor that are taken at one value, or few: there is one CPU.
+# Arguments of the constructor that have one possible value, or few, because there is one CPU.
 OF_ONE_VALUE = ("device", "device_index", "intra_threads", "flash_attention", "tensor_parallel", "files")
 
 
 def ctranslate2_names() -> list[list[str]]:
-    """Rows (what, names of CTranslate2, what they are here), the first of which is the heading; Markdown."""
+    """Returns rows (part, names of CTranslate2, their meaning here) in Markdown; the first row is the heading."""
     rows = [["", "CTranslate2", "here"]]
     for what, names, told in (
         ("module", NAMES, _of_module),
@@ -57,7 +57,7 @@ def ctranslate2_names() -> list[list[str]]:
 
 
 def is_here(name: str) -> bool:
-    """Whether cpunmt has what CTranslate2 calls `name`."""
+    """Returns whether cpunmt has CTranslate2's `name`."""
     found = cpunmt
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -75,11 +75,7 @@ def _of_module(name: str) -> str:
 def _of_constructor(name: str) -> str:
     if name not in inspect.signature(cpunmt.Translator).parameters:
         return "absent"
-    return (
-        "the same, at the values that mean what is done here; others are refused"
-        if name in OF_ONE_VALUE
-        else "the same"
-    )
+    return "the same, at values that match this engine; others are refused" if name in OF_ONE_VALUE else "the same"
 
 
 def _of_translate_batch(name: str) -> str:
@@ -88,6 +84,6 @@ def _of_translate_batch(name: str) -> str:
 
 
 def setup(app):
-    """Called by Sphinx."""
+    """Registers the directive; called by Sphinx."""
     app.add_directive("ctranslate2-names", Table.of(ctranslate2_names))
     return {"parallel_read_safe": True}

@@ -1,9 +1,9 @@
-"""Docstrings as they are written in this project, as the reStructuredText that Sphinx reads.
+"""Conversion of this project's docstrings to the reStructuredText that Sphinx reads.
 
-`code`                      a link where it names something that is documented, code where it does not
-Parameters, a line of -     a list of parameters: `name : what it is`, continued on indented lines
-name   what it is           two blanks or more after a name: a list of attributes
-a paragraph of Python       an example, and so is what is indented
+`code`                      a link if it names something documented, otherwise code
+Parameters, a line of -     a list of parameters: `name : description`, continued on indented lines
+name   description          two blanks or more after a name: a list of attributes
+a paragraph of Python       an example, as is an indented paragraph
 """
 
 import ast
@@ -20,7 +20,7 @@ _SPECIAL = re.compile(r"([\\*|_])")
 
 
 def converted(lines: list[str]) -> list[str]:
-    """The lines of a docstring, without their common indentation, as reStructuredText."""
+    """Converts the lines of a docstring, without their common indentation, to reStructuredText."""
     found, paragraphs = [], list(_paragraphs(lines))
     for place, paragraph in enumerate(paragraphs):
         if paragraph[0] in SECTIONS and len(paragraph) > 1 and set(paragraph[1]) == {"-"}:
@@ -30,13 +30,13 @@ def converted(lines: list[str]) -> list[str]:
         elif _ATTRIBUTE.fullmatch(paragraph[0]):
             found += _fields("ivar", _entries(paragraph, _ATTRIBUTE))
         else:
-            found.append(_inline(" ".join(paragraph)))  # what is in backquotes may be broken between two lines
+            found.append(_inline(" ".join(paragraph)))  # backquotes may span two lines
         found.append("")
     return found
 
 
 def _paragraphs(lines) -> Iterator[list[str]]:
-    """What stands between blank lines."""
+    """Yields the paragraphs: the lines between blank lines."""
     paragraph = []
     for line in [*lines, ""]:
         if line.strip():
@@ -63,7 +63,7 @@ def _section(field, lines) -> list[str]:
 
 
 def _entries(lines, pattern) -> list[tuple[str, str]]:
-    """(name, text) of each line that is not indented, and of those that are indented below it."""
+    """Returns (name, text) for each line that is not indented, with the indented lines below it."""
     found = []
     for line in lines:
         begun = pattern.fullmatch(line)
@@ -72,12 +72,12 @@ def _entries(lines, pattern) -> list[tuple[str, str]]:
         elif found:
             found[-1][1].append(line.strip())
         else:
-            raise ValueError(f"a list of a docstring begins with {line!r}, expected a name and what it is")
+            raise ValueError(f"a list of a docstring begins with {line!r}, expected a name and its description")
     return [(name, _text(parts)) for name, parts in found]
 
 
 def _text(parts) -> str:
-    """One text of an entry's lines, the first of which may be a type."""
+    """Joins an entry's lines, the first of which may be a type."""
     if len(parts) > 1 and _TYPE.fullmatch(parts[0]) and parts[1][:1].isupper():
         return f"{parts[0]}: {' '.join(parts[1:])}"
     return " ".join(parts)
@@ -89,23 +89,23 @@ def _fields(field, entries) -> list[str]:
 
 
 def _inline(text: str) -> str:
-    """Prose: what is in backquotes becomes a reference or code, everything else is meant as it stands."""
+    """Converts prose: text in backquotes becomes a reference or code, and all other text is literal."""
     parts = re.split(r"(`[^`]+`)", text)
     return "".join(_code(part[1:-1]) if place % 2 else _SPECIAL.sub(r"\\\1", part) for place, part in enumerate(parts))
 
 
 def _code(text: str) -> str:
-    # An escaped blank ends the mark-up without being seen: a letter may follow.
+    # An escaped blank ends the mark-up invisibly, so a letter may follow.
     marked = f":py:obj:`{text}`" if _NAME.fullmatch(text) else f"``{text.strip()}``"
     return rf"{marked}\ "
 
 
 def _convert(app, what, name, object_, options, lines):
-    lines[:] = [] if what == "module" else converted(lines)  # the page itself says what the module is
+    lines[:] = [] if what == "module" else converted(lines)  # the page itself describes the module
 
 
 def _resolve(app, environment, node, content):
-    """A class is documented where it is offered, in `cpunmt`, and annotations know where it is defined."""
+    """Resolves references to classes, which are documented in `cpunmt` but defined elsewhere."""
     import cpunmt
 
     target = node.get("reftarget", "")
@@ -121,13 +121,13 @@ def _resolve(app, environment, node, content):
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a module of cpunmt has a type of that name, which no one needs to import."""
+    """Returns whether a module of cpunmt has an internal type of that name."""
     modules = [module for path, module in sys.modules.items() if path.partition(".")[0] == "cpunmt"]
     return name.isidentifier() and any(name in vars(module) for module in modules)
 
 
 def setup(app):
-    """Called by Sphinx."""
+    """Connects the converters; called by Sphinx."""
     app.connect("autodoc-process-docstring", _convert)
     app.connect("missing-reference", _resolve)
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""An index.html at the top of what is built: the first page of the sources is docs/index."""
+"""An index.html at the top of the site, which leads to the first page, docs/index."""
 
 from pathlib import Path
 
@@ -18,6 +18,6 @@ def _write(app, error):
 
 
 def setup(app):
-    """Called by Sphinx."""
+    """Connects the writer; called by Sphinx."""
     app.connect("build-finished", _write)
     return {"parallel_read_safe": True}

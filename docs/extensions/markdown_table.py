@@ -1,4 +1,4 @@
-"""A directive that is a table, whose rows a function returns."""
+"""A directive for tables whose rows a function returns."""
 
 from collections.abc import Callable
 
@@ -14,11 +14,11 @@ class Table(Directive):
 
     @classmethod
     def of(cls, rows: Callable[[], list[list[str]]]) -> type:
-        """The directive of a function whose first row is the heading; cells are Markdown."""
+        """Makes the directive of a function that returns Markdown cells; the first row is the heading."""
         return type(rows.__name__, (cls,), {"rows": staticmethod(rows)})
 
     def run(self):
-        """Called by Sphinx."""
+        """Builds the table; called by Sphinx."""
         heading, *rows = type(self).rows()
         lines = [f"| {' | '.join(heading)} |", f"|{'---|' * len(heading)}"]
         lines += [f"| {' | '.join(row)} |" for row in rows]

@@ -10,8 +10,8 @@ from docs.extensions.markdown_table import Table
 
 
 def options_table() -> list[list[str]]:
-    """Rows (name, type, default, range, what it is), the first of which is the heading; Markdown."""
-    rows = [["option", "type", "default", "range", "what it is"]]
+    """Returns rows (name, type, default, range, description) in Markdown; the first row is the heading."""
+    rows = [["option", "type", "default", "range", "description"]]
     for option in dataclasses.fields(Options):
         rule = option.metadata
         if rule["choices"]:
@@ -27,7 +27,7 @@ def options_table() -> list[list[str]]:
 
 
 def marian_flags() -> list[list[str]]:
-    """Rows (flag of Marian's command line, what it is here)."""
+    """Returns rows (flag of Marian's command line, its option here)."""
     rows = [["Marian", "option"]]
     for flag, (name, value) in MARIAN_FLAGS.items():
         rows.append([f"`{flag}`", f"`{name}`" if value is None else f"`{name}={value!r}`"])
@@ -35,7 +35,7 @@ def marian_flags() -> list[list[str]]:
 
 
 def ctranslate2_options() -> list[list[str]]:
-    """Rows (name of CTranslate2, what it is here): names that differ, and what is accepted only when it is off."""
+    """Returns rows (name of CTranslate2, its name here): names that differ, and options accepted only when off."""
     rows = [["CTranslate2", "here"]]
     rows += [[f"`{theirs}`", f"`{ours}`; their name works too"] for theirs, ours in CTRANSLATE2_NAMES.items()]
     rows.append(['`max_batch_size` with `batch_type="tokens"`', "`max_batch_tokens`; theirs work too"])
@@ -58,12 +58,12 @@ def _field_text(app, what, name, object_, options, lines):
 
 
 def _number(value) -> str:
-    """A default or the end of a range."""
+    """Formats a default or the end of a range."""
     return f"{value:,.15g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else f"{value}"
 
 
 def _words(text: str) -> str:
-    """A help text, which is plain, as Markdown: it may hold < and *."""
+    """Converts a plain help text, which may hold < and *, to Markdown."""
     parts = re.split(r"(`[^`]+`)", text)
     return "".join(
         part if place % 2 else re.sub(r"([<>*_\[\]^|`\\])", r"\\\1", part) for place, part in enumerate(parts)
@@ -71,7 +71,7 @@ def _words(text: str) -> str:
 
 
 def setup(app):
-    """Called by Sphinx."""
+    """Registers the directives; called by Sphinx."""
     for function in (options_table, marian_flags, ctranslate2_options):
         app.add_directive(function.__name__.replace("_", "-"), Table.of(function))
     app.connect("autodoc-process-docstring", _field_text, priority=600)  # after the docstrings were converted

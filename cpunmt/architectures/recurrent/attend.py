@@ -1,4 +1,4 @@
-"""Additive attention of some queries over the sentences that they belong to."""
+"""Additive attention of queries over the words of their sentences."""
 
 import numpy as np
 

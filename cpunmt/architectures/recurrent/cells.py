@@ -22,7 +22,7 @@ class Cell(NamedTuple):
 
     @property
     def state(self) -> int:
-        """The float32 numbers of its state."""
+        """The number of float32 numbers in its state."""
         return self.dim * (2 if self.kind == "lstm" else 1)
 
     @property
@@ -42,11 +42,11 @@ class Cell(NamedTuple):
 
     @property
     def width(self) -> int:
-        """The columns of each of these together."""
+        """The number of columns of its gates together: the same for input, state and context."""
         return sum(self.gates.values())
 
     def biases(self, layer_norm: str) -> tuple[str, ...]:
-        """Returns which maps have a bias of their own; the bias of a norm follows it, and belongs to the norm."""
+        """Returns the maps with their own bias; a bias behind a norm belongs to the norm."""
         if layer_norm == "marian" or (layer_norm == "nematus" and not self.inputs and not self.final):
             return ()
         if layer_norm == "nematus" and self.final:

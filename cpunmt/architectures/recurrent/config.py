@@ -31,7 +31,7 @@ class RecurrentConfig:
     encoder_dim: int = count(high=_WIDEST)  # state of a cell, of each direction
     decoder_dim: int = count(high=_WIDEST)
     attention_dim: int | None = count(None, high=2 * _WIDEST)  # None: the context's
-    # bidirectional: a stack of layers each way; alternating: each layer of a stack the other way than the one below;
+    # bidirectional: a stack of layers each way; alternating: layers of a stack change direction from one to the next;
     # unidirectional: the first layer both ways, the others forward
     encoder: str = choice("bidirectional", "alternating", "unidirectional")
     encoder_layers: int = count(1, high=MOST_LAYERS)
@@ -39,13 +39,13 @@ class RecurrentConfig:
     encoder_cell: str = choice("gru", "lstm")
     decoder_cell: str = choice("gru", "lstm")
     # conditional: a first cell reads the last piece, its state is the query, a second cell reads the context;
-    # input: the state that the step before left is the query, one cell reads the last piece and the context
+    # input: the query is the state of the step before, and one cell reads the last piece and the context
     attention: str = choice("conditional", "input")
     decoder_transitions: int = count(0, low=0, high=MOST_LAYERS)  # further cells of the first layer
-    decoder_layers: int = count(1, high=MOST_LAYERS)  # that are recurrent, the one with attention included
+    decoder_layers: int = count(1, high=MOST_LAYERS)  # recurrent layers, including the one with attention
     high_transitions: int = count(0, low=0, high=MOST_LAYERS)  # further cells of the other layers
     skip: bool = switch(False)  # a layer's input is added to its output, except in the first of each stack
-    stack: tuple[int, ...] = checked(_widths, ())  # ReLU layers above; every second one adds what came two before
+    stack: tuple[int, ...] = checked(_widths, ())  # ReLU layers above; every second one adds the output two below
     relu_limit: float = ranged(0.0, 1e6, 0.0)  # a ReLU is clipped to it, unless 0
     top: str = choice("deep", "tanh", "recurrent")  # deep: of the last piece, the decoder and the context together
     layer_norm: str = choice("", "marian", "nematus")

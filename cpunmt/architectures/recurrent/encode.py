@@ -1,8 +1,9 @@
-"""The encoder: all words of some sentences at once where no state is read, else one word of each sentence at a time.
+"""The encoder: all words of some sentences at once if no state is read, else one word of each sentence at a time.
 
-Nothing is padded: sentences are ordered by length, and a step skips those without a word left. The inputs of both
-directions are one product. Their steps are separate, because each direction has its own weights. Those of one direction
-stay in the L2 cache, those of both do not (4 to 8 % slower with 512 numbers each way, alternating step by step).
+The encoder does not pad: sentences are ordered by length, and a step skips sentences without a word left. The inputs of
+both directions are one product. Their steps are separate, because each direction has its own weights. The weights of
+one direction stay in the L2 cache, and those of both do not (alternating step by step is 4 to 8 % slower with 512
+numbers each way).
 """
 
 import numpy as np
@@ -108,7 +109,7 @@ def join_stacks(network: address, memory: address, rows: count, out: address):
 
 @kernel
 def recurrent_encode(network: address, memory: address, ids: address, offsets: address, slots: address, n: count):
-    """`encode` of the contract (see `architectures.families`)."""
+    """Encodes sentences: `encode` of the contract (see `architectures.families`)."""
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     settings, scratch, dim, start = (
         address_of(net.settings),

@@ -14,7 +14,7 @@ _cell_row = one_of([gru_row, lstm_row])  # in the order of records.CELLS
 
 @kernel
 def normed(layer: address, settings: address, rows: count, x: address):
-    """The layer norms of a MAP record on float32 x [rows, columns], in place."""
+    """Applies the layer norms of a MAP record to float32 x [rows, columns], in place."""
     m, epsilon = at(MAP, layer, 0), at(SETTINGS, settings, 0).epsilon
     for i in range(m.spans):
         span = at(SPAN, m.span, i)
@@ -23,7 +23,7 @@ def normed(layer: address, settings: address, rows: count, x: address):
 
 @kernel
 def mapped(layer: address, settings: address, x: address, rows: count, scratch: address, out: address):
-    """out = norm(x W + b), float32 [rows, columns], for a MAP record and float32 x [rows, depth]."""
+    """Computes out = norm(x W + b), float32 [rows, columns], for a MAP record and float32 x [rows, depth]."""
     linear_of(address_of(at(MAP, layer, 0).linear), x, rows, scratch, out, AFFINE)
     normed(layer, settings, rows, out)
 

@@ -27,7 +27,7 @@ MOST_KEPT = 64 << 20  # and the most bytes of one side
 
 
 def _kept(known: int, pieces: int, columns: int) -> int:
-    """Returns the rows of a table of first products: of the first pieces, and of no piece; 0: nothing is stored."""
+    """Returns the rows of a table of first products, for the first pieces and for no piece; 0 if it stores nothing."""
     entries = min(known, pieces, MOST_KEPT // (4 * columns)) if known > 0 else 0
     return entries + 1 if entries else 0
 
@@ -42,7 +42,7 @@ class RecurrentNetwork:
     """A recurrent network. `address`: of a RECURRENT record, valid as long as this object."""
 
     def __init__(self, config: RecurrentConfig, filler: RecordFiller, tables: Mapping[str, str], reader: Any) -> None:
-        """See the contract in `architectures.families`."""
+        """Fills in the record; see the contract in `architectures.families`."""
         self._config, self._filler = config, filler
         self._record = np.zeros(1, RECURRENT)
         self.address = self._record.ctypes.data

@@ -1,4 +1,4 @@
-"""Shares results between rows of one parent: those that depend only on its state ("merged recurrent states").
+"""Sharing between rows of one parent of the results that depend only on its state ("merged recurrent states").
 
 Devlin 2017, https://arxiv.org/abs/1705.01991, section 3.1.5.
 """
@@ -15,7 +15,7 @@ from cpunmt.simd.jit import address, count, kernel
 def find_parents(memory: address, rows: address, n: count, merged: count) -> count:
     """Writes each parent of ROW records [n] once (if not `merged`, for each of its rows) to `parents`, in their order.
 
-    Returns how many; `askers` and `shared` map rows and parents to each other.
+    Returns their number; `askers` and `shared` map rows and parents to each other.
     """
     w, found = at(MEMORY, memory, 0), 0
     for i in range(n):
@@ -38,7 +38,7 @@ def find_parents(memory: address, rows: address, n: count, merged: count) -> cou
 
 @kernel
 def states_of(memory: address, states: address, number: count) -> count:
-    """Returns where the states of layer `number` begin in one of the two buffers."""
+    """Returns the beginning of the states of layer `number` in one of the two buffers."""
     w = at(MEMORY, memory, 0)
     return states + number * w.slots * (w.beam + 1) * w.state_bytes
 

@@ -14,7 +14,7 @@ SPAN = record(
 
 # An affine map whose columns may be normed.
 MAP = record(
-    ("linear", LINEAR),  # 0 panels: another map has done that
+    ("linear", LINEAR),  # 0 panels: another map computes it
     ("columns", COUNT),
     ("spans", COUNT),
     ("span", ADDRESS),  # SPAN [spans]
@@ -24,16 +24,16 @@ MAP = record(
 FIRST_MAP = record(
     ("map", MAP),
     ("embedding", EMBEDDING),
-    ("known", COUNT),  # entries; 0: nothing is kept
+    ("known", COUNT),  # entries; 0: the map stores none
     ("rows", ADDRESS),  # float32 [known, columns]: of no piece, then of the first pieces
-    ("made", ADDRESS),  # int32 [known]: 1 where a row is there
+    ("made", ADDRESS),  # int32 [known]: 1 if the row is stored
 )
 
 CELL = record(
     ("kind", COUNT),  # index in CELLS
     ("dim", COUNT),
     ("width", COUNT),  # columns of its gates
-    ("input", MAP),  # of what it reads
+    ("input", MAP),  # of its input
     ("state", MAP),  # of its state
     ("constant", ADDRESS),  # float32 [width]: replaces the input's gates in a transition
 )
@@ -53,15 +53,15 @@ RECURRENT = record(
     ("forward", ADDRESS),  # LAYER [encoder_layers]
     ("backward", ADDRESS),  # LAYER: as many, of a unidirectional encoder one
     ("encoder_input", FIRST_MAP),  # columns: the gates of the first forward, then of the first backward cell
-    ("decoder_input", FIRST_MAP),  # those of the first decoder cell, then what a deep top reads
+    ("decoder_input", FIRST_MAP),  # columns: the gates of the first decoder cell, then the input of a deep top
     ("skip", COUNT),
     ("start", MAP),
     ("attention_dim", COUNT),
     ("key", MAP),
     ("query", MAP),  # columns: the query, then the state gates of the cell that goes on from that state
     ("weight", ADDRESS),  # float32 [attention_dim]: see kernels/additive_attention
-    ("context", MAP),  # columns: gates of the cell that reads the context, then what a deep top reads
-    ("conditional", COUNT),  # 1: a cell stands before attention; 0: attention reads the parent's state
+    ("context", MAP),  # columns: gates of the cell that reads the context, then the input of a deep top
+    ("conditional", COUNT),  # 1: a cell precedes attention; 0: attention reads the parent's state
     ("decoder_dim", COUNT),
     ("decoder_layers", COUNT),
     ("decoder", ADDRESS),  # LAYER [decoder_layers]
@@ -73,10 +73,10 @@ RECURRENT = record(
     ("top_cell", CELL),
     ("output_scheme", COUNT),  # the scheme of the output layer's input, see LINEAR
     ("output_multiplier", np.float32),
-    # Results that are stored and shared. They are the same, except projected contexts, whose sums are rounded
-    # otherwise.
+    # Results that are stored and shared. They have the same bits, except projected contexts, whose sums are rounded
+    # differently.
     ("merged", COUNT),  # 1: rows that have one parent share the products of its state
-    ("projected", COUNT),  # 1: encoded words go through the context's map, once; 0: each step's context does
+    ("projected", COUNT),  # 1: the context's map is applied to encoded words, once; 0: to each step's context
 )
 
 MEMORY = record(
@@ -104,21 +104,21 @@ MEMORY = record(
     ("state_bytes", COUNT),  # of a row in one layer
     ("states", ADDRESS),  # float32 [layers, live + slots, state]: by row, then each slot's start; the top's cell last
     ("next_states", ADDRESS),  # the same; the two take turns
-    ("parents", ADDRESS),  # int64 [live]: whose states the products of a step read,
+    ("parents", ADDRESS),  # int64 [live]: parents whose states the products of a step read,
     ("askers", ADDRESS),  # int64 [live]: a row that has each as its parent,
-    ("shared", ADDRESS),  # int64 [live]: and which of them is each row's
-    ("marks", ADDRESS),  # int64 [live + slots]: by parent, where it is among them; -1
+    ("shared", ADDRESS),  # int64 [live]: and the number of each row's parent among them
+    ("marks", ADDRESS),  # int64 [live + slots]: by parent, its place among them, or -1
     ("gathered", ADDRESS),  # float32 [live, widest state]
     ("state_gates", ADDRESS),  # float32 [live, widest gates]
     ("asked", ADDRESS),  # float32 [live, columns of query]
     ("attended", ADDRESS),  # float32 [live, source_stride]: attention to each word
     ("summed", ADDRESS),  # float32 [live, value_width]
     ("contexts", ADDRESS),  # float32 [live, columns of context]: `summed` itself where words are projected
-    ("made", ADDRESS),  # the same, where they are not
+    ("made", ADDRESS),  # the same, if words are not projected
     ("level_bytes", COUNT),
     ("levels", ADDRESS),  # float32 [3, live, widest layer]
     ("product", ADDRESS),  # float32 [live, widest of the decoder's other products]
-    # how many were saved, since it was made
+    # numbers of saved products since the memory was made
     ("rows_seen", COUNT),
     ("rows_multiplied", COUNT),
     ("pieces_seen", COUNT),

@@ -1,4 +1,4 @@
-"""The decoder: where a hypothesis begins, and one step of all rows."""
+"""The decoder: the beginning of a hypothesis, and one step of all rows."""
 
 from cpunmt.architectures.records import ROW
 from cpunmt.architectures.recurrent.attend import attend, tell_alignments
@@ -17,15 +17,16 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def recurrent_start(network: address, memory: address, slot: count) -> count:
-    """`start` of the contract: the encoder's results for this sentence follow the states of all rows."""
+    """Returns the parent of a first row, whose state, from the encoder, follows the states of all rows: `start` of the
+    contract."""
     w = at(MEMORY, memory, 0)
     return w.slots * w.beam + slot
 
 
 @kernel
 def conditional_layer(network: address, memory: address, rows: address, n: count, parents: count, out: address):
-    """Runs the first layer where one cell reads the last piece, and another the context that the first one's state
-    selects."""
+    """Runs a first layer in which one cell reads the last piece, and another the context selected by the first one's
+    state."""
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     settings, scratch, layer = address_of(net.settings), address_of(w.scratch), at(LAYER, net.decoder, 0)
     before, after, made = at(CELL, layer.cell, 0), at(CELL, layer.cell, 1), w.next_states
@@ -48,7 +49,7 @@ def conditional_layer(network: address, memory: address, rows: address, n: count
 
 @kernel
 def input_layer(network: address, memory: address, rows: address, n: count, parents: count, out: address):
-    """Runs the first layer where one cell reads the last piece, and the context that its parent's state selects."""
+    """Runs a first layer in which one cell reads the last piece, and the context selected by its parent's state."""
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     settings, cell = address_of(net.settings), at(CELL, at(LAYER, net.decoder, 0).cell, 0)
     dim, width = 4 * net.decoder_dim, cell.width
@@ -68,7 +69,7 @@ def input_layer(network: address, memory: address, rows: address, n: count, pare
 
 @kernel
 def recurrent_step(network: address, memory: address, rows: address, n: count):
-    """`step` of the contract."""
+    """Computes one step of all rows: `step` of the contract."""
     net, w = at(RECURRENT, network, 0), at(MEMORY, memory, 0)
     settings, scratch = address_of(net.settings), address_of(w.scratch)
     s, said, dim = at(SCRATCH, scratch, 0), w.levels, net.decoder_dim

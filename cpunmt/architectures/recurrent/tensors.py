@@ -4,17 +4,17 @@ Products of one input are stored as one matrix, side by side:
 
     encoder.input      of a source piece's vector: the first cells of both directions
     CELL.gates..., CELL.state_gates...    of a cell's input, of its state
-    attention.key      of what the encoder says
+    attention.key      of the encoder's output
     start              of its mean: the decoder's first state
     decoder.input      of the last piece's vector: the first cell, and the top if it reads that
-    decoder.query      of the state that attention is asked with: the query, and the cell that goes on from that state
+    decoder.query      of the state behind the query: the query, and the cell that continues from that state
     decoder.context    of the context: the cell that reads it, and the top
     stack.0, ...       the fully connected layers
     top                of the decoder; of a recurrent top those of its cell
 
-Layer norms are as wide as what they norm, and so are among the other tensors, `.scale` and `.bias` of each. Marian's:
+Layer norms have the width of their input, so they are among the other tensors, `.scale` and `.bias` of each. Marian's:
 CELL.input_norm, CELL.state_norm, of all maps of one input together; no product has a bias. Nematus': MAP.norm of each
-map, behind its bias. attention.query.norm, attention.key.norm, start.norm and those of a deep top are of both.
+map, behind its bias. Both have attention.query.norm, attention.key.norm, start.norm and the norms of a deep top.
 """
 
 from cpunmt.architectures.recurrent.cells import (

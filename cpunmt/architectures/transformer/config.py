@@ -33,8 +33,8 @@ def _letters(name: str, value: object) -> str:
 class TransformerConfig:
     """A Transformer: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, in Marian's variants.
 
-    `decoder_parameters[i]` names the parameter set that decoder layer `i` uses: (0, 1) for two layers of
-    their own, (0, 0) for two layers with tied parameters (their states are never shared).
+    `decoder_parameters[i]` names the parameter set of decoder layer `i`: (0, 1) for two independent layers, (0, 0) for
+    two layers with tied parameters (their states are never shared).
 
     `preprocess` and `postprocess` define the operations around every block (attention, cell, feed-forward), in Marian's
     letters: n normalizes, a adds the block's input, h is a highway connection to it.

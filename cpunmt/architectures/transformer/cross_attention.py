@@ -1,7 +1,7 @@
-"""Cross-attention: of the decoder over the encoded source.
+"""Cross-attention of the decoder over the encoded source.
 
 Keys and values of the source are projected once per sentence, and once for all layers that share parameters;
-a decoding step only makes its query. ("Precomputed attention": Devlin 2017, section 3.2.)
+a decoding step only computes its query. ("Precomputed attention": Devlin 2017, section 3.2.)
 """
 
 from cpunmt.architectures.records import ROW
@@ -19,7 +19,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def source_place(network: address, memory: address, slot: count, parameters: count) -> count:
-    """Returns where a slot's keys for one parameter set begin in `keys`, and its values in `values`, in bytes."""
+    """Returns the places, in bytes, of a slot's keys for one parameter set in `keys` and of its values in `values`."""
     n, w = at(TRANSFORMER, network, 0), at(MEMORY, memory, 0)
     return 4 * (slot * n.decoder_sets + parameters) * n.settings.model_dim * w.source_stride
 
@@ -51,7 +51,7 @@ def project_source(
 def cross_attention(
     layer: address, number: count, parameters: count, network: address, memory: address, rows: address, n: count
 ):
-    """The block of a CROSS_ATTENTION record on x, for ROW records [n], in decoder layer `number`."""
+    """Runs the block of a CROSS_ATTENTION record on x, for ROW records [n], in decoder layer `number`."""
     weights, t = at(CROSS_ATTENTION, layer, 0), at(TRANSFORMER, network, 0)
     m = at(MEMORY, memory, 0)
     settings, scratch = address_of(t.settings), address_of(m.scratch)

@@ -1,4 +1,4 @@
-"""The encoder: all tokens of a few sentences at once, ragged, into the slots of the decoder."""
+"""The encoder: all pieces of a few sentences at once, ragged, into the slots of the decoder."""
 
 from cpunmt.architectures.transformer.cross_attention import project_source
 from cpunmt.architectures.transformer.records import DECODER_LAYER, ENCODER_LAYER, MEMORY, TRANSFORMER
@@ -14,7 +14,8 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def transformer_encode(network: address, memory: address, ids: address, offsets: address, slots: address, n: count):
-    """`encode` of the contract (see `architectures.families`): keys and values of `n` sentences for every layer."""
+    """Computes keys and values of `n` sentences for every layer: `encode` of the contract (see
+    `architectures.families`)."""
     t = at(TRANSFORMER, network, 0)
     settings, scratch = address_of(t.settings), address_of(at(MEMORY, memory, 0).scratch)
     w, depth = at(SCRATCH, scratch, 0), t.settings.model_dim

@@ -27,7 +27,7 @@ class TransformerNetwork:
     """A Transformer. `address`: of a TRANSFORMER record, valid as long as this object."""
 
     def __init__(self, config: TransformerConfig, filler: RecordFiller, tables: Mapping[str, str], reader: Any) -> None:
-        """See the contract in `architectures.families`."""
+        """Fills in the record; see the contract in `architectures.families`."""
         self._config, self._filler = config, filler
         self._encoder: Any = np.zeros(config.encoder_layers, ENCODER_LAYER)
         for i, layer in enumerate(self._encoder):
@@ -55,12 +55,12 @@ class TransformerNetwork:
         self._readers(fields, reader)
 
     def reserve(self, positions: int) -> None:
-        """Makes signals for that many positions. The old table stays, for calls that still read it."""
+        """Makes signals for `positions` positions. The old table stays, for calls that still read it."""
         config = self._config
         if config.positions != "trained":
             table = position_signal(positions, config.model_dim, config.positions)
         else:
-            trained = self._filler.tensors["positions"]  # the last one serves for all that come after it
+            trained = self._filler.tensors["positions"]  # the last one also stands for all later positions
             table = np.ascontiguousarray(trained[np.minimum(np.arange(positions), len(trained) - 1)])
         place = self._filler.keep(table)
         for side in ("source", "target"):
@@ -109,5 +109,5 @@ class TransformerNetwork:
             )
         ]
         chain(fields["decoder_embedding_norm"], decoder, fields["decoder_top_norm"], reader)
-        for norm, reads in reversed(found):  # a set of parameters that several layers share has its first reader
+        for norm, reads in reversed(found):  # a shared set of parameters keeps its first reader
             norm["scheme"], norm["multiplier"] = reads["scheme"], reads["multiplier"]

@@ -1,4 +1,4 @@
-"""The decoder: where a hypothesis begins, and one step of all rows."""
+"""The decoder: the beginning of a hypothesis, and one step of all rows."""
 
 from importlib import import_module
 
@@ -23,14 +23,14 @@ _cell = one_of(
 
 @kernel
 def transformer_start(network: address, memory: address, slot: count) -> count:
-    """`start` of the contract: hypotheses begin with a state of zeros, stored after those of all rows."""
+    """Returns the parent of a first row, whose state of zeros follows those of all rows: `start` of the contract."""
     w = at(MEMORY, memory, 0)
     return w.slots * w.beam
 
 
 @kernel
 def transformer_step(network: address, memory: address, rows: address, n: count):
-    """`step` of the contract."""
+    """Computes one step of all rows: `step` of the contract."""
     t, w = at(TRANSFORMER, network, 0), at(MEMORY, memory, 0)
     settings, scratch = address_of(t.settings), address_of(w.scratch)
     s, depth, plain = at(SCRATCH, scratch, 0), t.settings.model_dim, t.settings.preprocess == 0
@@ -38,7 +38,7 @@ def transformer_step(network: address, memory: address, rows: address, n: count)
         row = at(ROW, rows, i)
         embed(address_of(t.target), row.piece, row.step, s.x + 4 * i * depth)
     finish(address_of(t.decoder_embedding_norm), settings, scratch, n)
-    # the quantization of x; layers that share a norm may need another one
+    # the quantization of x; layers that share a norm may need a different one
     scheme, multiplier = t.decoder_embedding_norm.scheme, t.decoder_embedding_norm.multiplier
     for number in range(t.decoder_layers):
         parameters = load_i64(t.decoder_parameters, number)

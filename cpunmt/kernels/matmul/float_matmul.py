@@ -1,7 +1,7 @@
 """Float32 products: of attention, and of the layers in the float32 mode.
 
 Every output is one chain of fused multiply-adds over the depth in ascending order, for any number of
-rows and the instruction set, so its bits depend on nothing else.
+rows and every instruction set, so its bits depend only on the operands.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ _HEADS = np.array([HEADS.get(panels, 0) for panels in range(max(HEADS) + 1)])
 
 @inlined
 def _tile(product, a, w, out):
-    """A FloatTile of the product that begins at these addresses."""
+    """Makes the FloatTile of the product that begins at these addresses."""
     return FloatTile(
         a=a,
         a_row_bytes=product.a_row_bytes,
@@ -57,7 +57,7 @@ def _tile(product, a, w, out):
 
 @kernel
 def float_matmul(product: address, a: address, w: address, out: address):
-    """out[r, c] = sum_k a[r, k] * w[k, c], as a FLOAT_PRODUCT record says.
+    """Computes out[r, c] = sum_k a[r, k] * w[k, c] for a FLOAT_PRODUCT record.
 
     a, w   float32
     out    float32 [rows, 16 * panels]
@@ -83,9 +83,9 @@ def float_matmul(product: address, a: address, w: address, out: address):
 
 @kernel
 def float_heads(product: address, a: address, w: address, out: address):
-    """out[h, c] = sum_k a[h, k] * w[h, k, c]: `float_matmul` of one row for each of several attention heads.
+    """Computes out[h, c] = sum_k a[h, k] * w[h, k, c], one row for each of several attention heads.
 
-    The rows of the FLOAT_PRODUCT record are heads, each with weights of its own.
+    The rows of the FLOAT_PRODUCT record are heads, each with its own weights.
     """
     p = at(FLOAT_PRODUCT, product, 0)
     heads, panels = p.rows, p.panels
@@ -108,7 +108,7 @@ def float_heads(product: address, a: address, w: address, out: address):
 
 @kernel
 def float_linear(linear: address, x: address, rows: count, out: address, mode: count):
-    """y = x W + b for float32 rows and a LINEAR record of float weights; RELU as in int8_matmul.
+    """Computes y = x W + b for float32 rows and a LINEAR record of float weights; RELU as in int8_matmul.
 
     x      float32 [rows, depth]
     out    float32 [rows, 16 * panels]

@@ -4,7 +4,7 @@
     AFFINE      out[r, c] = fma(float(sum) * scales[c], scale[r], bias[c])          float32
     RELU        out[r, c] = max(AFFINE, 0)
 
-Nothing here checks for overflow: the weights exclude it (see schemes.int16).
+The code does not check for overflow: the weights exclude it (see schemes.int16).
 """
 
 from cpunmt.kernels.matmul.int8_matmul import Product, walk
@@ -21,7 +21,7 @@ _tiles = int16_tiles()
 
 @kernel
 def int16_linear(linear: address, q: address, row_scales: address, rows: count, out: address, mode: count):
-    """Multiply `rows` quantized rows by the weights of a LINEAR record.
+    """Multiplies `rows` quantized rows by the weights of a LINEAR record.
 
     q            int16 [rows, depth]
     row_scales   float32 [rows, 2]: scale and shift, which is 0

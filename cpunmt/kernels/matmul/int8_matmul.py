@@ -7,8 +7,8 @@
 A row stands for scale[r] * q[r] + shift[r], a column for scales[c] * w[:, c], which add up to totals[c]. The sums are
 exact, so they are the same on every instruction set and for every number of rows.
 
-Weights of 16 levels have a second form of half the size, which few rows read: they are bound by reading. Each 4-bit
-code is looked up among the levels on its way into the product, so the sums are those of the int8 weights.
+Weights of 16 levels have a second form of half the size, for products of few rows, which are bound by reading. Each
+4-bit code is looked up among the levels on its way into the product, so the sums are those of the int8 weights.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from cpunmt.simd.tile_shapes import CODED_FAR, CODED_ROWS, CODED_ROWS_FAR, INT8,
 
 __all__ = ["AFFINE", "INTEGERS", "RELU", "int8_linear"]
 
-ROW_BLOCK = 96  # rows at most that one pass over the weights serves: they stay in the L2 cache
+ROW_BLOCK = 96  # most rows of one pass over the weights: they stay in the L2 cache
 
 _ALONE, _TILE_ROWS = INT8.alone, INT8.tile_rows
 _CODED_ALONE = np.ones(CODED_ROWS_FAR, np.int64)
@@ -50,7 +50,7 @@ class Product(NamedTuple):
 
 @inlined
 def walk(tiles, alone, tile_rows, linear, product):
-    """Multiply all rows by all panels of a LINEAR record, tile by tile.
+    """Multiplies all rows by all panels of a LINEAR record, tile by tile.
 
     tiles               the tile function
     alone, tile_rows    its shapes: see tile_shapes
@@ -59,7 +59,7 @@ def walk(tiles, alone, tile_rows, linear, product):
     soon, soon_end, line_bytes = linear.next, linear.next + linear.next_bytes, 64 * LINES_AHEAD
     first, blocks = 0, (rows + ROW_BLOCK - 1) // ROW_BLOCK
     while blocks > 0:
-        block = (rows - first + blocks - 1) // blocks  # equal blocks, and equal tiles: none is left with a row or two
+        block = (rows - first + blocks - 1) // blocks  # equal blocks and tiles, so that none has only a row or two
         tiled = block > len(alone)
         step = alone[tile_rows - 1] if tiled else alone[block - 1]
         panel = 0
@@ -114,7 +114,7 @@ def walk_matrices(linear, product):
     blocks = (rows + ROWS - 1) // ROWS
     height = (rows + blocks - 1) // blocks  # equal blocks
     last, panel, steps = rows - height, 0, linear.depth // DEPTHS
-    tiles = (blocks + 1) // 2  # that stand one upon another
+    tiles = (blocks + 1) // 2  # one below another
     begin(height)
     while panel < panels:
         width = 4 if rows <= ROWS else 2
@@ -157,7 +157,7 @@ def walk_matrices(linear, product):
 
 @kernel
 def int8_linear(linear: address, q: address, row_scales: address, rows: count, out: address, mode: count):
-    """Multiply `rows` quantized rows by the weights of a LINEAR record.
+    """Multiplies `rows` quantized rows by the weights of a LINEAR record.
 
     q            bytes [rows, PLANES * depth], as `quantize_rows` writes them
     row_scales   float32 [rows, 2]: scale and shift

@@ -20,8 +20,8 @@ products four consecutive depths of a column lie side by side, as the instructio
 upper half. So a block of 64 bytes is two groups, in the order that the 8-bit product wants: bytes [panels,
 depth / 8, 16, 4].
 
-Where only some rows of a matrix are read (sparse_matmul), each lies whole: int8 [depth, 64 * blocks]. A block is 64
-columns, four panels, in the order in which the shuffles of `simd/sparse_tile` leave them as they were: 16 bytes are
+If only some rows of a matrix are read (sparse_matmul), each row is contiguous: int8 [depth, 64 * blocks]. A block is 64
+columns, four panels, in the order that the shuffles of `simd/sparse_tile` turn into the order of columns: 16 bytes are
 four columns of each panel.
 
     row                                      a0 b0 c0 d0  q0 r0 s0 t0  4 columns of panel 2, of panel 3  e0 f0 g0 h0  ..
@@ -34,12 +34,12 @@ import numpy as np
 
 PANEL = 16  # columns
 LINE = 64  # bytes of a cache line
-BLOCK = 4  # panels of 64 columns of a row that lies whole
+BLOCK = 4  # panels in 64 columns of a contiguous row
 GROUP, PAIR = 4, 2  # depths that lie side by side in panels of int8, of int16
 
 
 def panels(columns: int) -> int:
-    """Returns how many panels hold `columns` columns."""
+    """Returns the number of panels that hold `columns` columns."""
     return -(-columns // PANEL)
 
 
@@ -49,7 +49,7 @@ def padded(vector: np.ndarray) -> np.ndarray:
 
 
 def pack(weights: np.ndarray) -> np.ndarray:
-    """int8, int16 or float32 [depth, columns], laid out as above. `depth` must be a multiple of a group's.
+    """Packs int8, int16 or float32 [depth, columns] as above. `depth` must be a multiple of a group's.
 
     A group is four bytes of any type.
     """
@@ -61,7 +61,7 @@ def pack(weights: np.ndarray) -> np.ndarray:
 
 
 def unpack(packed: np.ndarray, columns: int) -> np.ndarray:
-    """Inverse of `pack`: [depth, columns]."""
+    """Inverts `pack`; returns [depth, columns]."""
     grouped = packed if packed.ndim == 4 else packed[..., None]
     count, groups, _, group = grouped.shape
     found: np.ndarray = grouped.transpose(1, 3, 0, 2).reshape(groups * group, count * PANEL)[:, :columns]
@@ -69,7 +69,7 @@ def unpack(packed: np.ndarray, columns: int) -> np.ndarray:
 
 
 def by_depth(packed: np.ndarray) -> np.ndarray:
-    """int8 panels, as `pack` makes them, laid out by depth: [depth, 64 * blocks]."""
+    """Lays out int8 panels, as returned by `pack`, by depth: [depth, 64 * blocks]."""
     count, groups, _, _ = packed.shape
     blocks = -(-count // BLOCK)
     if count % BLOCK:
@@ -90,13 +90,13 @@ def _aligned(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def pack_codes(codes: np.ndarray) -> np.ndarray:
-    """uint8 [depth, columns], 0 to 15 -> uint8 [panels, depth / 8, 16, 4]. `depth` must be a multiple of 8."""
+    """Packs codes from 0 to 15, uint8 [depth, columns], as uint8 [panels, depth / 8, 16, 4]; depth a multiple of 8."""
     groups = pack(codes)
     found: np.ndarray = groups[:, 0::2] | groups[:, 1::2] << 4
     return found
 
 
 def unpack_codes(packed: np.ndarray, columns: int) -> np.ndarray:
-    """Inverse of `pack_codes`: uint8 [depth, columns]."""
+    """Inverts `pack_codes`; returns uint8 [depth, columns]."""
     count, blocks, _, _ = packed.shape
     return unpack(np.stack([packed & 15, packed >> 4], axis=2).reshape(count, 2 * blocks, PANEL, GROUP), columns)

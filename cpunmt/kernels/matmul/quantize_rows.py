@@ -1,10 +1,10 @@
-"""Quantization of activations, made where the floats are still in the L1 cache: each row has a scale of its own.
+"""Quantization of activations while the floats are still in the L1 cache; each row has its own scale.
 
 int8, 256 steps from the least to the largest, with 0.0 among them (x is about scale * q + shift):
 
     low[r], high[r] = min(0, min_k x[r, k]), max(0, max_k x[r, k])
     scale[r]        = (high - low) / STEPS               1 for a row of zeros
-    zero[r]         = round(-low / scale)                in [0, 255]: the step that 0.0 has
+    zero[r]         = round(-low / scale)                in [0, 255]: the step of 0.0
     q[r, k]         = round(x / scale + zero) - 128
     shift[r]        = (128 - zero) * scale
 
@@ -13,14 +13,14 @@ int16, symmetric: shift = 0 and
     scale[r]        = max_k |x[r, k]| / reach            1 for a row of zeros
     q[r, k]         = round(x / scale)                   in [-reach, reach]
 
-All is rounded once, halves to even; 1 / scale is a float32. A scale never depends on another row, so neither does a
-translation on its batch. With a multiplier that was found beforehand for all rows, int8 is symmetric: q = round(x *
-multiplier), the product rounded too, clipped to [-127, 127]; scale = 1 and shift = 0, for the columns' scales have the
-rest (see schemes.int8.static_scales). How an int8 is stored in bytes is the instruction set's affair: `simd/tile`
-OFFSET and PLANES.
+All results are rounded once, halves to even; 1 / scale is a float32. A scale never depends on another row, so a
+translation does not depend on its batch. With a multiplier that was found beforehand for all rows, int8 is symmetric:
+q = round(x * multiplier), the product rounded too, clipped to [-127, 127]. Then scale = 1 and shift = 0, since the
+columns' scales include the rest (see schemes.int8.static_scales). The instruction set decides how an int8 is stored in
+bytes: OFFSET and PLANES of `simd/tile`.
 
-In a row that is not finite infinity becomes the largest float32, and NaN the least: a model whose numbers leave float32
-says nothing of use, but the same on every processor, while the bits of a NaN are the processor's affair.
+In a row that is not finite, infinity becomes the largest float32 and NaN the least, because the bits of a NaN depend on
+the processor. A model whose numbers leave float32 is useless, but its output is the same on every processor.
 """
 
 import numpy as np
@@ -52,20 +52,20 @@ from cpunmt.simd.vector import (
 
 LARGEST = np.float32(127.0)
 ZERO, ONE, HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
-# A little below 255, or 256 steps would not be enough: -low / scale and high / scale may both be rounded up.
+# Slightly below 255, since 256 steps would not suffice if -low / scale and high / scale are both rounded up.
 STEPS = np.float32(255 - 2.0**-12)
-MIDDLE = np.float32(128.0)  # the step that q = 0 has
+MIDDLE = np.float32(128.0)  # the step of q = 0
 # A float32 of this size has no bits for fractions: adding it rounds, halves to even, and leaves the integer in the
 # low bits of the sum.
 ROUNDING = np.float32(3 << 22)
-LARGEST_INVERSE = np.float32(3.0e38)  # of a scale: a row that needs a larger one is zero for all that can be expressed
+LARGEST_INVERSE = np.float32(3.0e38)  # of a scale: a row that needs a larger one is zero in float32
 LARGEST_FLOAT = np.finfo(np.float32).max
 INFINITY, MINUS_INFINITY, MINUS_ZERO = 0x7F800000, 0xFF800000, 0x80000000  # bits, read without a sign
 
 
 @inlined
 def _store(q, depth, k, rounded):
-    """Store 16 integers, in the low bits of floats that ROUNDING + OFFSET was added to."""
+    """Stores 16 integers: the low bits of floats to which ROUNDING + OFFSET was added."""
     bits = float_bits_of(rounded)
     store_bytes(q, k, bits)
     if PLANES == 2:
@@ -74,9 +74,9 @@ def _store(q, depth, k, rounded):
 
 @inlined
 def _range(x, depth):
-    """Bits of (min(0, min x), max(0, max x)) of float32 [depth], in four chains: one waits for the step before it.
+    """Returns the bits of (min(0, min x), max(0, max x)) of float32 [depth], in four independent chains.
 
-    Floats of one sign are ordered like their bits, infinity and then NaN last: if there are any in x, they are found.
+    Floats of one sign are ordered like their bits, infinity and then NaN last, so these are found if x has any.
     """
     low, high = broadcast_int(MINUS_ZERO), broadcast_int(0)
     low0, low1, low2, low3 = low, low, low, low
@@ -99,7 +99,7 @@ def _range(x, depth):
 
 @inlined
 def _absolute_maximum(x, depth):
-    """Bits of max |x| of float32 [depth], likewise."""
+    """Returns the bits of max |x| of float32 [depth], likewise."""
     m0, m1, m2, m3 = broadcast_int(0), broadcast_int(0), broadcast_int(0), broadcast_int(0)
     whole = depth // 64 * 64
     for k in range(0, whole, 64):
@@ -119,14 +119,14 @@ def float_of(bits):
 
 @kernel
 def make_finite(x: address, depth: count):
-    """float32 [depth], in place: infinity and NaN become finite numbers."""
+    """Replaces infinity and NaN in float32 [depth] by finite numbers."""
     for k in range(0, depth, 16):
         store(x, k, minimum(maximum(load(x, k), broadcast(-LARGEST_FLOAT)), broadcast(LARGEST_FLOAT)))
 
 
 @inlined
 def steps_of(low_bits, high_bits):
-    """(scale, its inverse, what is added to the step that 0.0 has) of a row of that range."""
+    """Returns (scale, its inverse, number added to the step of 0.0) for a row of that range."""
     half = float_of(high_bits) * HALF - float_of(low_bits) * HALF  # of the range, which may be too large for a float32
     if half < STEPS * HALF / LARGEST_INVERSE:
         return ONE, ZERO, MIDDLE
@@ -135,7 +135,7 @@ def steps_of(low_bits, high_bits):
 
 @kernel
 def round_row(x: address, depth: count, low_bits: count, high_bits: count, q: address, row_scale: address):
-    """`quantize_row` where the row's range is known, as bits: (min(0, min x), max(0, max x))."""
+    """Quantizes a row of known range, like `quantize_row`; the range is the bits of (min(0, min x), max(0, max x))."""
     scale, inverse, middle = steps_of(low_bits, high_bits)
     # u = round(x / scale + zero): the least number has u >= 0, for zero is at least -low / scale - 1/2, and 1/2 is
     # rounded to the even 0; the largest has u <= 255, for it is at most STEPS + 1/2
@@ -150,9 +150,9 @@ def round_row(x: address, depth: count, low_bits: count, high_bits: count, q: ad
 
 @kernel
 def quantize_row(x: address, depth: count, multiplier: real, q: address, row_scale: address):
-    """Quantize float32 [depth] (a multiple of 16) into bytes [PLANES * depth]; scale and shift go to `row_scale`.
+    """Quantizes float32 [depth] (a multiple of 16) into bytes [PLANES * depth]; scale and shift go to `row_scale`.
 
-    `multiplier` 0: the row's own.
+    With `multiplier` 0 the row has its own scale.
     """
     if multiplier > ZERO:
         factor, bias = broadcast(multiplier), broadcast(ROUNDING + np.float32(OFFSET))
@@ -171,14 +171,14 @@ def quantize_row(x: address, depth: count, multiplier: real, q: address, row_sca
 
 @kernel
 def quantize_rows(x: address, rows: count, depth: count, multiplier: real, q: address, row_scales: address):
-    """Quantize float32 [rows, depth] into bytes [rows, PLANES * depth], and float32 [rows, 2]: scale and shift."""
+    """Quantizes float32 [rows, depth] into bytes [rows, PLANES * depth], and float32 [rows, 2]: scale and shift."""
     for row in range(rows):
         quantize_row(x + 4 * row * depth, depth, multiplier, q + row * PLANES * depth, row_scales + 8 * row)
 
 
 @kernel
 def quantize_row16(x: address, depth: count, reach: real, q: address, row_scale: address):
-    """Quantize float32 [depth] (a multiple of 16) into int16 [depth]; scale and shift go to `row_scale`."""
+    """Quantizes float32 [depth] (a multiple of 16) into int16 [depth]; scale and shift go to `row_scale`."""
     bits = _absolute_maximum(x, depth)
     if bits >= INFINITY:
         make_finite(x, depth)
@@ -196,7 +196,7 @@ def quantize_row16(x: address, depth: count, reach: real, q: address, row_scale:
 
 @kernel
 def quantize_rows16(x: address, rows: count, depth: count, reach: real, q: address, row_scales: address):
-    """Quantize float32 [rows, depth] into int16 [rows, depth], and float32 [rows, 2]: scale and shift."""
+    """Quantizes float32 [rows, depth] into int16 [rows, depth], and float32 [rows, 2]: scale and shift."""
     for row in range(rows):
         quantize_row16(x + 4 * row * depth, depth, reach, q + 2 * row * depth, row_scales + 8 * row)
 
@@ -205,7 +205,7 @@ def quantize_rows16(x: address, rows: count, depth: count, reach: real, q: addre
 def quantize_as(
     scheme: count, multiplier: real, x: address, rows: count, depth: count, quantized: address, row_scales: address
 ):
-    """Quantize float32 x [rows, depth] for a reader of the given scheme and multiplier, if that reads integers."""
+    """Quantizes float32 x [rows, depth] for a reader of the given scheme and multiplier, if it reads integers."""
     if scheme == INT8:
         quantize_rows(x, rows, depth, multiplier, quantized, row_scales)
     elif scheme == INT16:

@@ -1,7 +1,7 @@
-"""Logits of some pieces of a large vocabulary, straight from its table: nothing is gathered, nothing is packed.
+"""Logits of some pieces of a large vocabulary, read from its table without gathering or packing.
 
 If each row of hidden vectors scores other pieces, packing them does not pay: gathering and transposing them
-costs more than their product. Here the rows of a TABLE are read where they lie, once, sixteen pieces at a time.
+costs more than their product. This module reads the rows of a TABLE in place, once, sixteen pieces at a time.
 
 The bits are those of `candidates.gather_output` and a product with mode AFFINE, in every scheme.
 """
@@ -20,10 +20,9 @@ from cpunmt.simd.vector import broadcast, first_lanes, float_bits_of, fma, maxim
 
 _WEIGHT_BYTES = np.array(WEIGHT_BYTES)
 
-# How many bytes of rows before they are read these are prefetched: no processor can foresee where they lie. Less is
-# too late for rows that come from memory, which with it flow nearly as fast as rows in order do (Intel Xeon). Into the
-# L1 cache they would not, for it waits for fewer lines at a time; but weights that are in the L2 cache already would be
-# a fifth faster.
+# Bytes of rows between prefetching and reading; no processor can predict their places. A smaller distance is too late
+# for rows from memory, which with this one are read nearly as fast as rows in order (Intel Xeon). Prefetching into the
+# L1 cache, which waits for fewer lines at a time, is slower, except for weights in the L2 cache: a fifth faster.
 AHEAD = 32768
 
 _new_ids = local_record(np.dtype([("ids", np.int32, PANEL)]))
@@ -31,7 +30,7 @@ _new_ids = local_record(np.dtype([("ids", np.int32, PANEL)]))
 
 @inlined
 def _prefetch_beside(table, piece):
-    """Prefetch what stands beside a row."""
+    """Prefetches the values beside a row."""
     prefetch_early(table.bias + 4 * piece if table.scheme == FLOAT32 else address_of(at(ENTRY, table.entries, piece)))
 
 
@@ -47,14 +46,14 @@ def score_pieces(
     candidates: count,
     out: address,
 ):
-    """Logits of pieces of a TABLE record that is an output layer, for rows that score the same ones.
+    """Computes logits of pieces of a TABLE record that is an output layer, for rows that score the same pieces.
 
     table         with `entries` if it is of integers
     depth         model_dim, a multiple of 16
     x             float32 [rows, depth]; FLOAT32 only
-    quantized     the same as a product of the table's scheme wants it (`layers.linear.quantize`); integers only
+    quantized     the same for a product of the table's scheme (`layers.linear.quantize`); integers only
     row_scales    float32 [rows, 2]: scale and shift of each row; integers only
-    pieces        int32 [candidates], at least one; in any order, best ascending
+    pieces        int32 [candidates], at least one; in any order, preferably ascending
     out           float32 [rows, candidates rounded up to a multiple of 16]; beyond the candidates it is LOWEST
     """
     w, last = at(TABLE, table, 0), address_of(_new_ids())
@@ -92,4 +91,4 @@ def score_pieces(
             # in the order of simd/tile, floor included: NaN becomes -inf
             logits = first_lanes(maximum(logits, floor), candidates - first, lowest)
             store(out + 4 * row * columns, first, logits)
-            early = ids  # those of the first row are on their way
+            early = ids  # the first row's have been prefetched

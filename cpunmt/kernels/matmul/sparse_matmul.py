@@ -1,13 +1,13 @@
 """int8 products of rows from a ReLU: reads only the weights that meet a nonzero activation.
 
-Such a row has no negative number, so a quantized zero is -128 (0 where a multiplier was found beforehand), and all the
-zeros together are a constant. With d = q - q(0), 0 to 255, mostly 0:
+Such a row has no negative number, so a quantized zero is -128 (0 if a multiplier was found beforehand), and all the
+zeros together add a constant. With d = q - q(0), 0 to 255, mostly 0:
 
     sum_k q[k] * w[k, c] = sum_{d[k] > 0} d[k] * w[k, c] + q(0) * sum_k w[k, c]
 
-The second sum is what `sparse_start` holds. All is exact, so the result is that of `int8_linear` on `quantize_rows`, to
-the bit, however many zeros there are. Whether there are enough of them is decided for all rows of a product together,
-while their largest numbers are looked for; a dense product uses these too.
+`sparse_start` holds the second sum. All sums are exact, so the result is that of `int8_linear` on `quantize_rows`, to
+the bit, for any number of zeros. The choice between sparse and dense is made for all rows of a product together, during
+the search for their largest numbers, which a dense product uses too.
 
 A row becomes a list of entries, (index, d), and the weights lie by depth (`packing.by_depth`): each entry reads one
 row of them. In a trained network 5 to 18 % of the activations are not 0; 50 % with random weights.
@@ -63,7 +63,7 @@ _SHARES = np.array(SPARSE_SHARES)
 
 @kernel
 def count_positive(x: address, depth: count) -> count:
-    """Counts the numbers of float32 x [depth], a multiple of 16, that are not 0, none being negative."""
+    """Counts the nonzero numbers of float32 x [depth], a multiple of 16, without negative numbers."""
     c0, c1, one = broadcast_int(0), broadcast_int(0), broadcast_int(1)
     whole = depth // 32 * 32
     for k in range(0, whole, 32):
@@ -76,7 +76,7 @@ def count_positive(x: address, depth: count) -> count:
 
 @kernel
 def list_row(x: address, depth: count, multiplier: real, row_bytes: count, row_scale: address, lists: address) -> count:
-    """Quantize float32 x [depth] into a list; returns how many groups of ENTRIES it has, or -1 if q is 0 everywhere.
+    """Quantizes float32 x [depth] into a list; returns its number of groups of ENTRIES, or -1 if q is 0 everywhere.
 
     row_bytes    of the matrix, from a row to the next
     row_scale    float32 [2]: scale and shift, as `quantize_row` writes them
@@ -134,7 +134,7 @@ def list_row(x: address, depth: count, multiplier: real, row_bytes: count, row_s
 
 @kernel
 def sparse_row(linear: address, lists: address, groups: count, row_scale: address, out: address, mode: count):
-    """Multiply a row's list by the weights of a LINEAR record: out float32 [16 * panels] (int32 for INTEGERS)."""
+    """Multiplies a row's list by the weights of a LINEAR record: out float32 [16 * panels] (int32 for INTEGERS)."""
     w = at(LINEAR, linear, 0)
     blocks = (w.panels + BLOCK - 1) // BLOCK
     row, panel = at(LISTS, lists, 0), 0
@@ -180,7 +180,7 @@ def sparse_linear(
     out: address,
     mode: count,
 ):
-    """Multiply float32 x [rows, depth], of which no number is negative, by the weights of a LINEAR record.
+    """Multiplies float32 x [rows, depth], without negative numbers, by the weights of a LINEAR record.
 
     lists         a LISTS record
     q             bytes [rows, PLANES * depth]: overwritten

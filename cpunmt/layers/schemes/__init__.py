@@ -1,9 +1,9 @@
-"""float32 matrices -> integers and their scales; one module per scheme."""
+"""Conversion of float32 matrices to integers and their scales; one module per scheme."""
 
 from cpunmt.layers.schemes import code4, log4
 
 CODEBOOKS = {"log4": log4.LEVELS, "code4": code4.LEVELS}  # of 4-bit schemes: int8 [16]
-# How weights are stored, and what that is multiplied as.
+# The storage of weights, and the type of their products.
 SCHEMES = {
     "int8": "int8",
     "int16": "int16",

@@ -1,4 +1,4 @@
-"""float32 weights -> 4 bits: the number of one of 16 levels, times a scale per output column.
+"""Conversion of float32 weights to 4 bits: the number of one of 16 levels, times a scale per output column.
 
 A codebook is int8 [16], in any order; a level may occur twice. Decoding is a look-up in 16 bytes, of any values,
 and levels are small integers, so a product with int8 activations is that of int8 weights, exactly.
@@ -6,8 +6,8 @@ and levels are small integers, so a product with int8 activations is that of int
 
 import numpy as np
 
-# scales that are tried, as parts of the one that takes a column's largest weight to the largest level: a lower one
-# clips outliers, a higher one leaves the largest weight between two levels
+# scales to try, relative to the one that maps a column's largest weight to the largest level: a lower one clips
+# outliers, a higher one leaves the largest weight between two levels
 _TRIED = 2.0 ** np.linspace(-3, 0.5, 29)
 _REFINED = 8  # rounds of Lloyd's iteration, from the best of them
 
@@ -45,8 +45,8 @@ def best_scales(weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """Returns the scale of each column with the least error: sum_k (w[k, c] - scale[c] level)^2.
 
     For given levels the best scale is a quotient of sums, for a given scale the best level is the nearest. Each in
-    turn (Aji and Heafield 2020, https://aclanthology.org/2020.ngt-1.4) ends in one of many local optima,
-    so this tries many beginnings. Sums over the weights of one level are differences of running sums over the sorted
+    turn (Aji and Heafield 2020, https://aclanthology.org/2020.ngt-1.4) ends in one of many local optima, so this
+    function tries many beginnings. Sums over the weights of one level are differences of running sums over the sorted
     column.
 
     Parameters: see `quantize_columns`. Returns float32 [columns]; 1 for a column of zeros.
@@ -74,7 +74,7 @@ def _best_scale(column: np.ndarray, levels: np.ndarray, borders: np.ndarray, wid
         mass, moment = np.diff(ends).astype(np.float64), np.diff(running[ends])  # of the weights of each level
         across, square = moment @ levels, mass @ levels**2
         gained = np.where((square > 0) & (across > 0), across**2 / np.where(square > 0, square, 1), 0.0)
-        i = int(np.argmax(gained))  # sum w^2 less this is lost
+        i = int(np.argmax(gained))  # the error is sum w^2 minus this
         if not gained[i] > most or not np.float32(across[i] / square[i]) > 0:
             break
         most, best = gained[i], np.float32(across[i] / square[i])

@@ -1,13 +1,13 @@
-"""float32 weights -> int16 weights and one scale per output column, so fine that no int32 sum can overflow.
+"""Conversion of float32 weights to int16 and one scale per output column, as fine as int32 sums without overflow allow.
 
-A product multiplies these with activations that are integers of at most `reach` in absolute value. For all such
-activations,
+A product multiplies the weights with activations that are integers of at most `reach` in absolute value. The columns'
+scales guarantee, rounding included, for all such activations
 
     |sum_k a[k] q[k, c]| <= reach * sum_k |q[k, c]| <= 2^31 - 1
 
-is guaranteed by the columns' scales, rounding included, and checked again when a model is loaded. A bound on each
-weight alone, as in Devlin 2017 (https://arxiv.org/abs/1705.01991, section 4.1), would leave 10 bits for both at the
-depths of feed-forward networks: few weights are near the largest, so this one leaves 12 to 14.
+Loading a model checks it again. A bound on each weight alone, as in Devlin 2017 (https://arxiv.org/abs/1705.01991,
+section 4.1), would leave 10 bits for both operands at the depths of feed-forward networks. Few weights are near the
+largest, so this bound leaves 12 to 14.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 LARGEST = 32767
 LARGEST_SUM = 2**31 - 1
 DEVLIN_BITS, DEVLIN_REACH = 10, 1.0  # fraction bits of a weight, and the range to which training clips weights
-# more bits for activations where a sum is short: the errors of both operands are about equal
+# more bits for activations in short sums, so that the errors of both operands are about equal
 _REACHES = ((512, 4095), (2048, 2047), (8192, 1023))
 
 
@@ -25,7 +25,7 @@ def activation_reach(depth: int) -> int:
 
 
 def quantize_columns(weights: np.ndarray, reach: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Symmetric int16 with one scale per column, the finest that cannot overflow.
+    """Converts to symmetric int16 with one scale per column, the finest that cannot overflow.
 
         room     = floor((2^31 - 1) / reach)
         scale[c] = max(max_k |w[k, c]| / 32767, sum_k |w[k, c]| / (room - depth / 2 - 1))     1 for a column of zeros
@@ -48,7 +48,7 @@ def quantize_columns(weights: np.ndarray, reach: int | None = None) -> tuple[np.
 
 
 def fixed_point(weights: np.ndarray, reach: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Devlin's fixed point: weights clipped to [-1, 1], and one scale for the matrix, a power of two.
+    """Converts to Devlin's fixed point: weights clipped to [-1, 1], and one scale for the matrix, a power of two.
 
     The scale is 2^-10, or the smallest power of two above it for which no column can overflow. For models that
     were trained with this clipping; parameters and results are those of `quantize_columns`.
@@ -62,8 +62,8 @@ def fixed_point(weights: np.ndarray, reach: int | None = None) -> tuple[np.ndarr
 def overflow_free(q: np.ndarray, reach: int, axis: int | tuple[int, ...] = 0) -> bool:
     """Returns whether all sums of activations up to `reach` times a column of `q` fit int32.
 
-    `axis` : along which a column's integers lie. Exact: partial sums in any order are covered too, and so is
-    -32768, whose absolute value does not fit int16.
+    A column's integers lie along `axis`. The answer is exact: it covers partial sums in any order, and -32768, whose
+    absolute value does not fit int16.
     """
     if q.size == 0:
         return True

@@ -1,9 +1,9 @@
-"""float32 weights -> int8 weights and one scale per output column.
+"""Conversion of float32 weights to int8 and one scale per output column.
 
-A column's range is its largest weight. Kim et al. 2019, "From Research to Production and Back", section 4.1, have seven
-standard deviations, so that a few outliers do not cost all other weights their resolution; `sigmas` does that, and only
-clips: a column whose largest weight lies inside keeps its own maximum. It is not the default: trained models gain
-nothing measurable, and one with outliers can lose most of its weights' energy (docs/quantization.md).
+A column's range is its largest weight. Kim et al. 2019, "From Research to Production and Back", section 4.1, use seven
+standard deviations, so that a few outliers do not reduce the resolution of all other weights. `sigmas` does that, and
+only clips: a column whose largest weight lies inside keeps its own maximum. It is not the default, since trained models
+gain nothing measurable, and one with outliers can lose most of its weights' energy (docs/quantization.md).
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ STATIC_OFFSET = 127  # offset in the sums of activations with a stored scale; se
 
 
 def quantize_columns(weights: np.ndarray, sigmas: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Symmetric int8 with one scale per column.
+    """Converts to symmetric int8 with one scale per column.
 
         scale[c] = that of `column_scales`
         q[k, c]  = round(w[k, c] / scale[c]), half to even, clipped to [-127, 127]
@@ -21,7 +21,7 @@ def quantize_columns(weights: np.ndarray, sigmas: float | None = None) -> tuple[
     Parameters
     ----------
     weights : (depth, columns) float32
-    sigmas : how many standard deviations the range holds at most; None: all weights
+    sigmas : the range, in standard deviations, at most; None: all weights
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""4 bits as a sign and a power of two: weight = scale * level, the level one of 0, +-1, +-2, +-4, ... +-64.
+"""4 bits as a sign and a power of two: weight = scale * level, with levels 0, +-1, +-2, +-4, ... +-64.
 
 Kim et al. 2019, "From Research to Production and Back" (https://aclanthology.org/D19-5632), section 6.1; Aji and
 Heafield 2020, "Compressing Neural Machine Translation Models with 4-bit Precision"

@@ -1,4 +1,4 @@
-"""Reads logits in blocks, while an output layer is multiplied: see kernels/fused_top_k."""
+"""Logits read in blocks while an output layer is multiplied: see kernels/fused_top_k."""
 
 from cpunmt.architectures.records import ROW
 from cpunmt.kernels.fused_top_k import take_scores
@@ -28,7 +28,7 @@ new_linear = local_record(LINEAR)
 
 @kernel
 def take_own(workspace: address, row: count, logits: address, first: count, end: count):
-    """Takes a row's own candidates from the float32 logits of those of all sentences, from `first` to `end`.
+    """Takes a row's own candidates from float32 logits of all sentences' candidates, from `first` to `end`.
 
     Its blocks hold its own candidates from any columns: a partial block waits for the next call.
     """
@@ -71,7 +71,7 @@ def take_layer(
     wanted      WANTED [rows], begun
     rows        at most FUSED_ROWS
     logits      float32 [max(LOGITS, BLOCK * FUSED_ROWS)]
-    workspace   0: every column is of all rows; else these are the workspace's rows from `first` on, and take their own
+    workspace   0: every row has all columns; else these are the workspace's rows from `first` on, and take their own
     """
     part, blocks = address_of(new_linear()), LOGITS // BLOCK // rows
     step = _BLOCK_PANELS * (blocks if blocks > 1 else 1)

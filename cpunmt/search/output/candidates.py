@@ -54,8 +54,7 @@ def set_of(workspace: address, row: count) -> address:
 
 @kernel
 def find_clusters(workspace: address, rows: count):
-    """Writes the cluster of each row's state to the first of its `best_columns`; handles neighbours of one set at
-    once."""
+    """Writes the cluster of each row's state to the first of its `best_columns`, for neighbours of one set at once."""
     w = at(WORKSPACE, workspace, 0)
     member = at(MEMBER, w.members, 0)
     depth, first = at(MODEL, member.model, 0).model_dim, 0
@@ -85,7 +84,7 @@ def name_candidates(batch: address, workspace: address, rows: count):
         listed = w.candidate_ids + 64 * slot * w.candidate_panels
         if b.clusters == 0:
             h.pieces, h.candidates, h.unk_column = listed if b.listed else 0, s.candidates, s.unk_column
-            h.eos_column = m.eos_id  # among the first candidates, whose columns are their ids
+            h.eos_column = m.eos_id  # one of the first candidates, whose columns are their ids
         else:
             clusters, cluster = at(CLUSTERS, s.clusters, 0), load_i64(w.best_columns, row * w.beam)
             begin = load_i64(clusters.offsets, cluster)

@@ -1,17 +1,17 @@
 """The output layer of the rows of a step: over the whole vocabulary, or over the candidates of their sentences.
 
-Candidates are few, but each sentence has its own, and where many sentences are decoded side by side reading all of
-their weights bounds a step. The candidates of all of them together are far fewer than their sum (2,700 and 10,000 of
-13 sentences of news), so one product serves all rows, and each row picks its own logits (`united`). A logit is the same
-to the bit either way, for no column of a product depends on another.
+Candidates are few, but each sentence has its own. If many sentences are decoded side by side, the reading of all their
+weights bounds a step. Their different candidates are far fewer than the sum (2,700 of 10,000 in 13 sentences of news),
+so one product serves all rows, and each row picks its own logits (`united`). A logit is the same to the bit either way,
+because the columns of a product do not depend on each other.
 
     gather_slot   gather an output layer for a sentence that begins
     unite         gather one output layer for all sentences that are being decoded
     score_rows    logits of rows that share an output layer
-    own_logits    those of one of these rows: of its own candidates only
-    keep_logits   write them where they are returned
+    own_logits    logits of one of these rows, of its own candidates only
+    keep_logits   write logits to the call's output
 
-Each of the models that search together has its own layers, over the same candidates.
+In an ensemble each model has its own layers, over the same candidates.
 """
 
 from cpunmt.architectures.records import MODEL, ROW
@@ -41,10 +41,10 @@ def gather_layers(workspace: address, number: count, pieces: address, candidates
 
 @kernel
 def gather_slot(workspace: address, slot: count, candidates: count):
-    """Gathers the candidates of the sentence that begins in a slot, unless those of all slots are united later."""
+    """Gathers the candidates of the sentence that begins in a slot, unless all slots' candidates are united later."""
     w = at(WORKSPACE, workspace, 0)
     if w.together:
-        w.united = 0  # not those of all sentences any more
+        w.united = 0  # no longer the candidates of all sentences
     else:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         gather_layers(workspace, slot, pieces, candidates, (candidates + 15) // 16)
@@ -52,14 +52,14 @@ def gather_slot(workspace: address, slot: count, candidates: count):
 
 @kernel
 def unite(model: address, workspace: address, active: count):
-    """Gather the candidates of the sentences in the slots int64 `w.active` [active] as one output layer."""
+    """Gathers the candidates of the sentences in the slots int64 `w.active` [active] as one output layer."""
     m, w = at(MODEL, model, 0), at(WORKSPACE, workspace, 0)
     stride = 64 * w.candidate_panels
     for i in range(active):
         slot = load_i64(w.active, i)
         mark_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.marks)
     found = take_marked(w.marks, m.vocab_size, w.united_ids)
-    # at least one column belongs to none of them, and pads a sentence's own
+    # at least one column belongs to no candidate, and pads a sentence's own
     gather_layers(workspace, 0, w.united_ids, found, found // 16 + 1)
     for column in range(found):
         store_i32(w.places, load_i32(w.united_ids, column), column)
@@ -72,7 +72,7 @@ def unite(model: address, workspace: address, active: count):
 
 @kernel
 def score_row(workspace: address, row: count) -> count:
-    """Computes the logits of a row that has candidates of its own; returns 1, the number of rows."""
+    """Computes the logits of a row with its own candidates; returns 1, the number of rows."""
     w = at(WORKSPACE, workspace, 0)
     member, h = at(MEMBER, w.members, 0), at(HYPOTHESIS, w.hypotheses, row)
     m = at(MODEL, member.model, 0)
@@ -85,7 +85,7 @@ def score_row(workspace: address, row: count) -> count:
 
 @kernel
 def score_rows(batch: address, workspace: address, first: count, rows: count) -> count:
-    """Computes the logits of the next of `rows` rows, from row `first` on, that share output layers; returns how many.
+    """Computes the logits of the next of `rows` rows, from `first` on, that share output layers; returns their number.
 
     Without a shortlist, and with united candidates, all rows share them, else those of one sentence.
     """
@@ -112,7 +112,7 @@ def score_rows(batch: address, workspace: address, first: count, rows: count) ->
 
 @kernel
 def row_columns(batch: address, workspace: address, row: count) -> count:
-    """Returns how many logits a row has, a multiple of 16."""
+    """Returns the number of logits of a row, a multiple of 16."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     if b.full_output == 0 and w.united > 1:
         return (at(SLOT, w.sentences, at(ROW, w.rows, row).slot).candidates + 15) // 16 * 16
@@ -123,8 +123,8 @@ def row_columns(batch: address, workspace: address, row: count) -> count:
 def own_logits(batch: address, workspace: address, k: count, row: count, number: count) -> address:
     """Returns the address of model k's logits of `row`, which has that `number` among the rows scored by `score_rows`.
 
-    They are float32 [row_columns], and may be overwritten. Those of the first model stay until its next call, those of
-    another one until the next call.
+    They are float32 [row_columns], and may be overwritten. The first model's stay until its next call, another model's
+    until the next call.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     logits = w.logits + 4 * (k * w.logit_rows + number) * w.logit_columns

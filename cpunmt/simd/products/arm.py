@@ -1,9 +1,9 @@
 """The instructions of aarch64, on registers of 16 bytes: see `simd/products/plain` for the contract of a class.
 
-Most of them can multiply by one element of a register: sixteen bytes of a row are loaded once, and nothing has to be
-broadcast. LLVM compiles a shuffle that repeats a lane to such an instruction.
+Most of them can multiply by one element of a register: sixteen bytes of a row are loaded once, without broadcasting.
+LLVM compiles a shuffle that repeats a lane to this form.
 
-`add_lanes` is for rows that lie whole (simd/row_tile): four sums + the products of two registers, of neighbours.
+`add_lanes` is for contiguous rows (simd/row_tile): four sums + the products of two registers, of neighbours.
 """
 
 from llvmlite import ir
@@ -32,13 +32,13 @@ def _half(builder, register, which):
 
 
 def _multiplied(builder, x, y):
-    """smull: the products of half a register, in lanes of twice the width."""
+    """Emits smull: the products of half a register, in lanes of twice the width."""
     wide = ir.VectorType({8: i16, 16: i32}[x.type.element.width], x.type.count)
     return call_llvm(builder, f"llvm.aarch64.neon.smull.v{wide.count}i{wide.element.width}", wide, [x, y])
 
 
 def _pairs_added(builder, total, words):
-    """sadalp: sums of neighbours are added to four sums."""
+    """Emits sadalp: adds sums of neighbours to four sums."""
     return builder.add(total, call_llvm(builder, "llvm.aarch64.neon.saddlp.v4i32.v8i16", SUMS, [words]))
 
 
@@ -65,7 +65,7 @@ class _Arm(Instructions):
 
 
 class DotProducts(_Arm):
-    """sdot: four products of bytes are added to each of four sums. usdot, where there is i8mm: unsigned by signed."""
+    """Instructions that add four products of bytes to each of four sums: sdot; usdot (unsigned by signed) with i8mm."""
 
     operand = BYTES
 
@@ -89,10 +89,10 @@ class DotProducts(_Arm):
 
 
 class MatrixProducts(_Arm):
-    """smmla: two rows times two columns, of eight depths each; their four sums are a register.
+    """Instructions that multiply two rows by two columns, of eight depths each (smmla); four sums are a register.
 
-    Eight depths of a column are what two groups have of it: four registers of each become eight by zipping. That takes
-    as many instructions as it saves for two rows, so it is for four rows and more.
+    Two groups hold eight depths of a column: four registers of each become eight by zipping. For two rows that takes as
+    many instructions as it saves, so this class is for four rows and more.
     """
 
     unit = 2
@@ -106,7 +106,7 @@ class MatrixProducts(_Arm):
         return [shuffled(builder, vector, vector, [first, first + 1] * 2) for first in range(0, 16, 2)]
 
     def row(self, builder, rows, plane, offset):
-        """A unit of one row has it twice."""
+        """Loads two rows; a unit of one row has it twice."""
         halves = [load(builder, row, offset, i64) for row in (rows[0], rows[-1])]
         made = ir.Constant(ir.VectorType(i64, 2), ir.Undefined)
         for lane, half in enumerate(halves):
@@ -128,8 +128,8 @@ class MatrixProducts(_Arm):
 
 
 class Bytes(_Arm):
-    """smull, smlal, sadalp, which every processor has: the products of two groups, at most 2 * 128 * 127, are added up
-    in 16 bits, and those of neighbours to 32. So a column has two sums."""
+    """Instructions of every processor (smull, smlal, sadalp): the products of two groups, at most 2 * 128 * 127, are
+    added up in 16 bits, and those of neighbours to 32. So a column has two sums."""
 
     parts = 2 * _REGISTERS
     operand = BYTES
@@ -144,7 +144,7 @@ class Bytes(_Arm):
 
     def row(self, builder, rows, plane, offset):
         places = [builder.add(offset, constant(i)) for i in (0, GROUP_BYTES)]
-        # or the compiler would know that both halves are equal, and take no smull2
+        # hides from the compiler that both halves are equal, or it would not use smull2
         return [[opaque(builder, broadcast_group(builder, rows[0], place, BYTES)) for place in places]]
 
     def weights(self, builder, base, offset, piece):
@@ -172,7 +172,7 @@ class Bytes(_Arm):
 
 
 class Words(_Arm):
-    """smlal: products of four columns and one depth; those of a depth are together when neighbours are unzipped."""
+    """Instructions that multiply four columns of one depth (smlal); unzipping neighbours joins products of a depth."""
 
     operand = WORDS
     pieces = _REGISTERS // 2

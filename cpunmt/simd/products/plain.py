@@ -1,24 +1,24 @@
 """The contract of a class of instructions, and the instructions that every processor has.
 
-A group is the part of a row that an instruction adds up at once: four bytes, which are four int8 depths or two int16;
-or eight. A class says which registers hold the sums, how rows and weights are loaded, and how they meet:
+A group is the part of a row that an instruction adds up at once: four bytes, which are four int8 depths or two int16,
+or eight bytes. A class defines the registers of the sums, and how rows and weights are loaded and multiplied:
 
     register            bytes of a register
-    unit                rows that meet the weights together: 1, or 2
+    unit                rows that are multiplied together: 1, or 2
     parts, sums         registers of sums of a unit and a panel of 16 columns, and the LLVM type of one
     group_bytes         of a row
-    groups              that `weights` loads
-    pieces              of a panel, which `weights` loads one after another, so that few registers hold weights
-    row_groups          that `row` loads
-    chains, few_chains  groups that have sums of their own in a tile of one row, of two: see simd/tile
+    groups              number that `weights` loads
+    pieces              of a panel, loaded by `weights` one after another, so that few registers hold weights
+    row_groups          number that `row` loads
+    chains, few_chains  groups with their own sums in a tile of one row, of two: see simd/tile
 
     first_sums          a panel's int32 [16] in its registers of sums
     row                 the operands of a unit of rows, of each group
-    weights             those of a piece of a panel, of each group
+    weights             the weights of a piece of a panel, of each group
     add_products        a piece's sums + the products of one group
-    joined              of a unit's sums of one panel: int32 [16] of each row
+    joined              int32 [16] of each row, from a unit's sums of one panel
 
-Rows of unsigned bytes, of which none is above `most_unsigned`, are cheaper on some; `simd/sparse_tile` has such:
+Rows of unsigned bytes up to `most_unsigned` are cheaper on some processors; `simd/sparse_tile` uses them:
 
     unsigned            one group of one row, broadcast
     add_unsigned        sums + the products of each column
@@ -40,19 +40,19 @@ def shuffled(builder, x, y, lanes):
 
 
 def load_parts(builder, base, offset, kind, count):
-    """`count` registers, one after another."""
+    """Loads `count` registers, one after another."""
     size = kind.count * kind.element.width // 8
     return [load(builder, base, builder.add(offset, constant(i * size)), kind) for i in range(count)]
 
 
 def broadcast_group(builder, row, offset, kind):
-    """Four bytes of a row, again and again in a register."""
+    """Fills a register with copies of four bytes of a row."""
     scalar = load(builder, row, offset, i32)
     return builder.bitcast(broadcast_value(builder, scalar, kind.count * kind.element.width // 32), kind)
 
 
 def concatenated(builder, vectors):
-    """One vector of the lanes of a power of two of them."""
+    """Concatenates vectors, a power of two of them."""
     while len(vectors) > 1:
         lanes = list(range(2 * vectors[0].type.count))
         vectors = [shuffled(builder, *vectors[i : i + 2], lanes) for i in range(0, len(vectors), 2)]
@@ -89,7 +89,7 @@ class Instructions:
 
 
 class Generic(Instructions):
-    """Plain vector code: widen to 32 bits, multiply, add. LLVM makes of it what the processor has."""
+    """Plain vector code: widen to 32 bits, multiply, add. LLVM translates it for the processor."""
 
     parts = 1
     sums = INTS

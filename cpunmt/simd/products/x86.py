@@ -1,4 +1,4 @@
-"""The instructions of x86-64: see `simd/products/plain` for what a class says."""
+"""The instructions of x86-64: see `simd/products/plain` for the contract of a class."""
 
 from llvmlite import ir
 
@@ -13,7 +13,7 @@ class Vnni(Instructions):
         self.parts = parts
         self.name = f"llvm.x86.avx512.{name}.{512 // parts}"
         self.sums = ir.VectorType(i32, 16 // parts)
-        # what LLVM took until version 21; from 22 on it wants lanes of 8 and 16 bits, and converts older code itself
+        # the lanes of LLVM until version 21; version 22 has lanes of 8 and 16 bits, and converts older code itself
         self.operand = self.sums
         self.look_up = Avx2Bytes.look_up if parts == 2 else _look_up512
 
@@ -29,7 +29,7 @@ def _look_up512(builder, table, codes):
 
 
 class Avx2Bytes(Instructions):
-    """vpsignb, vpmaddubsw, vpmaddwd: see isa.activation_planes."""
+    """Bytes by vpsignb, vpmaddubsw and vpmaddwd: see isa.activation_planes."""
 
     parts = 2
     sums = ir.VectorType(i32, 8)
@@ -60,7 +60,7 @@ class Avx2Bytes(Instructions):
 
 
 class Avx2Words(Instructions):
-    """vpmaddwd."""
+    """Words by vpmaddwd."""
 
     parts = 2
     sums = ir.VectorType(i32, 8)

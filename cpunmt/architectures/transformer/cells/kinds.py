@@ -22,7 +22,7 @@ class Cell(NamedTuple):
     state_gates: Mapping[str, int] = MappingProxyType({})  # of the state's first model_dim numbers, without bias
     state: int = 1  # float32 numbers that a step leaves for the next, per row and layer
     rectified: bool = False  # its output comes from a ReLU
-    recurrent: bool = True  # Marian's "rnn": an affine map may follow, if config.cell_projection says so
+    recurrent: bool = True  # Marian's "rnn": an affine map follows if config.cell_projection is on
     more: Callable[[Any, str, dict[str, Linear]], None] | None = None  # (config, block, linears): adds further maps
 
 

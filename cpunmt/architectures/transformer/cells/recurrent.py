@@ -1,4 +1,4 @@
-"""The common part of recurrent cells: all but the elementwise function."""
+"""The common part of recurrent cells, all except the elementwise function."""
 
 from cpunmt.architectures.records import ROW
 from cpunmt.architectures.transformer.records import CELL, MEMORY, TRANSFORMER
@@ -13,7 +13,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 @kernel
 def layer_states(number: count, memory: address) -> count:
-    """Returns where the states of decoder layer `number` begin in `states` and in `next_states`, in bytes."""
+    """Returns the beginning of the states of decoder layer `number` in `states` and in `next_states`, in bytes."""
     w = at(MEMORY, memory, 0)
     return number * (w.slots * w.beam + 1) * w.state_bytes
 
@@ -22,8 +22,8 @@ def layer_states(number: count, memory: address) -> count:
 def begin_cell(layer: address, number: count, network: address, memory: address, rows: address, n: count):
     """Computes the products of a CELL record for ROW records [n] of decoder layer `number`, in the scratch memory.
 
-    That of the block's input is in `wide`, and that of the state, if the cell has one, in `wider`: it reads the first
-    model_dim numbers of each row's parent's state, and leaves `context` overwritten.
+    The product of the block's input is in `wide`, that of the state in `wider`, if the cell has one: it reads the first
+    model_dim numbers of each row's parent's state, and overwrites `context`.
     """
     weights, w = at(CELL, layer, 0), at(MEMORY, memory, 0)
     settings, scratch = address_of(at(TRANSFORMER, network, 0).settings), address_of(w.scratch)
@@ -53,7 +53,7 @@ def recurrent_cell(row):
     """Makes the kernel NAME_cell: one step of a decoder layer on x, whose elementwise part is the kernel `row`,
     NAME_row.
 
-    `row` makes one step of one row. Its arguments are addresses of float32, but for `depth`, which is model_dim:
+    `row` computes one step of one row. Its arguments are addresses of float32, except `depth`, which is model_dim:
 
         gates          the columns of the CELL record's input, with the bias
         state_gates    those of its state

@@ -23,7 +23,7 @@ def sru_row(
     next_state: address,
     out: address,
 ):
-    """One step of one row (see `recurrent_cell`).
+    """Computes one step of one row (see `recurrent_cell`).
 
     gates     float32 [3 * depth]: W x, W_f x + b_f, W_r x + b_r
     state     float32 [depth]: c

@@ -24,7 +24,7 @@ def ssru_row(
     next_state: address,
     out: address,
 ):
-    """One step of one row (see `recurrent_cell`).
+    """Computes one step of one row (see `recurrent_cell`).
 
     gates     float32 [2 * depth]: W x, then W_f x + b_f
     state     float32 [depth]: c
