@@ -9,7 +9,7 @@ def test_a_function_is_called_as_what_emits_it():
 
     from cpunmt.simd.intrinsics import lesser
 
-    assert lesser.__name__ == "lesser" and lesser.__doc__.startswith("The smaller of two int64")
+    assert lesser.__name__ == "lesser" and lesser.__doc__.startswith("Returns the smaller of two int64")
     assert numba.njit(lambda x: lesser(y=x, x=3))(2) == 2
     with pytest.raises((TypeError, numba.TypingError), match="missing a required argument: 'y'"):
         numba.njit(lambda x: lesser(x))(2)
