@@ -122,6 +122,25 @@ def test_what_is_not_supported_is_refused_by_name(changes, told):
     assert message.startswith(WHERE) and told in message
 
 
+# Values that change nothing, as transformers writes them.
+NEUTRAL = {
+    **dict.fromkeys(("add_bias_logits", "add_final_layer_norm", "normalize_before", "normalize_embedding"), False),
+    **dict.fromkeys(("extra_pos_embeddings", "encoder_no_repeat_ngram_size", "min_length", "no_repeat_ngram_size"), 0),
+    **dict.fromkeys(("encoder_repetition_penalty", "repetition_penalty"), 1.0),
+    **{name: [] for name in ("begin_suppress_tokens", "forced_decoder_ids", "suppress_tokens")},
+    **dict.fromkeys(("constraints", "exponential_decay_length_penalty", "force_words_ids", "min_new_tokens")),
+    **{"forced_bos_token_id": None, "quantization_config": None, "penalty_alpha": 0, "sequence_bias": {}},
+    **{"diversity_penalty": 0.0, "do_sample": False, "num_beam_groups": 1, "static_position_embeddings": True},
+}
+
+
+def test_each_feature_may_be_off_and_not_on():
+    assert config_of(**NEUTRAL) == config_of()
+    for name, value in NEUTRAL.items():
+        message = refusal(config_of, **{name: not value if isinstance(value, bool) else [7]})
+        assert f"{name} is" in message and "supported is" in message
+
+
 def test_all_that_is_not_supported_is_told_at_once():
     message = refusal(config_of, {"repetition_penalty": 1.2}, normalize_before=True, activation_function=["tanh"] * 999)
     assert all(name in message for name in ("normalize_before", "activation_function", "repetition_penalty"))
