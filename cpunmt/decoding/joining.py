@@ -56,8 +56,9 @@ def translate_sentences(
     Parameters
     ----------
     translate : callable that translates parts; returns an empty list for a skipped part. It may skip the first part of
-        a sentence only if the sentence is no longer wanted: then its result is that of a blank sentence.
-    prefixes : for each sentence the target ids that its translation begins with
+        a
+        sentence only if the sentence was cancelled; the result is then that of a blank sentence
+    prefixes : target ids that the translation of each sentence begins with
     given : each sentence as the caller passed it: a text, or its pieces without </s>
     """
     options, search, _ = settings

@@ -1,4 +1,4 @@
-"""A block of HTML as plain text, and the tree of the inline elements over it."""
+"""Turns a block of HTML into plain text, with the tree of its inline elements."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, replace
 from cpunmt.markup.document import END, HAS_LETTER, HOLD, POINT, START, TEXT, Content, Item
 from cpunmt.markup.html_syntax import SPACE, Spellings, decoded
 
-_RUN = re.compile(rf"[{SPACE}]{{2,}}|[{SPACE[1:]}]")  # one space needs nothing
+_RUN = re.compile(rf"[{SPACE}]{{2,}}|[{SPACE[1:]}]")  # one space stays as it is
 _EDGE = re.compile(r"\s*(?:&(?:nbsp|#160|#[xX][aA]0);\s*){0,50}")
 _SPACES = re.compile(r"\s*")
 _LAST_EDGE = re.compile(r"\s*(?:;(?:psbn|061#|0[aA][xX]#)&\s*){0,50}")
 _NUMBERED = re.compile(r"\{\d+\}")
-_BEGINS_WORD = re.compile(r"[@#]?\w|\{")  # of a text that a space can separate from the word before it
+_BEGINS_WORD = re.compile(r"[@#]?\w|\{")  # a text that a space can separate from the word before it
 _ADDRESS = re.compile(r"(?:[a-zA-Z][\w+.-]{1,15}://|www\.)\S*")
-_MOST_PARTS = 16  # of an address
-MARK = "sup"  # the name of a point that was an element
-_MOST_ITEMS = 8  # items of an element that may be one
-_LOOKED_AT = 40  # characters of a word that is looked at
+_MOST_PARTS = 16  # parts of an address
+MARK = "sup"  # the name of a point made from an element
+_MOST_ITEMS = 8  # items of an element that may be an address
+_LOOKED_AT = 40  # characters of a word that are examined
 
 _NOTE = re.compile(r"\s*\[[\d\s,*\u2013-]+\]\s*")
 _SYMBOLS = re.compile(r"[^\w.,;:!?\u2026'\"()\u2018-\u201f\u3001\u3002\uff01\uff1f\u2013\u2014-]+")
@@ -34,9 +34,9 @@ _VISIBLE = frozenset(["img", "embed", MARK])  # these separate words
 class Element:
     """An inline element over `begin` to `end` of the plain text, without white space at its ends.
 
-    opening, closing  its tags' spans in the HTML; None: it begins before or ends after the block, as the root does
-    order             among its siblings and their points, as in the source
-    joined            the element that it follows with nothing between, though there is a space in the plain text
+    opening, closing  spans of its tags in the HTML; None: it begins before or ends after the block, as the root does
+    order             position among its siblings and their points, as in the source
+    joined            the element directly before it in the HTML, although the plain text has a space there
     """
 
     opening: tuple[int, int] | None
@@ -54,7 +54,7 @@ class Point:
     """A part without text, at `offset` of the plain text: a void element, an empty one, a comment.
 
     span    in the HTML
-    joined  the plain text has a space there that the HTML has not
+    joined  the plain text has a space there that the HTML lacks
     """
 
     span: tuple[int, int]
@@ -65,13 +65,13 @@ class Point:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A part of the HTML that is translated at once.
+    """A part of the HTML that is translated as one text.
 
-    begin, end   of the part in the HTML
-    plain        its text: references read, white space as browsers show it, stand-ins for what is held
-    root         the elements in it
-    holds        where in `plain` a stand-in begins -> the span of the HTML that it stands for
-    spellings    of characters that the source has as references
+    begin, end   its span in the HTML
+    plain        its text: references decoded, white space as browsers show it, stand-ins for held parts
+    root         the root of its elements
+    holds        offset of a stand-in in `plain` -> the span of the HTML that it stands for
+    spellings    characters that the source writes as references
     """
 
     begin: int
@@ -148,7 +148,7 @@ def _paired(items: list[Item]) -> tuple[dict[int, int], set[int]]:
 
 
 def _core(html: str, items: list[Item], partners: dict[int, int], syntax: str) -> tuple[int, int]:
-    """Returns the first and last item to translate: without elements around all of the text and parts beside it."""
+    """Returns the first and last item to translate; excludes elements around all of the text, and parts beside it."""
     numbers = range(len(items))
     first = next((number for number in numbers if _is_solid(html, items[number], syntax)), None)
     if first is None:
@@ -174,15 +174,15 @@ def _is_solid(html: str, item: Item, syntax: str) -> bool:
 
 
 def _blank_end(html: str, begin: int, end: int, syntax: str) -> int:
-    """Returns where the white space at `begin` ends; `&nbsp;` is some, unless references are text."""
+    """Returns the end of the white space at `begin`; it includes `&nbsp;` unless references are text."""
     found = (_SPACES if syntax == "parts" else _EDGE).match(html, begin, end)
     return found.end() if found else begin
 
 
 def make_block(html: str, content: Content, hold: bool = True) -> Block | None:
-    """Returns the block of items that begin and end with text, what is held, or a tag; None: it has no letters.
+    """Returns the block of items that begin and end with text, a held part or a tag; None without letters.
 
-    `hold`: whether the text has stand-ins for what is held. Otherwise that is a point.
+    `hold`: whether held parts get stand-ins in the text. Otherwise they are points.
     """
     made = _Builder(html, content, hold)
     made.add_all()
@@ -202,17 +202,17 @@ class _Builder:
             found = edge.match(html[max(self.begin, items[-1][1]) : self.end][::-1])
             self.end -= found.end() if found else 0
         self.hold = hold
-        self.names: Iterator[str] | None = None  # of stand-ins
+        self.names: Iterator[str] | None = None  # stand-ins that are still free
         self.root = Element(None, None, 0, 0, 0)
         self.opened = [self.root]
         self.text: list[str] = []
         self.length = 0
-        self.link: int | None = None  # number of parts in `text` before the link that is open
-        self.last = ""  # character of the text
+        self.link: int | None = None  # number of parts in `text` before the open link
+        self.last = ""  # last character of the text
         self.letters = False
         self.spellings: Spellings = {}
         self.holds: dict[int, tuple[int, int]] = {}
-        self.closed: Element | None = None  # the last item was its end
+        self.closed: Element | None = None  # set if the last item was this element's end
         self.separated: Element | Point | None = None  # what parts the words before and after it
 
     def add_all(self) -> None:
@@ -254,7 +254,7 @@ class _Builder:
         if len(self.opened) > 1:
             element = self.opened.pop()
             element.closing = (begin, end)
-        else:  # of an element that begins before the block: around all that there is so far
+        else:  # the element began before the block: it contains everything so far
             element = Element(None, (begin, end), 0, 0, -1, self.root.children, self.root.points)
             self.root.children, self.root.points = [element], []
         element.end = self.length
@@ -265,7 +265,7 @@ class _Builder:
         if "&" in text and self.content.syntax in ("html", "xml"):
             text = decoded(text, self.spellings)
         if not self.content.preformatted:
-            if "  " in text or not text.isprintable():  # else each space is one, and is " "
+            if "  " in text or not text.isprintable():  # otherwise each space is single, and is " "
                 text = _RUN.sub(_shown, text)
             if text[:1] == " " and (not self.last or self.last.isspace()):
                 text = text[1:]
@@ -313,12 +313,12 @@ class _Builder:
 
 
 def _shown(run: re.Match[str]) -> str:
-    """Returns white space as browsers show it, but for blank lines, which separate paragraphs."""
+    """Returns white space as browsers show it; blank lines, which separate paragraphs, stay."""
     return run[0] if run[0].count("\n") > 1 else " "
 
 
 def _stand_ins(html: str) -> Iterator[str]:
-    """Yields `{1}` `{2}` and so on, but for those in the text."""
+    """Yields `{1}`, `{2}` and so on; skips those that occur in the text."""
     taken = set(_NUMBERED.findall(html)) if "{" in html else set()
     number = 0
     while True:
@@ -328,7 +328,7 @@ def _stand_ins(html: str) -> Iterator[str]:
 
 
 def _settle(element: Element, plain: str, html: str) -> None:
-    """Trims the spans of elements, and makes points of those without text."""
+    """Trims the spans of elements, and turns elements without text into points."""
     kept = []
     for child in element.children:
         if child.end > len(plain):
@@ -353,10 +353,11 @@ def _settle(element: Element, plain: str, html: str) -> None:
 
 
 def _without_markers(html: str, items: list[Item], partners: dict[int, int]) -> list[Item]:
-    """Returns the items, with each element that is no word as one item that is not translated.
+    """Returns the items, in which each element that is not a word is a single untranslated item.
 
-    Such are the marks of footnotes, pilcrows and the figures of formulas: no model is asked about them. A footnote's
-    mark is a point behind its word. In a word, as the figure of H<sub>2</sub>O, it is held with the word.
+    Such elements are footnote marks, pilcrows and the digits of formulas; no model sees them. A footnote's mark is a
+    point
+    behind its word. Within a word, as in H<sub>2</sub>O, the element is held together with the word.
     """
     made: list[Item] = []
     rest = list(items)
@@ -407,7 +408,7 @@ def _head(html: str, item: Item) -> re.Match[str] | None:
 
 
 def _tail(html: str, made: list[Item], end: int) -> int:
-    """Finds the begin of the word that ends at `end`, held parts before it included; `end` if there is no word."""
+    """Finds the begin of the word that ends at `end`, including held parts before it; `end` without a word."""
     begin = end
     for kind, first, last, _ in reversed(made[-2:]):
         if last != begin or kind not in (TEXT, HOLD):
@@ -425,7 +426,7 @@ def _tail(html: str, made: list[Item], end: int) -> int:
 
 
 def _cut(made: list[Item], begin: int) -> None:
-    """Takes away what the items have from `begin` on."""
+    """Removes everything from offset `begin` on from the items."""
     while made and made[-1][1] >= begin:
         made.pop()
     if made and made[-1][2] > begin:

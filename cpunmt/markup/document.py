@@ -1,4 +1,4 @@
-"""An HTML text as what is to be translated of it: blocks of text, and values of attributes."""
+"""Parses an HTML text into the parts to translate: blocks of text, and values of attributes."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from cpunmt.options.element_roles import SPLIT, WITHIN
 from cpunmt.text.language_codes import first_part
 from cpunmt.text.scripts import LETTER
 
-MOST_NESTED = 32  # inline elements within a block: deeper ones separate texts
-MOST_TEXT = 1 << 17  # characters of a block with tags: after these a tag separates texts
+MOST_NESTED = 32  # nested inline elements within a block; deeper ones separate texts
+MOST_TEXT = 1 << 17  # characters of a block with tags; after these, a tag separates texts
 
-TEXT, START, END, POINT, HOLD = range(5)  # a text, two tags of an inline element, what has no text, what stays as it is
-Item = tuple[int, int, int, str]  # one of these, begin, end, name
+TEXT, START, END, POINT, HOLD = range(5)  # a text, the two tags of an inline element, a part without text, a held part
+Item = tuple[int, int, int, str]  # kind, begin, end, name
 
 _PARTING = frozenset([BREAK, SKIPPED])
 _LEFT = frozenset([HELD, BESIDE, SKIPPED])
 _BLOCKS = frozenset(name for name, role in ROLES.items() if role == BREAK)
 _PREFORMATTED = frozenset(["pre", "listing"])
 HAS_LETTER = re.compile(LETTER)
-# Between the links of a menu: their texts are no sentence. All there is between two tags.
+# Everything between two tags that separates the links of a menu: their texts do not form a sentence.
 _SIGN = (
     r"[|\u00a6\u00b7\u2022\u2027\u2219\u22c5\u00bb\u203a\u2192\u25b8>]"
     r"|&(?:gt|middot|bull|raquo|rsaquo|rarr|vert|verbar);"
@@ -48,12 +48,12 @@ _SIGN = (
 _SEPARATOR = re.compile(rf"(?:\s|&nbsp;|&#160;){{0,8}}(?:{_SIGN}){{1,2}}(?:\s|&nbsp;|&#160;){{0,8}}")
 _LONGEST_SEPARATOR = 40
 _LINE = re.compile(r"[\r\n]+")
-_OUTPUTS = ("<%=", "<%-", "<%:", "<?=")  # tags of templates that write a value
+_OUTPUTS = ("<%=", "<%-", "<%:", "<?=")  # template tags that write a value
 _ATTRIBUTE = re.compile(
     rf"([^{SPACE}/>][^{SPACE}/>=]*)(?:[{SPACE}]*=[{SPACE}]*(?:\"([^\"]*)\"|'([^']*)'|([^{SPACE}>\"'][^{SPACE}>]*)))?"
 )
-_ELEMENT = re.compile(rf"[^{SPACE}/>]*")  # of the element
-# A tag with none of these attributes is as any other, but for the class notranslate.
+_ELEMENT = re.compile(rf"[^{SPACE}/>]*")  # name of the element
+# Without any of these attributes, a tag's attributes need no further look, apart from the class notranslate.
 _INTERESTING = re.compile(
     rf"[{SPACE}/\"'](?=[tTlLcCaApPvV])"
     r"(?i:translate|lang|contenteditable|title|alt|aria-[a-z]*|placeholder|label|abbr|content|value)"
@@ -63,7 +63,7 @@ _NOTRANSLATE = re.compile("notranslate", re.I)
 
 
 class Value(NamedTuple):
-    """The value of an attribute: where it stands, quotation marks left out, and which of them it has, if any."""
+    """The value of an attribute: its span without quotation marks, and the quotation mark, if any."""
 
     begin: int
     end: int
@@ -72,12 +72,13 @@ class Value(NamedTuple):
 
 @dataclass(slots=True)
 class Content:
-    """Items of a block: of text that belongs together, with the inline tags in it.
+    """The items of a block, a text with its inline tags.
 
     preformatted  white space is text
-    option        where an <option> without a value would have it; None: the block is no such option's
-    syntax        "html": names mean what they do in HTML; "raw": references are text, as in CDATA; "parts": they are
-                  text, and what is written is text too, see `units`
+    option        insertion point for the value of an <option> without one; None for all other blocks
+    syntax        "html": names have their HTML meaning; "raw": references are text, as in CDATA; "parts": references
+                  are
+                  text, and written text is not encoded either, see `units`
     """
 
     items: list[Item]
@@ -88,9 +89,9 @@ class Content:
 
 @dataclass(slots=True)
 class Document:
-    """A document that has been read: contents of blocks, ascending, and values of attributes to translate.
+    """A parsed document: contents of blocks, ascending, and values of attributes to translate.
 
-    marks  of a unit: offset in `html` -> the mark whose `tag` stands there
+    marks  for a unit: offset in `html` -> the mark whose `tag` is there
     """
 
     html: str
@@ -100,10 +101,10 @@ class Document:
 
 
 def read_document(html: str, language: str | None = None, roles: Mapping[str, int] = ROLES) -> Document:
-    """Returns the parts of `html`, whose elements have these `roles`.
+    """Parses `html` into its parts; its elements have these `roles`.
 
-    `language`: that of the text, so that elements of another are left; None: all are the same. Never raises: what is
-    not complete or not closed is left as it is.
+    `language`: of the text; elements in another language stay. None: all are translated. Never raises: an incomplete or
+    unclosed part stays as it is.
     """
     return _Reader(html, language, roles).read()
 
@@ -201,7 +202,7 @@ class _Reader:
         return None
 
     def _closes_itself(self, end: int, bare: int) -> bool:
-        """Returns whether the slash before the end of a tag is its own: not `<a href=b/>`."""
+        """Returns whether the slash at the end closes the tag: not in `<a href=b/>`."""
         return end == bare + 1 or self.html[end - 3] in f"{SPACE}\"'"
 
     def _close(self, begin: int, end: int, name: str) -> None:
@@ -240,7 +241,7 @@ class _Reader:
         self.items.append((TEXT, begin, end, ""))
 
     def _separates(self, begin: int, end: int) -> bool:
-        """Returns whether a text between tags is a sign between the links of a menu; a bar also within an element."""
+        """Returns whether a text between tags is a separator between menu links; a bar also within an element."""
         if not self.items or not _SEPARATOR.fullmatch(self.html, begin, end):
             return False
         return self.items[-1][0] != START or "|" in self.html[begin:end]
@@ -259,24 +260,27 @@ class _Reader:
 class _Left:
     """An element that is not translated, from its begin on.
 
-    It ends with its end tag, before a tag that implies its end or, one in a sentence, before the end of a block that it
-    stands in.
+    It ends with its end tag, or before a tag that implies its end. An element within a sentence also ends before the
+    end of
+    the block around it.
     """
 
     def __init__(self, begin: int, name: str, is_held: bool) -> None:
         self.begin = begin
         self.name = name
         self.is_held = is_held
-        self.includes = True  # the tag that ends it
-        self.depth = 1  # of elements of its name
-        self.blocks = 0  # that begin within it
+        self.includes = True  # whether the closing tag belongs to it
+        self.depth = 1  # depth of elements with its name
+        self.blocks = 0  # open blocks within it
         self.siblings, self.parents = IMPLIED_ENDS.get(name, (frozenset(), frozenset()))
-        self.nested = 0  # of its parents' kind, within it
+        self.nested = 0  # open elements of its parents' kind within it
         found = self.siblings | self.parents | {name}
-        self.matters = found | _BLOCKS if is_held else found  # all tags of other names are part of it
+        self.matters = found | _BLOCKS if is_held else found  # tags of other names cannot end it
 
     def goes_on(self, token: Token) -> bool:
-        """Returns whether the element goes on behind the token; otherwise `includes` says if it is part of it."""
+        """Returns whether the element continues after the token; otherwise `includes` says whether the token belongs to
+        it.
+        """
         kind, _, _, name = token
         if kind == OPEN:
             if name in self.siblings and not self.nested:
@@ -303,14 +307,14 @@ class _Left:
 
 
 def html_roles(tags: tuple[tuple[str, str], ...] | None) -> Mapping[str, int]:
-    """Returns the roles of HTML's elements, changed by `tags`; those of elements without an end tag stay."""
+    """Returns the roles of HTML's elements, changed by `tags`; elements without an end tag keep theirs."""
     said = {name.lower(): role for name, role in tags or () if name.lower() not in VOID_ELEMENTS | RAW_TEXT}
     kept = {name: SKIPPED if ROLES.get(name) in (BREAK, SKIPPED) else HELD for name in said}
     return ROLES | {name: {SPLIT: BREAK, WITHIN: INLINE}.get(role, kept[name]) for name, role in said.items()}
 
 
 def _attributes_of(html: str, begin: int, end: int) -> dict[str, Value]:
-    """Returns the attributes of a tag by name, in small letters; of several equal ones the first."""
+    """Returns the attributes of a tag by name, in small letters; the first of several equal ones counts."""
     values: dict[str, Value] = {}
     at = _ELEMENT.match(html, begin + 1, end).end()  # type: ignore[union-attr]
     for found in _ATTRIBUTE.finditer(html, at, end - 1):
@@ -321,7 +325,7 @@ def _attributes_of(html: str, begin: int, end: int) -> dict[str, Value]:
 
 
 def _to_translate(html: str, name: str, values: dict[str, Value]) -> list[Value]:
-    """Returns the values that people read, ascending."""
+    """Returns the attribute values that people read, ascending."""
     found = []
     for attribute, value in values.items():
         elements = READ.get(attribute, frozenset())
@@ -339,7 +343,7 @@ def _to_translate(html: str, name: str, values: dict[str, Value]) -> list[Value]
 def _is_to_be_left(html: str, name: str, values: dict[str, Value], language: str | None) -> bool:
     """Returns whether the content stays: `translate="no"`, class notranslate, text that people edit, `lang`.
 
-    `language` is that of the text, None: not known; what <html> and <body> say of it is not asked.
+    `language` is that of the text, None if unknown; the `lang` of <html> and <body> does not count.
     """
 
     def text(attribute: str) -> str | None:

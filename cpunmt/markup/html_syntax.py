@@ -1,8 +1,10 @@
-"""The syntax of HTML: where the markup of a text stands, and character references (`&amp;` `&#8212;`).
+"""The syntax of HTML: finds markup in a text, and converts character references (`&amp;` `&#8212;`).
 
-Markup is found in one pass, as browsers read it: a quotation mark counts only after "=", `<` before no letter is text.
-Where something is not complete (a tag, a comment, the content of a <script>), nothing after it can be trusted: the rest
-is one token. References are read, and written again as the source wrote them.
+Markup is found in one pass, as browsers parse it: a quotation mark counts only after "=", and `<` without a letter
+after
+it is text. If a tag, a comment or the content of a <script> is incomplete, the rest of the text is one token.
+References
+are decoded, and encoded again as the source wrote them.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ OPEN, CLOSE, OTHER, RAW, REST = range(5)
 Token = tuple[int, int, int, str]  # kind, begin, end, name of the element in small letters
 
 SPACE = " \t\n\r\f"
-# Up to the end of a tag, or of a part of it: a longer one takes more memory than there is. It never fails, and what the
-# lookahead around it found is never tried a second time.
+# Matches up to the end of a tag, or a bounded part of it, to bound the memory. It never fails, and the lookahead keeps
+# its match from being tried a second time.
 _VALUE = rf"\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z)|[^{SPACE}>\"'][^{SPACE}>]*"
 _INNER = rf"[^>=]*(?:=(?:\"[^\"]*(?:\"|\Z)|[{SPACE}]*(?:{_VALUE})?)[^>=]*){{0,30}}"
 _NAME = rf"[a-zA-Z][^{SPACE}/>]*"
@@ -29,22 +31,22 @@ _MORE = re.compile(_INNER)
 _COMMENT_END = re.compile("--!?>")
 _ENDS = {"plaintext": None} | {name: re.compile(rf"</{name}(?=[{SPACE}/>])", re.I) for name in RAW_TEXT}
 _END_TAG = re.compile(rf"</({_NAME})")
-# A number of more digits is no character. Without a semicolon only names that HTML has without one.
+# A number with more digits is not a character. Without a semicolon, only HTML's own names without one count.
 _REFERENCE = re.compile(
     r"&(?:#0{0,8}([0-9]{1,7})(?![0-9])|#[xX]0{0,8}([0-9a-fA-F]{1,6})(?![0-9a-fA-F])|([a-zA-Z]\w{0,31}));?", re.A
 )
 
-Spellings = dict[str, str]  # character -> the reference that the source has for it
+Spellings = dict[str, str]  # character -> its reference in the source
 _QUOTES = {'"': "&quot;", "'": "&#39;"}
 
 
 def scan(html: str) -> list[Token]:
-    """Returns the tokens of `html`, ascending; what lies between them is text.
+    """Returns the tokens of `html`, ascending; everything between them is text.
 
-    OPEN, CLOSE  a tag; an element without content that is not read has both, the second of them empty
-    OTHER        a comment, a declaration, a processing instruction, CDATA, a tag of a template (`<% x %>`)
-    RAW          the content of an element that has no tags; its own tags come before and after it
-    REST         from something that is not complete to the end of the text
+    OPEN, CLOSE  a tag; an element with unparsed content has both, the second of them empty
+    OTHER        a comment, a declaration, a processing instruction, CDATA, a template's tag (`<% x %>`)
+    RAW          the content of an element without tags; its own tags come before and after it
+    REST         from an incomplete part to the end of the text
     """
     tokens: list[Token] = []
     at = 0
@@ -88,7 +90,7 @@ def scan(html: str) -> list[Token]:
                     break
             elif html.startswith("<%", begin):
                 end = html.find("%>", begin + 2) + 2 if has_templates else 1
-                if end == 1:  # not a template's tag; neither are those that follow
+                if end == 1:  # not a template's tag; nor are the following ones
                     has_templates, end = False, begin + 2
                 else:
                     tokens.append((OTHER, begin, end, ""))
@@ -126,7 +128,7 @@ def _close_foreign(foreign: list[str], name: str) -> None:
 
 
 def _end_of_raw(html: str, at: int, name: str) -> int:
-    """Returns the end of the content of an element that has no tags; -1 if it does not end."""
+    """Returns the end of an element's raw content; -1 if it does not end."""
     pattern = _ENDS[name]
     found = pattern.search(html, at) if pattern else None
     return found.start() if found else -1
@@ -143,9 +145,9 @@ def _end_of_tag(html: str, at: int) -> int:
 
 
 def _end_of_other(html: str, begin: int) -> tuple[int, str]:
-    """Returns the end of what begins with `<!`, `<?` or `</`, and of an end tag that has more than its name that name.
+    """Returns the end of a part that begins with `<!`, `<?` or `</`; and, for an end tag with attributes, its name.
 
-    -1: it has no end.
+    The end is -1 if it is missing.
     """
     if tag := _END_TAG.match(html, begin):
         return _end_of_tag(html, tag.end()), tag[1].lower()
@@ -160,9 +162,9 @@ def _end_of_other(html: str, begin: int) -> tuple[int, str]:
 
 
 def decoded(text: str, spellings: Spellings, attribute: bool = False) -> str:
-    """Reads the references in `text`, and adds them to `spellings`.
+    """Decodes the references in `text`, and adds them to `spellings`.
 
-    A name without a semicolon is one only if HTML has it so; in an attribute never, where it is part of a URL.
+    A name without a semicolon counts only if HTML defines it so; in an attribute never, where it may be part of a URL.
     """
     if "&" not in text:
         return text
@@ -196,5 +198,5 @@ def encoded(text: str, spellings: Spellings, quote: str = "") -> str:
 
 
 def encoded_parts(parts: Sequence[str | Span], spellings: Spellings) -> list[str | Span]:
-    """Returns the parts with their texts encoded, see `encoded`; spans stay."""
+    """Encodes the texts among the parts, see `encoded`; spans stay."""
     return [encoded(part, spellings) if isinstance(part, str) else part for part in parts]

@@ -1,4 +1,4 @@
-"""HTML, XML and units of documents, over a layer that translates texts: all texts of a call share its batches."""
+"""Translates HTML, XML and units of documents through a layer for texts; all texts of a call share its batches."""
 
 from __future__ import annotations
 
@@ -25,40 +25,41 @@ from cpunmt.values.checks import shown
 
 _WINDOW = 1 << 19  # characters of texts whose alignments are in memory at once
 _FEW = 1 << 11  # characters
-_LINES = ("sentence", "line")  # values of `split` for which lines are different texts
+_LINES = ("sentence", "line")  # values of `split` that make each line a text
 
 
 def translate_html(texts: Sequence[str], below: Layer, language: str | None = None) -> list[str]:
-    """Returns the translations of HTML texts: whole pages, or parts of one.
+    """Translates HTML texts: whole pages, or parts of one.
 
     Translates text and the values of attributes that people read (title, alt, placeholder, aria-label and others). All
-    else stays as it is, to the byte; of a text that `below` returns unchanged every byte. Tags within a sentence stand
-    around the translation of what they stood around, each exactly once. Not translated: <script>, <style>, <code> and
-    the like, `translate="no"`, class notranslate. Never raises for the content of a text: after a tag or comment that
-    does not end, the rest is left as it is.
+    else
+    stays, to the byte; so does a text that `below` returns unchanged. Tags within a sentence stand around the
+    translation
+    of their words, each exactly once. Not translated: <script>, <style>, <code> and the like, `translate="no"`, class
+    notranslate. Never raises for the content of a text: after an incomplete tag or comment, the rest stays.
 
     Parameters
     ----------
-    texts : each is a document of its own: results do not depend on the others
-    below : translates plain texts, which may have several sentences. It is called once for all texts, with alignments
-        if any text has tags in it; of large pages once for texts without tags, and for the others at least once; and
-        again for texts whose translation
-        lost a stand-in `{1}`, which stands for <code> and the like
-    language : of the texts, as ISO 639 has it: elements whose `lang` is another are left as they are. None: all are
-        translated
+    texts : separate documents; results do not depend on the others
+    below : translates plain texts of one or more sentences. It is called once for all texts, with alignments if any
+        text
+        has tags in it. For large pages it is called once for texts without tags, and at least once for the others. It
+        is
+        called again for texts whose translation lost a stand-in `{1}`, which replaces <code> and the like
+    language : of the texts, by ISO 639: elements with another `lang` stay. None: all are translated
     """
     return translate_documents([read_document(text, language) for text in texts], below)
 
 
 def translate_documents(documents: Sequence[Document], below: Layer) -> list[str]:
-    """Returns the translations of documents of HTML or XML that have been read; see `translate_html`."""
+    """Translates parsed documents of HTML or XML; see `translate_html`."""
     pages = [Page(document) for document in documents]
     translate_pages(pages, below)
     return [page.text() for page in pages]
 
 
 def read_documents(texts: Sequence[str], options: Options, language: str | None) -> list[Page]:
-    """Reads texts of HTML or XML, as the options say; `language` is the texts', or None.
+    """Parses texts of HTML or XML, as the options say; `language` is the texts', or None.
 
     Raises XmlError for XML that is not well-formed.
     """
@@ -76,7 +77,7 @@ def read_documents(texts: Sequence[str], options: Options, language: str | None)
 
 
 def read_units(units: Sequence[Unit], options: Options, language: str | None) -> list[Page]:
-    """Reads units of documents; pages among them are HTML, and are read as the options say."""
+    """Parses units of documents; the pages among them are HTML, parsed as the options say."""
     roles = html_roles(options.tags) if any(unit.is_page for unit in units) else {}  # type: ignore[arg-type]
     lines = options.split in _LINES
     pages = []
@@ -89,7 +90,7 @@ def read_units(units: Sequence[Unit], options: Options, language: str | None) ->
 
 
 def _read_page(words: Words, language: str | None, roles: Mapping[str, int]) -> Page:
-    """Reads a unit that is a page: HTML, or texts and marks that stand for tags."""
+    """Parses a unit that is a page: HTML, or texts and marks that stand for tags."""
     if isinstance(words, str):
         return Page(read_document(words, language, roles))
     marks: dict[int, Mark] = {}
@@ -105,9 +106,10 @@ def _read_page(words: Words, language: str | None, roles: Mapping[str, int]) -> 
 
 
 def translate_pages(pages: Sequence[Page], below: Layer) -> None:
-    """Translates all texts of the pages; equal ones are asked for once.
+    """Translates all texts of the pages, equal ones once.
 
-    A few texts without tags are translated together with the others; many of them without alignments, which take time.
+    A few texts without tags are translated together with the others; many of them separately, because alignments take
+    time.
     """
     waiting: list[_Text] = [text for page in pages for text in page.texts]
     aligned = [text for text in waiting if text.align]
@@ -115,7 +117,7 @@ def translate_pages(pages: Sequence[Page], below: Layer) -> None:
     lost: list[_Text] = []
     if aligned and sum([len(text.plain) for text in plain]) <= _FEW:
         plain, aligned = [], waiting
-    for texts, align in ((plain, False), (aligned, True), (lost, True)):  # `lost` grows up to the end of the second
+    for texts, align in ((plain, False), (aligned, True), (lost, True)):  # the second round adds to `lost`
         for window in _windows(texts, _WINDOW if align else sys.maxsize):
             asked = list(dict.fromkeys([text.plain for text in window]))
             found = dict(zip(asked, below(asked, align), strict=True))
@@ -137,10 +139,10 @@ def _windows(texts: list[_Text], most: int) -> Iterator[list[_Text]]:
 class _Text:
     """A text of a page: the value of an attribute, a unit without marks, or a block.
 
-    plain   what is translated
+    plain   the text to translate
     align   whether its tags need the alignment
     target  its translation
-    told    (text, result) of each time that it was translated
+    told    (text, result) of each attempt to translate it
     """
 
     align = False
@@ -151,14 +153,14 @@ class _Text:
         self.told: list[tuple[str, Result | None]] = []
 
     def take(self, found: Aligned) -> bool:
-        """Takes the translation. Returns whether it can be used."""
+        """Stores the translation. Returns whether it is usable."""
         self.target = found.target
         self.told.append((self.plain, found.found))
         return True
 
 
 class _BlockText(_Text):
-    """A block; `written` is None as long as it stays as it is."""
+    """A block; `written` is None as long as it is unchanged."""
 
     def __init__(self, block: Block, html: str) -> None:
         super().__init__(block.plain)
@@ -166,7 +168,7 @@ class _BlockText(_Text):
         self.written: list[str | Span] | None = None
 
     def take(self, found: Aligned) -> bool:
-        """Takes the translation. If a stand-in is not in it, the block is to be translated again without any."""
+        """Stores the translation. Without its stand-in, the block is translated again without stand-ins."""
         super().take(found)
         if found.target == self.plain:
             return True
@@ -178,12 +180,12 @@ class _BlockText(_Text):
 
 
 class Page:
-    """A document of HTML or XML, or a unit, and its translation."""
+    """A document of HTML or XML, or a unit, with its translation."""
 
     def __init__(self, document: Document, is_plain: bool = False, is_escaped: bool = False) -> None:
-        """Takes a document that has been read.
+        """Takes a parsed document.
 
-        `is_plain`: it is a text without markup, and was not read. `is_escaped`: texts between its marks were escaped.
+        `is_plain`: it is plain text and was not parsed. `is_escaped`: texts between its marks were escaped.
         """
         self.document = document
         self.is_plain = is_plain
@@ -195,7 +197,7 @@ class Page:
 
     @property
     def texts(self) -> list[_Text]:
-        """All texts to translate, values first."""
+        """Returns all texts to translate, values first."""
         return [*self.values, *(block for _, blocks in self.contents for block in blocks)]
 
     def words(self) -> Words:
@@ -227,7 +229,7 @@ class Page:
         return "".join([part if isinstance(part, str) else copied(*part) for part in self._parts()])
 
     def _copier(self) -> Callable[[int, int], str]:
-        """Returns what copies a part of the source, with all edits in it."""
+        """Returns a function that copies a part of the source with all edits in it."""
         html = self.document.html
         edits = sorted([*self._changed_values(), *self._options()])
         begins = [edit.begin for edit in edits]
@@ -268,7 +270,7 @@ class Page:
             yield Edit(begin, end, new)
 
     def _options(self) -> Iterator[Edit]:
-        """Yields the values of <option>: a form sends what it would have sent."""
+        """Yields the values of <option> elements: a form must send the original value."""
         for content, blocks in self.contents:
             if content.option is not None and any(text.written is not None for text in blocks):
                 sent = encoded(_option(self.document.html, content), {}, '"')
@@ -277,9 +279,11 @@ class Page:
     def result(self) -> Result:
         """Returns the translation as a Result.
 
-        Of markup it has one hypothesis, and no pieces: they are in blocks, most of which have tags between them.
-        `score` is the mean of the blocks' scores, weighted by their source pieces; `truncated` and `repeats` say
-        whether any was cut off, or looks like a loop.
+        Markup has one hypothesis. It has no pieces: these belong to blocks, most of which have tags between them.
+        `score` is
+        the mean of the blocks' scores, weighted by their source pieces; `truncated` and `repeats` are true if they are
+        for
+        any block.
         """
         told = [*_once(text.told[0] for text in self.texts if text.told and not text.align)]
         told += _once(text.told[0] for text in self.texts if text.told and text.align)
@@ -310,7 +314,7 @@ class Page:
 
 
 def _once(told: Iterator[tuple[str, Result | None]]) -> list[tuple[str, Result]]:
-    """Returns each text with its result once, of those that the engine has seen."""
+    """Returns each text that the engine translated, with its result, once."""
     return [(text, result) for text, result in dict(told).items() if result is not None]
 
 

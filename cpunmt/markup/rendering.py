@@ -1,11 +1,11 @@
-"""A translated block as markup again: its text, and between the texts spans of the source, which are copied.
+"""Writes a translated block as markup: its text, and between the texts copied spans of the source.
 
-Spans are tags, and all parts without text. A text is encoded as its syntax wants, see `Content`.
+Spans are tags and all parts without text. Texts are encoded by their syntax, see `Content`.
 
-Each inline element gets one range of units of the translation, within its parent's and beside its siblings': the one
-that fits best to the units that come from its words, by F1 over characters, so that a stray link does not stretch it.
-Kept parts outweigh all words: they stand in their own element, and in no other. An element whose words have no
-translation takes the unit of the word beside it, if that is free: a link without text can not be clicked. A part
+Each inline element gets one range of units of the translation, within its parent's range and beside its siblings'
+ranges. The range has the best F1 over the characters of units that come from the element's words, so a stray link does
+not stretch it. Kept parts outweigh all words: they stay in their own element. If the words of an element have no
+translation, it takes the unit of a neighbouring word, if that is free: an empty link could not be clicked. A part
 without text stands before or behind the unit of its neighbour.
 """
 
@@ -23,16 +23,16 @@ from cpunmt.markup.blocks import Block, Element, Point
 from cpunmt.markup.html_syntax import SPACE, encoded_parts
 
 _STAND_IN = re.compile(r"\{\d+\}")
-_ENDS = frozenset(".,;:!?)]}%")  # marks that no word follows at once
+_ENDS = frozenset(".,;:!?)]}%")  # a word never follows these directly
 _SPACES = re.compile(rf"[{SPACE}]*")
 _NEAR = 2  # source units beside an element
-_ROUNDS = 16  # of the search for the best range: it ends long before
+_ROUNDS = 16  # limit of the search for the best range, which ends long before
 
 
 def rendered(block: Block, aligned: Aligned, html: str) -> list[str | Span] | None:
-    """Returns the block's translation, as it stands between the source's parts before and behind the block.
+    """Returns the block's translation as markup, without the parts of the source around the block.
 
-    None: it lacks a stand-in, or has one twice.
+    Returns None if a stand-in is missing or occurs twice.
     """
     if block.holds:
         counts = Counter(_STAND_IN.findall(aligned.target))
@@ -62,7 +62,7 @@ class _Writer:
         self.parts: list[str | Span] = []
 
     def inside(self, place: _Place) -> None:
-        """Writes the inside of an element, without its own tags."""
+        """Writes the content of an element, without its own tags."""
         events: list[tuple[int, bool, int, _Place | Point, bool]] = [
             (child.begin, True, child.element.order, child, False) for child in place.children
         ]
@@ -70,7 +70,7 @@ class _Writer:
         has_units = place.begin < place.end
         events.sort(key=lambda event: (event[0], event[1] and has_units, event[2]))
         unit, has_gap = place.begin, True  # the gap before the first unit is the parent's
-        last: _Place | None = None  # child, after which nothing came
+        last: _Place | None = None  # last child, if nothing came after it
         for at, behind, _, what, joined in events:
             if unit < at:
                 self._units(unit, at, has_gap)
@@ -124,7 +124,7 @@ class _Writer:
         return any(map(str.isalnum, block.plain[element.begin : element.end]))
 
     def _keep(self, element: Element) -> None:
-        """Writes a link as the source has it."""
+        """Writes a link unchanged."""
         assert element.opening is not None and element.closing is not None
         written = next((part for part in reversed(self.parts) if part), " ")
         last = written[-1] if isinstance(written, str) else self.html[written[1] - 1]
@@ -134,7 +134,7 @@ class _Writer:
         self.parts.append((element.opening[0], element.closing[1]))
 
     def _units(self, begin: int, end: int, has_gap: bool) -> None:
-        """Writes units, each after its gap; the first one's may be written already."""
+        """Writes units, each after its gap; the first gap may be written already."""
         if begin >= end:
             return
         first = self.units[begin][0] if has_gap or begin == 0 else self.units[begin - 1][1]
@@ -151,7 +151,7 @@ class _Writer:
         self.parts.append(text[at:])
 
     def _spaces(self, name: str, begin: int) -> tuple[str, str]:
-        """Returns the spaces that are missing around the stand-in at `begin`, so that no word touches a held part."""
+        """Returns missing spaces around the stand-in at `begin`, so that no word touches a held part."""
         source, target = self.block.plain, self.target
         at, end = self.held[name], begin + len(name)
         left, right = target[begin - 1 : begin] if begin else "", target[end : end + 1]
@@ -161,9 +161,9 @@ class _Writer:
         return " " * before, " " * after
 
     def _gap(self, at: int, what: _Place | Point, joined: bool) -> None:
-        """Writes the white space before a unit and the tag before it, with line ends where the source has them."""
+        """Writes the white space before a unit and the tag before it, with line ends as in the source."""
         gap = self.target[self.units[at - 1][1] : self.units[at][0]] if at else ""
-        if not gap and at and not isinstance(what, _Place) and not joined:  # the unit is a mark, which has none
+        if not gap and at and not isinstance(what, _Place) and not joined:  # the unit is a punctuation mark, which takes no space
             gap = self._space_before(what.span[0])
         if gap == " " and joined:
             return
@@ -180,7 +180,8 @@ class _Writer:
         return html[begin:at]
 
     def _space_after(self, point: Point, at: int) -> str:
-        """Returns the white space between a point and the unit after it: the source's, or what keeps words apart."""
+        """Returns the white space between a point and the unit after it: the source's, or a space that separates words.
+        """
         found = _SPACES.match(self.html, point.span[1], self.block.end)
         space = found[0] if found else ""
         first, was = self.target[self.units[at][0]], self.block.plain[point.offset : point.offset + 1]
@@ -188,7 +189,7 @@ class _Writer:
 
 
 def _grows(character: str, was: str) -> bool:
-    """Returns whether a word stands where the source had none: it would touch its neighbour."""
+    """Returns whether a new word, absent in the source, would touch its neighbour."""
     return character.isalnum() and was != "" and not was.isalnum() and not is_unspaced(character)
 
 
@@ -199,7 +200,7 @@ def _joins(place: _Place, last: _Place) -> bool:
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """Units `begin` to `end` for an element; for its points: the unit before which it stands, whether behind a gap."""
+    """Units `begin` to `end` for an element; for each of its points, the next unit and whether the gap comes before."""
 
     element: Element
     begin: int
@@ -209,7 +210,7 @@ class _Place:
 
 
 def _placed(block: Block, aligned: Aligned) -> tuple[_Place, Links]:
-    """Returns the tree of places over the units of the translation, and these."""
+    """Returns the tree of places over the units of the translation, and these units."""
     links = unit_links(aligned, block.edges() if aligned.kept else (), block.stand_ins())
     found = _Placement(block, links)
     root = _Place(block.root, 0, len(links.targets))
@@ -233,7 +234,7 @@ class _Placement:
         self.ends = [end for _, end in links.sources]
         parents = _parents(block.root)
         owners = _owners(block, links, parents)
-        self.units: dict[Element, list[int]] = defaultdict(list)  # that come from an element or those in it
+        self.units: dict[Element, list[int]] = defaultdict(list)  # units that come from an element or its descendants
         self.linked = [origin >= 0 for origin in links.origins]
         for number, origin in enumerate(links.origins):
             element: Element | None = owners[origin] if origin >= 0 else None
@@ -248,12 +249,12 @@ class _Placement:
         self.behind, self.ahead = _nearest(links)
 
     def fill(self, place: _Place) -> None:
-        """Places for the children and points of an element that has its own."""
+        """Places the children and points of an element that has its place."""
         element = place.element
         self.taken[place.begin : place.end] = bytes(place.end - place.begin)
         begin, end = place.begin, place.end
         open_ended = [child for child in element.children if child.opening is None or child.closing is None]
-        for child in open_ended:  # its other end is beyond the block's: nothing stands between
+        for child in open_ended:  # its other end is outside the block: nothing lies between
             units = self._within(child, begin, end)
             low, high = self._best(child, units, begin, end) if units else (end, end)
             made = _Place(child, begin if child.opening is None else low, end if child.closing is None else high)
@@ -292,7 +293,7 @@ class _Placement:
         return units[bisect_left(units, begin) : bisect_left(units, end)]
 
     def _best(self, element: Element, units: list[int], begin: int, end: int) -> Span:
-        """Returns the range with the best F1: of characters that come from the element, and of those in the range."""
+        """Returns the range with the best F1 between the element's characters and the range's characters."""
         total = sum(self.weights[unit] for unit in units)
         if element.opening is None:
             runs = [(begin, unit + 1) for unit in units]
@@ -312,9 +313,9 @@ class _Placement:
         return best
 
     def _best_inside(self, units: list[int], total: int) -> Span:
-        """Returns the best range that begins and ends with one of `units` and has no unit that is taken.
+        """Returns the best range that begins and ends with one of `units` and has only free units.
 
-        The best ratio a / b is the r for which no range has a - r b > 0; r grows until then.
+        The best ratio a / b is the r for which a - r b <= 0 for all ranges; r grows until then.
         """
         gaps = [self.sums[unit] for unit in units]
         blocked = [False] + [self.taken.find(1, left, right) >= 0 for left, right in itertools.pairwise(units)]
@@ -342,7 +343,7 @@ class _Placement:
         return units[best[0]], units[best[1]] + 1
 
     def _beside(self, element: Element, begin: int, end: int) -> _Place:
-        """Returns a place for an element none of whose words has a translation that is free."""
+        """Returns a place for an element whose words have no free translation."""
         first = bisect_left(self.ends, element.begin + 1)
         last = bisect_left(self.begins, element.end)
         nearby = [place for step in range(_NEAR) for place in (first - 1 - step, last + step)]
@@ -360,7 +361,7 @@ class _Placement:
         return self.weights[unit] > 1 and unit not in self.links.kept
 
     def _free(self, at: int, begin: int, end: int) -> int:
-        """Returns the first place from `at` on that is not inside what is taken."""
+        """Returns the first place from `at` on that is outside all taken ranges."""
         if begin < at < end and self.taken[at] and self.taken[at - 1]:
             found = self.taken.find(0, at, end)
             return found if found >= 0 else end
@@ -390,7 +391,7 @@ class _Placement:
 
 
 def _parents(root: Element) -> dict[Element, Element]:
-    """Returns each element's parent, but for those in the root."""
+    """Maps each element to its parent, except children of the root."""
     found: dict[Element, Element] = {}
     waiting = list(root.children)
     while waiting:
@@ -402,7 +403,7 @@ def _parents(root: Element) -> dict[Element, Element]:
 
 
 def _owners(block: Block, links: Links, parents: dict[Element, Element]) -> list[Element | None]:
-    """Returns the innermost element of each source unit; None: the root. Of a unit that is partly in one, that one."""
+    """Returns the innermost element of each source unit, None for the root. An element may cover a part of the unit."""
     spans: list[tuple[int, int, Element | None]] = []  # of the plain text, from left to right
 
     def walk(element: Element, owner: Element | None) -> None:

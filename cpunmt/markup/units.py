@@ -2,7 +2,7 @@
 
 A mark is a part of a unit that is not text but has its place among the words:
 
-g  two of them stand around words: emphasis
+g  a pair around words: emphasis
 x  stands beside a word: a line break
 k  is a part of the sentence, and stays: code
 """
@@ -18,9 +18,9 @@ MarkKind = Literal["g", "x", "k"]
 class Mark(NamedTuple):
     """A mark of a unit.
 
-    number  of what it stands for
-    closes  of `g`: whether it is the second of the two
-    tag     of a page: the HTML that it is read as. Its attributes may be translated
+    number  identifies the original
+    closes  for `g`: whether it is the second of a pair
+    tag     for a page: the HTML that replaces it while parsing. Its attributes may be translated
     """
 
     kind: MarkKind
@@ -30,11 +30,11 @@ class Mark(NamedTuple):
 
 
 Part = str | Mark
-Words = str | tuple[Part, ...]  # a text, or texts and marks; no two texts are neighbours, and none is empty
+Words = str | tuple[Part, ...]  # a text, or texts and marks; texts are not empty, and two texts are never neighbours
 
 
 class Unit(NamedTuple):
-    """A part of a document that is translated by itself: one sentence, or several that belong together.
+    """A part of a document that is translated separately: one sentence, or several that belong together.
 
     is_page  whether it is HTML; if it has marks, these are its tags, and the rest is text
     """
@@ -44,12 +44,12 @@ class Unit(NamedTuple):
 
 
 def unit_of(parts: Iterable[Part]) -> Unit:
-    """Returns the unit of these texts and marks, whose `g` nest."""
+    """Returns the unit of these texts and marks; `g` marks nest."""
     return Unit(words_of(parts))
 
 
 def words_of(parts: Iterable[Part]) -> Words:
-    """Joins texts that are neighbours, and leaves out empty ones; parts without marks are one text."""
+    """Joins neighbouring texts, and drops empty ones; parts without marks are one text."""
     made: list[Part] = []
     for part in parts:
         if isinstance(part, Mark):
@@ -72,13 +72,13 @@ def bare(parts: Iterable[Part]) -> str:
     return "".join([part for part in parts if isinstance(part, str)])
 
 
-Sources = Mapping[tuple[int, bool], str]  # number of a mark, whether it closes -> what is written for it
+Sources = Mapping[tuple[int, bool], str]  # (number of a mark, whether it closes) -> its source text
 
 
 class Marked:
-    """Texts and tags of a document as texts and marks. Tags that nest are `g`.
+    """A builder that converts texts and tags of a document into texts and marks. Tags that nest are `g`.
 
-    sources  what the marks stand for
+    sources  the originals of the marks
     """
 
     def __init__(self) -> None:
@@ -88,18 +88,18 @@ class Marked:
         self._opened: list[tuple[str, int]] = []  # names of tags, and their places among the parts
 
     def put(self, kind: MarkKind, source: str) -> None:
-        """Adds something that stands alone."""
+        """Adds a part that stands alone."""
         self._count += 1
         self.sources[self._count, False] = source
         self.parts.append(Mark(kind, self._count))
 
     def begin(self, name: str, kind: MarkKind, source: str) -> None:
-        """Adds the first tag of an element; it is of this kind if no other tag ends the element."""
+        """Adds the first tag of an element; it gets `kind` if no other tag ends the element."""
         self._opened.append((name, len(self.parts)))
         self.put(kind, source)
 
     def end(self, name: str, kind: MarkKind, source: str) -> None:
-        """Adds the last tag of an element; it is of this kind if it does not belong to the innermost open one."""
+        """Adds the last tag of an element; it gets `kind` if it does not belong to the innermost open one."""
         if not self._opened or self._opened[-1][0] != name:
             self.put(kind, source)
             return
@@ -112,7 +112,7 @@ class Marked:
 
 
 def with_sources(words: Words, sources: Sources, written: Callable[[str], str] = str) -> str:
-    """Returns a unit's translation as a document has it: texts as `written` writes them, and for marks `sources`."""
+    """Returns a unit's translation in the document's format: `written` converts texts, `sources` replaces marks."""
     return "".join(
         [written(part) if isinstance(part, str) else sources[part.number, part.closes] for part in parts_of(words)]
     )

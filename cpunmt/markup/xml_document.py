@@ -1,4 +1,4 @@
-"""Reads XML, and units with marks, as blocks of text. No element has a meaning of its own."""
+"""Parses XML, and units with marks, into blocks of text. No element has a meaning of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPEN, CLOSE, EMPTY, CDATA, OTHER, TEXT = range(6)
 Token = tuple[int, int, int, str]  # kind, begin, end, name of the element
 
 _NAME = r"(?:[^\W\d]|:)[\w:.\u00b7-]*"
-# What follows a name is looked at once: a lookahead keeps a name from being tried shorter.
+# Text behind a name is examined once: a lookahead keeps a shorter name from being tried.
 _TAG = re.compile(rf"<(/?)({_NAME})(?=[\s/>])([^<>\"']*(?:(?:\"[^\"<]*\"|'[^'<]*')[^<>\"']*)*)>")
 _ATTRIBUTES = re.compile(rf"(?:\s+{_NAME}\s*=\s*(?:\"[^\"]*\"|'[^']*'))*\s*(/?)")
 _DOCTYPE = re.compile(r"<!DOCTYPE[^\[<>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^\[<>\"']*)*(?:\[[^\]]*\]\s*)?>")
@@ -32,28 +32,30 @@ _SECTIONS = (("<!--", "-->", OTHER), ("<![CDATA[", "]]>", CDATA), ("<?", "?>", O
 
 
 def read_xml(text: str, tags: Mapping[str, str], lines: bool = True) -> Document:
-    """Returns the texts of an XML document, or of a part of one.
+    """Parses an XML document, or a part of one, into its texts.
 
-    An element is part of the text that it stands in, if its parent has text of its own; else what is before, in and
-    after it are different texts. Comments and processing instructions stay beside their word, entities that HTML does
-    not have stand for a word. CDATA is a text where no other text is beside it, and it has no tags; else it stays.
+    An element belongs to the text around it if its parent has text of its own; otherwise the texts before, within and
+    after
+    it are separate. Comments and processing instructions stay beside their word; entities unknown to HTML stand for a
+    word.
+    CDATA without other text beside it is a text without tags; other CDATA stays.
 
     Parameters
     ----------
-    tags : name of an element -> "keep", "split" or "inline", which is stronger; "*": all that are not named
-    lines : whether lines of a text, between two tags, are different texts
+    tags : name of an element -> "keep", "split" or "inline", which takes precedence; "*": all other names
+    lines : whether lines of a text, between two tags, are separate texts
 
-    Raises XmlError for what is not well-formed.
+    Raises XmlError for XML that is not well-formed.
     """
     return _Reader(Document(text), _scan(text), tags, lines).read()
 
 
-_UNIT = "unit"  # the element that is around all of a unit
+_UNIT = "unit"  # name of the element around a whole unit
 _TAGS = {"g": WITHIN, "x": WITHIN, "k": KEEP, _UNIT: SPLIT}
 
 
 def read_parts(parts: Sequence[Part], lines: bool = True) -> Document:
-    """Returns the texts of a unit: its marks are tags, see `read_xml`."""
+    """Parses the texts of a unit, whose marks count as tags, see `read_xml`."""
     marks: dict[int, Mark] = {}
     texts: list[str] = []
     tokens: list[Token] = [(OPEN, 0, 0, _UNIT)]
@@ -80,13 +82,13 @@ class _Reader:
         self.tags = tags
         self.lines = lines
         self.tokens = tokens
-        self.partners: dict[int, int] = {}  # number of a start tag -> that of its end tag
-        self.mixed: set[int] = set()  # numbers of start tags of elements that have text of their own; -1: the document
-        self.parents: list[int] = []  # of tokens: numbers of start tags
+        self.partners: dict[int, int] = {}  # number of a start tag -> number of its end tag
+        self.mixed: set[int] = set()  # start tags of elements with text of their own; -1: the document
+        self.parents: list[int] = []  # for each token, the number of the start tag around it
         self.items: list[Item] = []
         self.has_letters = False
         self.depth = self.size = 0
-        self.splits: list[bool] = []  # of the elements that are open, whether their tags separate texts
+        self.splits: list[bool] = []  # for each open element, whether its tags separate texts
 
     def read(self) -> Document:
         self._nest()
@@ -129,13 +131,13 @@ class _Reader:
             raise _broken(self.text, self.tokens[opened[-1]][1], "the element that begins here is not closed")
 
     def _is_text(self, begin: int, end: int, parent: int, last: Token | None) -> bool:
-        """Returns whether a text is more than layout: of a part of a document, also a space between two elements."""
+        """Returns whether a text is more than layout; in a part of a document, so is a space between two elements."""
         text = self.text[begin:end]
         between = parent == -1 and last is not None and last[0] in (CLOSE, EMPTY) and end < len(self.text)
         return not text.isspace() or (between and "\n" not in text)
 
     def _element(self, number: int, is_mixed: bool) -> int:
-        """Takes an element that begins; the number of the last token that has been taken."""
+        """Processes an element; returns the number of its last token."""
         kind, begin, end, name = self.tokens[number]
         role = self.tags.get(name) or self.tags.get(REST) or (WITHIN if is_mixed else SPLIT)
         if role == KEEP:
@@ -214,13 +216,13 @@ class _Reader:
 
 
 def _scan(text: str) -> list[Token]:
-    """Returns the tokens of `text`, ascending: all of it.
+    """Returns the tokens of `text`, ascending, which cover all of it.
 
-    OPEN, CLOSE, EMPTY  a tag; of <a/> the last
+    OPEN, CLOSE, EMPTY  a tag; <a/> is EMPTY
     CDATA, OTHER        such a section; a comment, a processing instruction, a declaration
-    TEXT                what lies between
+    TEXT                everything between
 
-    Raises XmlError, with the line and column, for what is none of these. That tags nest is not looked at.
+    Raises XmlError, with the line and column, for anything else. Does not check the nesting of tags.
     """
     tokens: list[Token] = []
     at = 0
@@ -239,7 +241,7 @@ def _scan(text: str) -> list[Token]:
 
 
 def _broken(text: str, at: int, said: str) -> XmlError:
-    """Returns the error at the offset `at`."""
+    """Makes the error at the offset `at`."""
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
     return XmlError(f"line {line}, column {column}: {said}")
 

@@ -6,10 +6,10 @@ unless      the same, unless a word follows that begins sentences (starters): "J
 numbers     only before a number: "No. 7", "pp. 12", "Art. 5"
 units       after a number they may end a sentence, elsewhere they are as those of `always`: "1990 г." but "г. Москва"
 
-Words that may stand at the end ("etc.", "Inc.", "a.m.") are not here: before lower case no sentence begins anyway.
-They stand without the last point. One in lower case also counts with a capital ("vgl", "Vgl"), one with a capital only
-so ("Mag", for "mag" is a verb); an equals sign in front means exactly this ("=max", for "Max" is a name). What stands
-in COMMON counts in all languages, and where the language is not known.
+Words that may end a sentence ("etc.", "Inc.", "a.m.") are omitted, because a sentence never begins in lower case
+anyway. Entries omit the last point. An entry in lower case also matches with a capital ("vgl", "Vgl"); an entry with a
+capital matches only so ("Mag", because "mag" is a verb); with an equals sign in front it matches exactly ("=max",
+because "Max" is a name). COMMON applies to all languages, and to texts in an unknown language.
 """
 
 COMMON = {

@@ -1,10 +1,10 @@
 """Clusters of decoder states: the target ids worth scoring in a step (Amer et al. 2022).
 
-States that are near each other say the same few pieces. Each cluster has a centroid and a set of active pieces; a
-step's candidates are those of the cluster whose centroid its state is nearest to, for any sentence.
+Nearby states favour the same few pieces. Each cluster has a centroid and a set of active pieces; a step's candidates
+are those of the cluster whose centroid its state is nearest to, for any sentence.
 
-Of the centroid C nearest to a state h, |h - C|^2 = |h|^2 - 2 (h C - |C|^2 / 2) is the least, so h C - |C|^2 / 2 is the
-most; of equals the first cluster counts.
+The centroid C nearest to a state h minimizes |h - C|^2 = |h|^2 - 2 (h C - |C|^2 / 2), so it maximizes h C - |C|^2 / 2;
+on a tie, the first cluster counts.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Clusters:
     vocab_size : int
         Of the target vocabulary.
     texts : dict of str
-        How they were made, and measurements: only information.
+        Origin and measurements, for information only.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Clusters:
         Raises
         ------
         ModelFileError
-            Starting with `where`: there is no cluster, or more than MOST_CLUSTERS; a centroid is not finite, or too
+            Starting with `where`: there are zero clusters, or more than MOST_CLUSTERS; a centroid is not finite, or too
             long to be compared; the offsets fall, or do not end at the number of ids; a set is not strictly ascending,
             lacks `eos_id`, or has an id beyond `vocab_size`.
         """
@@ -79,11 +79,11 @@ class Clusters:
 
     @property
     def sizes(self) -> np.ndarray:
-        """The number of active pieces of each cluster: (K,) int64."""
+        """The number of active pieces of each cluster, (K,) int64."""
         return np.diff(self.offsets)
 
     def nearest(self, states: np.ndarray) -> np.ndarray:
-        """Returns the cluster of each of float32 states (n, model_dim): (n,) int64."""
+        """Returns the cluster of each float32 state (n, model_dim), as (n,) int64."""
         found = np.empty(len(states), np.int64)
         for begin in range(0, len(states), _BLOCK):
             scores = states[begin : begin + _BLOCK] @ self.centroids.T

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 Name = str | os.PathLike[str]  # of a file
 MAGIC = 0xF11A48D5013417F5
 _HEADER = 48  # bytes
-# Marian's table ends with the last piece that had a translation: of two real files one lacks a piece. In these one of
-# five among the last hundred has none, so it may be some pieces; another vocabulary's size differs by more.
+# Marian's table ends with the last piece that has a translation. Of two real files, one lacks a piece. In these, a
+# fifth of the last hundred pieces have no translation, so some may be missing; another vocabulary's size differs by
+# more.
 _MISSING = 64  # one of this many pieces may be missing
 _MAX_FILE = 64 << 20  # bytes; the largest known has 5 MB
 _QUICKSAND = (1234567890).to_bytes(4, "little")
@@ -60,7 +61,7 @@ class Shortlist:
     first : int
         Ids 0 .. first - 1 are always candidates; </s> must be among them.
     best : int
-        Longest list that was kept when the lists were made; only information.
+        Length limit with which the lists were made, for information only.
     vocab_size : int
         Of the target vocabulary.
     """
@@ -109,8 +110,8 @@ class Shortlist:
         source_size, target_size : int
             Number of pieces of the vocabularies.
         sha256 : str, optional
-            Compared with that of the file, hexadecimal, instead of the file's own checksum: 2 ms in place of
-            100, as that one is a chain of 400,000 steps.
+            Hexadecimal; compared with the file's hash, instead of checking its own checksum: 2 ms instead of 100,
+            because that checksum is a chain of 400,000 steps.
 
         Raises
         ------
@@ -159,7 +160,7 @@ class Shortlist:
         first : int
             Number of target ids that are always candidates; at most the whole vocabulary.
         best : int
-            Longest list: the most probable are kept, of equals the higher id. Zero probability never is.
+            Longest list: the most probable are kept, on a tie, the higher id. Pairs with probability zero are dropped.
 
         Raises
         ------
@@ -188,8 +189,7 @@ class Shortlist:
         target_size: int,
         where: Name = "shortlist",
     ) -> Shortlist:
-        """Makes a shortlist from pairs of ids, (pairs,) each in any order, no two the same; cuts `first` to the
-        vocabulary."""
+        """Makes a shortlist from distinct pairs of ids, (pairs,) each, in any order; cuts `first` to the vocabulary."""
         order = np.lexsort((targets, sources))
         offsets = np.searchsorted(sources[order], np.arange(source_size + 1)).astype(np.int64)
         first = min(first, target_size)
@@ -265,7 +265,7 @@ def what_is_wrong(offsets: np.ndarray, ids: np.ndarray, vocab_size: int, owner: 
 def most_probable(
     chosen: np.ndarray, sources: np.ndarray, targets: np.ndarray, probabilities: np.ndarray, best: int
 ) -> np.ndarray:
-    """Selects by number, for each source, the `best` most probable of the chosen pairs; of equals the higher target.
+    """Selects the indices of each source's `best` most probable chosen pairs; on a tie, the higher target.
 
     The result is ordered by source, and then by falling probability.
     """

@@ -59,8 +59,9 @@ def units(text: str, split: str | Splitter, language: str | None) -> list[Span]:
 def _clean() -> re.Pattern[str]:
     """Compiles a pattern for text in Latin letters without a stop that can end a sentence, except at the text's end.
 
-    After a stop comes a letter or digit at once ("3.50", "e.g."), or a word in lower case ("the U.S. office"); or it
-    is that of a title ("Dr. Smith") that all languages know. As the end of a match is open, nothing is tried twice.
+    A stop must be followed directly by a letter or digit ("3.50", "e.g."), or by a word in lower case ("the U.S.
+    office"), or belong to a title common to all languages ("Dr. Smith"). The match has an open end, so it never
+    backtracks.
     """
     letter = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
     quotes = "\"'\u201c\u201e\u2018\u00ab\u00bf\u00a1"

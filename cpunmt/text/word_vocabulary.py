@@ -1,7 +1,7 @@
-"""Text to ids and back for Marian's vocabularies of words: the text is already cut, at its spaces.
+"""Text to ids and back for Marian's word vocabularies: words are separated by spaces.
 
-As in Marian, words are neither cut nor joined here. Subwords of subword-nmt (`play@@ ing`) are
-words too, and the caller joins them again.
+As in Marian, words are neither cut nor joined. Subwords of subword-nmt (`play@@ ing`) count as words; the caller joins
+them.
 """
 
 import os
