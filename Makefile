@@ -41,7 +41,7 @@ serve: $(VENV)/serve.done
 test: $(VENV)/test.done
 	$(RUN) -m pytest -q -n $(TESTERS) --dist worksteal
 
-test-all: $(VENV)/test.done $(VENV)/browser.done $(VENV)/scale.done
+test-all: $(VENV)/train.done $(VENV)/browser.done $(VENV)/scale.done
 	$(RUN) -m pytest -q --thorough -o faulthandler_timeout=7200
 
 test-arm: $(VENV)/test.done
