@@ -16,7 +16,7 @@ from cpunmt.decoding.loading import open_parts
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_directory, refuse_overwriting
 from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_model
-from cpunmt.formats.conversion import Array, ForeignModel
+from cpunmt.formats.foreign_model import Array, ForeignModel
 from cpunmt.formats.packed.clusters_file import read_clusters
 from cpunmt.formats.packed.packed_directory import (
     NAMES,

@@ -13,7 +13,7 @@ from cpunmt.engine.engine import Engine
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.any_directory import KINDS, kind_of, look, model_folder, read_model
-from cpunmt.formats.conversion import ForeignModel, open_vocabularies
+from cpunmt.formats.foreign_model import ForeignModel, open_vocabularies
 from cpunmt.formats.packed.packed_directory import WEIGHTS, PackedDirectory, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
 from cpunmt.layers.schemes import SCHEMES

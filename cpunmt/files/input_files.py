@@ -26,13 +26,12 @@ from types import ModuleType
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from cpunmt.errors import ModelFileError
 from cpunmt.process.first_use import LOCK
 
 AnyPath = str | os.PathLike[str]
-Bytes = npt.NDArray[np.uint8]
+Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 ENDINGS = (".gz", ".zst")
 RATIO = 16
 _SLACK = 1 << 20  # bytes; for tiny files

@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol, cast
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import packed_once, read_json
-from cpunmt.formats.conversion import ForeignModel, FoundModel, packed_tensors
+from cpunmt.formats.foreign_model import ForeignModel, FoundModel
 from cpunmt.process.first_use import LOCK
 
 
@@ -190,6 +190,8 @@ def read_model(
         raise ModelFileError(
             f"{model.weights}: holds no activation scales (..._QuantMultA); load with activation_scales='dynamic'"
         )
+    with LOCK:
+        from cpunmt.formats.conversion import packed_tensors
     try:
         config, tensors = packed_tensors(model.config, model.tensors, scheme or "int8", alphas=alphas)
     except ModelFileError as error:

@@ -8,7 +8,6 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cpunmt.architectures.families import FAMILIES, family_name, family_of
 from cpunmt.architectures.records import MODEL
@@ -150,7 +149,7 @@ class Model:
     translation lives in an `engine.workspace.Workspace`.
     """
 
-    def __init__(self, config: ModelConfig, tensors: dict[str, npt.NDArray[Any]]) -> None:
+    def __init__(self, config: ModelConfig, tensors: dict[str, np.ndarray[tuple[Any, ...], np.dtype[Any]]]) -> None:
         """Stores the tensors, checked and C-contiguous, which must be those that `expected_tensors` lists."""
         self.config = config
         self.bytes = sum(tensor.nbytes for tensor in tensors.values())

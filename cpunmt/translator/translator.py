@@ -103,8 +103,8 @@ class Translator(PieceTranslator):
             text = str.__str__(text)  # the characters of a subclass, which may print as others
             if target_prefix is None and (alone := self._alone(text, settings)):
                 return alone
-            forced = [] if target_prefix is None else self._prefixes(text_ids).ids(target_prefix)
-            return self._texts([text], [forced], settings)[0]
+            prefix = [] if target_prefix is None else self._prefixes(text_ids).ids(target_prefix)
+            return self._texts([text], [prefix], settings)[0]
         texts = text_list(text, "translate")
         forced = self._prefixes(text_ids).of_all(target_prefix, len(texts))
         return self._texts(texts, forced, settings)

@@ -14,7 +14,13 @@ import numpy as np
 from cpunmt.decoding.loading import check_vocabulary, fitting_vocabularies, open_parts
 from cpunmt.files.input_files import map_bytes
 from cpunmt.formats.any_directory import kind_of, read_checkpoint
-from cpunmt.formats.conversion import ForeignModel, StoredIntegers, VocabularyFiles, open_vocabulary, vocabulary_files
+from cpunmt.formats.foreign_model import (
+    ForeignModel,
+    StoredIntegers,
+    VocabularyFiles,
+    open_vocabulary,
+    vocabulary_files,
+)
 from cpunmt.formats.marian.marian import read_marian
 from cpunmt.formats.packed.packed_directory import WEIGHTS, PackedDirectory, kept_metadata, read_directory
 from cpunmt.model.config import ModelConfig

@@ -9,7 +9,7 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.any_directory import kind_of, read_checkpoint
-from cpunmt.formats.conversion import StoredIntegers
+from cpunmt.formats.foreign_model import StoredIntegers
 from cpunmt.formats.marian.marian import read_marian
 from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors

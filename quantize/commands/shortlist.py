@@ -7,7 +7,7 @@ from typing import Any
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
-from cpunmt.formats.conversion import open_vocabulary, vocabulary_files
+from cpunmt.formats.foreign_model import open_vocabulary, vocabulary_files
 from cpunmt.text.shortlist import Shortlist
 from quantize.commands.shared_options import (
     add_options,

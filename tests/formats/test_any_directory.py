@@ -9,7 +9,7 @@ import yaml
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.any_directory import kind_of, model_folder, read_checkpoint, read_model
-from cpunmt.formats.conversion import VocabularyFiles, open_vocabularies
+from cpunmt.formats.foreign_model import VocabularyFiles, open_vocabularies
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from cpunmt.text.vocabulary import Vocabulary
 from tests.sample_models.foreign_directories import files_of, words

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
-from cpunmt.formats.conversion import StoredIntegers
+from cpunmt.formats.foreign_model import StoredIntegers
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.marian.decoder_options import read_decoder_options
 from cpunmt.formats.marian.marian import read_marian, read_marian_file

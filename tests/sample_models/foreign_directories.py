@@ -12,7 +12,7 @@ import yaml
 
 from cpunmt.files.input_files import zstd_module
 from cpunmt.formats.any_directory import listing
-from cpunmt.formats.conversion import FoundModel
+from cpunmt.formats.foreign_model import FoundModel
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.marian.marian_directory import BergamotFiles, find_files
 from cpunmt.formats.marian.marian_transformer import marian_names

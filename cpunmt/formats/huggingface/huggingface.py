@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.conversion import Array
+from cpunmt.formats.foreign_model import Array
 from cpunmt.formats.packed.safetensors_file import Bfloat16
 from cpunmt.kernels.tables import position_signal
 from cpunmt.model.config import ModelConfig

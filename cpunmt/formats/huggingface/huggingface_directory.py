@@ -14,7 +14,7 @@ from typing import Any
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
-from cpunmt.formats.conversion import Array, ForeignModel, FoundModel, VocabularyFiles
+from cpunmt.formats.foreign_model import Array, ForeignModel, FoundModel, VocabularyFiles
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.packed.safetensors_file import Bfloat16, read_float_tensors
 from cpunmt.text.piece_table import read_table

@@ -11,7 +11,7 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import open_expanded
-from cpunmt.formats.conversion import StoredIntegers, Weight
+from cpunmt.formats.foreign_model import StoredIntegers, Weight
 from cpunmt.formats.marian.marian_bin import ALPHA, MAX_FILE, OPTIONS, check_alpha, check_names, read_marian_bin
 from cpunmt.formats.marian.marian_recurrent import TYPES, Padding, Sources, read_recurrent_config, recurrent_sources
 from cpunmt.formats.marian.marian_transformer import marian_names, parse_options, read_config

@@ -23,7 +23,7 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import Bytes, expanded
-from cpunmt.formats.conversion import Array, StoredIntegers, Weight
+from cpunmt.formats.foreign_model import Array, StoredIntegers, Weight
 from cpunmt.formats.marian.nematus_names import IGNORED
 
 OPTIONS = "special:model.yml"

@@ -23,7 +23,7 @@ import numpy as np
 
 from cpunmt.architectures.recurrent.cells import Cell, cells
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.conversion import Array, StoredIntegers, Weight
+from cpunmt.formats.foreign_model import Array, StoredIntegers, Weight
 from cpunmt.formats.marian.marian_transformer import TABLES, unsupported, vocabularies
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors

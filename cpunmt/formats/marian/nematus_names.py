@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.conversion import Array, Weight
+from cpunmt.formats.foreign_model import Array, Weight
 
 MARK = "decoder_c_tt"
 IGNORED = frozenset([MARK, "uidx", "history_errs"])  # of the training, in whatever form

@@ -20,7 +20,7 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import Bytes, expanded
-from cpunmt.formats.conversion import Array
+from cpunmt.formats.foreign_model import Array
 from cpunmt.formats.marian.marian_bin import MAX_FILE
 
 _MAGIC = b"\x93NUMPY\x01\x00"

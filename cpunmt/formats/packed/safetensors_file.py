@@ -19,12 +19,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import AnyPath, Bytes, map_bytes, parse_json
 
-Array = npt.NDArray[Any]
+Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
@@ -165,13 +164,13 @@ def read_float_tensors(path: AnyPath) -> "dict[str, Array | Bfloat16]":
 class Bfloat16(NamedTuple):
     """A tensor of bfloat16: the upper halves of float32s."""
 
-    halves: npt.NDArray[np.uint16]
+    halves: np.ndarray[tuple[Any, ...], np.dtype[np.uint16]]
 
     @property
     def shape(self) -> tuple[int, ...]:
         return self.halves.shape
 
-    def floats(self) -> npt.NDArray[np.float32]:
+    def floats(self) -> np.ndarray[tuple[Any, ...], np.dtype[np.float32]]:
         """Returns them as float32."""
         return (self.halves.astype(np.uint32) << 16).view(np.float32)
 

@@ -7,7 +7,7 @@ import pytest
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.any_directory import read_model
-from cpunmt.formats.conversion import open_vocabularies
+from cpunmt.formats.foreign_model import open_vocabularies
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.packed.safetensors_file import read_float_tensors
 from cpunmt.model.tensors import expected_tensors

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.conversion import StoredIntegers
+from cpunmt.formats.foreign_model import StoredIntegers
 from cpunmt.formats.marian.marian import output_alpha, read_marian_file
 from tests.sample_models.marian_bin_writer import (
     FLOAT32,

@@ -8,7 +8,8 @@ import pytest
 
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.any_directory import read_model
-from cpunmt.formats.conversion import StoredIntegers, packed_tensors
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.foreign_model import StoredIntegers
 from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.kernels.matmul.packing import unpack
 from cpunmt.model.tensors import Model, checkpoint_tensors, linears, table_sizes

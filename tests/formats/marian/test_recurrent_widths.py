@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpunmt.engine.engine import Search
-from cpunmt.formats.conversion import StoredIntegers
+from cpunmt.formats.foreign_model import StoredIntegers
 from cpunmt.formats.marian.marian import read_marian
 from cpunmt.formats.marian.marian_recurrent import Padding
 from cpunmt.model.tensors import checkpoint_tensors

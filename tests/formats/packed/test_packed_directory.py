@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.conversion import VocabularyFiles
+from cpunmt.formats.foreign_model import VocabularyFiles
 from cpunmt.formats.packed.packed_directory import (
     NAMES,
     read_directory,

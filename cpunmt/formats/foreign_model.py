@@ -1,0 +1,103 @@
+"""The contract of a reader: another program's model with our names, everything beside the weights in our form.
+
+Weights that come as integers already, one scale for all (Marian's intgemm), stay integers.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cpunmt.files.input_files import plain_name
+from cpunmt.model.config import ModelConfig
+from cpunmt.text.piece_vocabulary import AnyVocabulary, PieceVocabulary
+from cpunmt.text.shortlist import ShortlistOptions
+from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.word_vocabulary import WordVocabulary
+
+Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
+
+
+class StoredIntegers(NamedTuple):
+    """A weight matrix as Marian's intgemm stores it: an integer is the weight times `multiplier`, rounded."""
+
+    values: Array  # int8 or int16, in the shape of the weight; a view of the file, whatever its order there
+    multiplier: float  # 127 / max|weight| for int8, 1024 for int16: finite and positive
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the weight."""
+        return self.values.shape
+
+    def weights(self) -> Array:
+        """Returns the weight in float32, computed as Marian does: the integer times the rounded 1 / multiplier."""
+        return np.ascontiguousarray(np.float32(1) / np.float32(self.multiplier) * self.values.astype(np.float32))
+
+
+Weight = Array | StoredIntegers
+
+
+class VocabularyFiles(NamedTuple):
+    """A SentencePiece model whose ids are the model's, or one that a `table` gives other ids; or a table of words."""
+
+    pieces: Path | None
+    table: Path | None = None
+
+    @property
+    def ids_from(self) -> Path:
+        """The file that says which piece an id is: two vocabularies with the same are shared."""
+        file = self.table or self.pieces
+        assert file
+        return file
+
+
+class FoundModel(NamedTuple):
+    """A directory and its kind, for the reader of that kind."""
+
+    kind: str
+    folder: Path
+    names: Sequence[str] = ()  # of its files, each packed or not; empty if config.json says the kind
+    chosen: str | None = None  # of several models in it, the name of the file that says which is meant
+
+
+class ForeignModel(NamedTuple):
+    """A model of another program: canonical tensors, and everything beside them in our form."""
+
+    config: ModelConfig
+    tensors: dict[str, Weight]  # what tensors.checkpoint_tensors lists
+    alphas: dict[str, float] | None  # scales of activations that the file has: see packed_tensors
+    weights: Path  # the file that holds all these
+    source_vocabulary: VocabularyFiles
+    target_vocabulary: VocabularyFiles
+    shortlist: ShortlistOptions | None
+    metadata: dict[str, Any]
+    stored: str  # what the weights are on disk: "int8", "float32", "float16" or "bfloat16"
+
+
+def vocabulary_files(path: str | os.PathLike[str]) -> VocabularyFiles:
+    """Tells by its name whether a single file is a table, then one of words, or a SentencePiece model."""
+    path = Path(path)
+    return VocabularyFiles(None, path) if is_table(path) else VocabularyFiles(path)
+
+
+def is_table(file: Path) -> bool:
+    """Returns whether the file is called as tables are, and not as SentencePiece models."""
+    return plain_name(file.name).endswith((".yml", ".yaml", ".json", ".txt"))
+
+
+def open_vocabularies(model: Any) -> tuple[AnyVocabulary, AnyVocabulary]:
+    """Opens the vocabularies of source and target of a ForeignModel or PackedDirectory: one object if they are the
+    same. Raises ModelFileError as they do; whether they fit the model is not checked."""
+    source = open_vocabulary(model.source_vocabulary, model.config.source_size)
+    same = model.source_vocabulary == model.target_vocabulary
+    return source, source if same else open_vocabulary(model.target_vocabulary, model.config.vocab_size)
+
+
+def open_vocabulary(files: VocabularyFiles, size: int | None = None) -> AnyVocabulary:
+    """Opens the vocabulary of a model's side, whose ids are below `size`, if that is known. Raises ModelFileError."""
+    pieces, table = files
+    if table is None:
+        return Vocabulary(files.ids_from)
+    return PieceVocabulary(pieces, table, size) if pieces else WordVocabulary(table, size)
