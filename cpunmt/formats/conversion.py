@@ -1,6 +1,6 @@
-"""A model of another program in our form, and its packing: merged, quantized, laid out.
+"""Another program's model in our form, and its packing: merged, quantized, laid out.
 
-Weights that come as integers already, one scale for all (Marian's intgemm), are used as they are.
+Weights stored as integers with one scale (Marian's intgemm) are used as they are.
 """
 
 import dataclasses
@@ -45,7 +45,7 @@ class StoredIntegers(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the weight."""
+        """Returns the shape of the weight."""
         return self.values.shape
 
     def weights(self) -> Array:
@@ -64,7 +64,7 @@ class VocabularyFiles(NamedTuple):
 
     @property
     def ids_from(self) -> Path:
-        """The file that says which piece an id is: two vocabularies with the same are shared."""
+        """Returns the file that defines the ids: two vocabularies with the same one are shared."""
         file = self.table or self.pieces
         assert file
         return file
@@ -75,32 +75,32 @@ class FoundModel(NamedTuple):
 
     kind: str
     folder: Path
-    names: Sequence[str] = ()  # of its files, each packed or not; empty if config.json says the kind
-    chosen: str | None = None  # of several models in it, the name of the file that says which is meant
+    names: Sequence[str] = ()  # of its files, each packed or not; empty if config.json identifies the kind
+    chosen: str | None = None  # the file that selects one of several models in it
 
 
 class ForeignModel(NamedTuple):
-    """A model of another program: canonical tensors, and everything beside them in our form."""
+    """Another program's model: canonical tensors, and everything else in our form."""
 
     config: ModelConfig
-    tensors: dict[str, Weight]  # what tensors.checkpoint_tensors lists
-    alphas: dict[str, float] | None  # scales of activations that the file has: see packed_tensors
+    tensors: dict[str, Weight]  # listed by tensors.checkpoint_tensors
+    alphas: dict[str, float] | None  # the file's scales of activations: see packed_tensors
     weights: Path  # the file that holds all these
     source_vocabulary: VocabularyFiles
     target_vocabulary: VocabularyFiles
     shortlist: ShortlistOptions | None
     metadata: dict[str, Any]
-    stored: str  # what the weights are on disk: "int8", "float32", "float16" or "bfloat16"
+    stored: str  # the stored type of the weights: "int8", "float32", "float16" or "bfloat16"
 
 
 def vocabulary_files(path: str | os.PathLike[str]) -> VocabularyFiles:
-    """Tells by its name whether a single file is a table, then one of words, or a SentencePiece model."""
+    """Decides by its name whether a single file is a table, then one of words, or a SentencePiece model."""
     path = Path(path)
     return VocabularyFiles(None, path) if is_table(path) else VocabularyFiles(path)
 
 
 def is_table(file: Path) -> bool:
-    """Returns whether the file is called as tables are, and not as SentencePiece models."""
+    """Returns whether the file has a table's name, and not a SentencePiece model's."""
     return plain_name(file.name).endswith((".yml", ".yaml", ".json", ".txt"))
 
 
@@ -120,7 +120,7 @@ def open_vocabulary(files: VocabularyFiles, size: int | None = None) -> AnyVocab
     return PieceVocabulary(pieces, table, size) if pieces else WordVocabulary(table, size)
 
 
-# How a float32 matrix [in, out] becomes integers and one scale per column, unless the caller knows better.
+# The default conversion of a float32 matrix [in, out] to integers and one scale per column.
 QUANTIZERS: dict[str, Callable[[Array], tuple[Array, Array]]] = {
     "int8": int8.quantize_columns,
     "int16": int16.quantize_columns,
@@ -141,14 +141,13 @@ def packed_tensors(
 
     Parameters
     ----------
-    tensors : what `model.tensors.checkpoint_tensors` lists, float32 or stored integers
+    tensors : those of `model.tensors.checkpoint_tensors`, float32 or stored integers
     scheme : one of `config.SCHEMES`
     schemes : exceptions: name of a linear layer or a table (`model.tensors.matrices`) -> its scheme
-    quantizer : called with (name, float32 weights [in, out], scheme) for every matrix that becomes integers here;
-        gives (integers [in, out], float32 scales [out]). A table is handed over as [model_dim, pieces]. None:
-        `QUANTIZERS`
-    alphas : name of a weight -> what its input is multiplied with before it is rounded to 8 bits; None: every row of
-        activations gets a scale of its own
+    quantizer : called with (name, float32 weights [in, out], scheme) for every matrix to be quantized; returns
+        (integers [in, out], float32 scales [out]). A table is passed as [model_dim, pieces]. None: `QUANTIZERS`
+    alphas : name of a weight -> multiplier of its input before rounding to 8 bits; None: every row of activations has a
+        scale of its own
 
     Raises
     ------
@@ -179,7 +178,7 @@ def packed_tensors(
         if SCHEMES[stored] == "float32":
             made[f"{name}.weight"] = _as_floats(name, _floats(table), stored)
             continue
-        if stored == "int8" and _ready(table):  # the largest of all: its rows stay where they are, in the file
+        if stored == "int8" and _ready(table):  # the largest of all: its rows stay in the file
             rows = np.ascontiguousarray(table.values)
             multipliers = np.full(len(rows), table.multiplier, np.float32)
             scales = 1 / multipliers

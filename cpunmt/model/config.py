@@ -70,7 +70,7 @@ class ModelConfig:
 
     @property
     def source_size(self) -> int:
-        """The number of source pieces."""
+        """Returns the number of source pieces."""
         return self.source_vocab_size or self.vocab_size
 
     def __post_init__(self) -> None:
