@@ -1,8 +1,8 @@
 """The decoder's cells over a whole sequence at once. Equations: `quantize.reference.transformer`.
 
-A cell takes the network, the name of its block, its input x (batch, time, d), the state that was left before, and how
-many steps came before; it gives its output and the state that it leaves. So a sequence may come whole, as in training,
-or piece by piece, as in sampling: the result is the same.
+A cell takes the network, the name of its block, its input x (batch, time, d), the state before, and the number of
+earlier steps; it returns its output and its state. So a sequence may come whole, as in training, or piece by piece, as
+in sampling: the result is the same.
 """
 
 import torch
@@ -13,7 +13,7 @@ from models.train.network.scan import scan
 
 
 def empty_state(config, rows: int, like: torch.Tensor) -> torch.Tensor:
-    """The state of one layer before the first step."""
+    """Returns the state of one layer before the first step."""
     d, cell = config.architecture.model_dim, config.architecture.cell
     if cell == "self_attention":
         return like.new_zeros(rows, 0, 2 * d)
