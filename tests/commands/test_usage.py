@@ -1,4 +1,4 @@
-"""Wrong usage of the command line: one line that says what is wrong, and what is meant."""
+"""Wrong usage of the command line: one line with the mistake, and the likely meaning."""
 
 import os
 import re
@@ -108,7 +108,7 @@ def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd, m
 
 @pytest.mark.parametrize("word", ["hf:ok", "it's.txt", "$(id).txt", "a`b`;c.txt"])
 def test_advice_about_a_word_can_be_pasted_into_a_shell(word, student, tmp_path, capfd, monkeypatch):
-    """That it is the name of something does not keep it from being translated."""
+    """A word may be the name of something, and is still translated."""
     monkeypatch.chdir(tmp_path)
     if not word.startswith("hf:"):
         (tmp_path / word).write_text("A dog.\n")

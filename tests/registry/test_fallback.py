@@ -93,7 +93,7 @@ ALIVE = [{"bucket"}, {"v1"}, {"v2"}, {"v2", "v1"}, {"v2", "bucket"}]
 
 @pytest.fixture
 def registries(server, monkeypatch):
-    """All three, each with a model of its own version; {name: URL}."""
+    """Serves all three, each with a model of its own version; returns {name: URL}."""
     urls = {
         "v1": serve_firefox(server, firefox_records("en", "de", "2.0"), firefox_records("en", "de", "1.0")),
         "v2": serve_firefox(server, firefox_records_v2("en", "de"), collection=COLLECTION_V2),
@@ -105,7 +105,7 @@ def registries(server, monkeypatch):
 
 
 def asked(server) -> list[str]:
-    """Which registries were asked, in order."""
+    """Returns the requested registries, in order."""
     names = {path: name for name, path in PATHS.items()}
     return [name for name, _ in itertools.groupby(names[path] for path in server.paths() if path in names)]
 
@@ -210,7 +210,7 @@ def test_sizes_that_no_file_has(server, registries, capsys, digits, command):
 
 @pytest.mark.parametrize("error", [OverflowError("too large"), ValueError("odd"), ZeroDivisionError()])
 def test_content_that_the_reader_does_not_survive(server, registries, capsys, monkeypatch, error):
-    """None is known; one that comes up some day must not keep the others from being asked."""
+    """A hypothetical error of the reader must not keep the others from being tried."""
     read = firefox.list_models
 
     def fails(url, fetch):
@@ -315,7 +315,7 @@ def test_an_older_release_is_found_where_it_still_is(server, registries, capsys)
 
 
 def test_nothing_is_left_of_a_model_that_is_wrong(server, registries, capsys):
-    """A wrong digest of the content, the size of a bomb; then the same model as it should be."""
+    """A wrong digest of the content, the size of a bomb; then the same model, correct."""
     good = server.content[COLLECTION_V2]
     records = json.loads(good)
     for record in records["data"]:

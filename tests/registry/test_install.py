@@ -1,4 +1,4 @@
-"""A model lands whole, or not at all."""
+"""A model appears whole, or not at all."""
 
 import dataclasses
 import json
@@ -47,7 +47,7 @@ def one_model(server, version="1.0", **settings):
 
 
 def tree(folder) -> list[str]:
-    """Every file and empty folder below a folder."""
+    """Returns every file and empty folder below a folder."""
     return sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -240,7 +240,7 @@ def test_more_than_the_disk_has(server, monkeypatch):
 
 @pytest.mark.parametrize("lacking", [0, 1])
 def test_what_is_there_already_needs_no_room(server, monkeypatch, lacking):
-    """The rest of a model fits on a disk that has just as many bytes, and not on one that has one less."""
+    """The rest of a model fits on a disk with exactly as many bytes, and not with one less."""
     entry = one_model(server)
     server.faults[entry.files[-1].url.removeprefix(server.url)] = [Fault(status=404), None]
     with pytest.raises(CpunmtError):

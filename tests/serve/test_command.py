@@ -19,7 +19,7 @@ MANY = [f"Two dogs and {n} cats are playing in the snow with a man and a woman."
 
 
 def asked_at_once(server, texts):
-    """A thread that asks, and the list that its answer comes into; the request is in progress."""
+    """Starts a thread with a request; returns it and the list for its answer, when it is in progress."""
     answers = []
 
     def ask():

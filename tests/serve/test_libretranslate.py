@@ -1,4 +1,4 @@
-"""LibreTranslate's dialect, by its clients and as others use it."""
+"""LibreTranslate's dialect, by its clients and in other uses."""
 
 import pytest
 from deep_translator import LibreTranslator

@@ -1,4 +1,4 @@
-"""Models that are loaded when they are needed, and unloaded."""
+"""Models loaded on demand, and unloaded."""
 
 import gc
 import itertools
@@ -146,7 +146,7 @@ DIRECTIONS = st.lists(
 
 
 def chains(directions, source, target):
-    """The definition: all rows of models that fit together, the fewest and first named ones first."""
+    """Returns the definition: all rows of models that fit together, the fewest and first named ones first."""
     for count in range(1, MOST_MODELS + 1):
         for row in itertools.product(directions, repeat=count):
             languages = [source, *[one.target for one, _ in row]]

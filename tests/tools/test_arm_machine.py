@@ -1,4 +1,4 @@
-"""The emulated machine says what it lacks; what it runs is tested by `make test-arm`."""
+"""The emulated machine reports what is missing; `make test-arm` tests what it runs."""
 
 import subprocess
 import sys
@@ -48,7 +48,7 @@ def test_a_machine_is_made_again_until_it_is_ready_and_then_left_as_it_is(tmp_pa
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path, monkeypatch):
-    """It makes and removes a folder of the name root."""
+    """It makes and removes a folder named root."""
     monkeypatch.setattr(arm_machine, "emulator", lambda: "/bin/true")
     kept = tmp_path / "root" / "kept"
     kept.parent.mkdir()

@@ -34,7 +34,7 @@ programs.compile_path(isa.Isa(sys.argv[1]), Path(sys.argv[2]))
 
 
 def elf(path):
-    """(machine, types of dynamic entries, undefined names, flags of segments) of a 64-bit shared object."""
+    """Returns (machine, types of dynamic entries, undefined names, flags of segments) of a 64-bit shared object."""
     data = path.read_bytes()
     assert data[:6] == b"\x7fELF\x02\x01"
 
@@ -155,7 +155,7 @@ def test_paths_are_those_of_the_machine(capsys):
 
 @pytest.mark.slow
 def test_a_program_of_another_machine_is_compiled_here(tmp_path):
-    """That it is right an emulator of that machine shows: docs/arm.md. It takes a linker for that machine, or lld."""
+    """An emulator of that machine tests its results: docs/arm.md. It takes a linker for that machine, or lld."""
     other = "aarch64" if processor.machine() == "x86_64" else "x86_64"
     path, number = {"aarch64": ("dotprod", 183), "x86_64": ("avx2", 62)}[other]  # in the header of an ELF file
     run(sys.executable, "-m", "tools.programs", "--machine", other, "--paths", path, "--out", tmp_path)

@@ -1,4 +1,4 @@
-"""`cpunmt doctor`: it tells what there is, finds what is odd, and its self-test multiplies what it says."""
+"""`cpunmt doctor`: it reports the environment and its oddities, and its self-test checks its products."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def quick(monkeypatch):
 
 @pytest.fixture
 def group(monkeypatch, tmp_path):
-    """A folder in the place of what Linux grants a container: a function that writes a file in it."""
+    """Returns a function that writes files in a folder, in the place of Linux's limits of a container."""
     monkeypatch.setattr(surroundings, "_GROUP", tmp_path)
 
     def write(name, text):

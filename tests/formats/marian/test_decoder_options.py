@@ -1,4 +1,4 @@
-"""Options of Marian's decoder and of bergamot: meant, ignored or refused by name, and never guessed."""
+"""Options of Marian's decoder and of bergamot: used, ignored or refused by name, and never guessed."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Limits: how they are written, what a report says of them, and a packed model that breaks some."""
+"""Limits: their syntax, their verdicts on a report, and a packed model that breaks some."""
 
 import math
 
