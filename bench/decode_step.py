@@ -23,8 +23,7 @@ def shares(profiled, cycles_per_second, phase) -> list[tuple[str, float, int]]:
 
 
 def profile(profiled, translate) -> dict:
-    """Runs `translate()` and returns its cycle counts as seconds: phase -> rows of `shares`, and the number of steps.
-    """
+    """Runs `translate()` and returns its cycles as seconds: phase -> rows of `shares`, and the number of steps."""
     translate()
     profiled.counts[:] = 0
     began = time.perf_counter()

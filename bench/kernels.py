@@ -65,8 +65,7 @@ def limits(program, arena):
 
 
 def products(program, arena, shapes, rows, schemes) -> list[tuple[Timed, str]]:
-    """Returns products (item, name of its limit): bare, and int8 with the epilogue and the next layer's quantization.
-    """
+    """Returns products (item, name of its limit): bare, and int8 with epilogue and the next quantization."""
     items = []
     for scheme in PEAKS:
         for depth, columns in shapes if scheme in schemes else ():
@@ -230,8 +229,7 @@ def peers(arena, shapes, rows) -> list[Timed]:
 
 
 def _onnx_product(depth, columns, arena):
-    """Returns a session of one MatMulInteger with constant weights, on one thread; None without onnx and onnxruntime.
-    """
+    """Returns a session of one MatMulInteger with constant weights, on one thread; None without onnxruntime."""
     try:
         import onnx
         import onnxruntime

@@ -92,8 +92,7 @@ class _SideBySide(Transformer):
 
 
 class _Settling(Reference):
-    """An encoder of all sentences at once, which sets each bias when its layer is reached: later layers depend on it.
-    """
+    """An encoder of all sentences at once, which sets each bias at its layer: later layers depend on it."""
 
     definitions = MappingProxyType({TransformerConfig: _SideBySide})
 

@@ -35,8 +35,7 @@ print(loaded - began, done - began, peak)
 
 
 def start(model, cache=None, lines="") -> dict:
-    """Returns seconds from an empty interpreter to a loaded model and to the first translation, and peak memory in MB.
-    """
+    """Returns seconds from an empty interpreter to a loaded model and a first translation, and peak memory in MB."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     if cache:
         environment["CPUNMT_CACHE_DIR"] = cache

@@ -52,18 +52,17 @@ def emulator() -> str:
     """Returns the path of QEMU; exits with installation advice if it is missing."""
     found = shutil.which(EMULATOR)
     if not found:
-        sys.exit(f"arm_machine: there is no {EMULATOR}; on Debian and Ubuntu: apt-get install qemu-user-static")
+        sys.exit(f"arm_machine: {EMULATOR} is missing; on Debian and Ubuntu: apt-get install qemu-user-static")
     return found
 
 
 def fetch_packages(folder: Path, root: Path) -> None:
-    """Downloads and unpacks PACKAGES and their dependencies, with apt's own checks but none of this machine's settings.
-    """
+    """Downloads and unpacks PACKAGES and their dependencies, with apt's checks and without this machine's settings."""
     for name in ("apt-get", "dpkg-deb"):
         if not shutil.which(name):
-            sys.exit(f"arm_machine: there is no {name}, which fetches Debian's packages: this needs Debian or Ubuntu")
+            sys.exit(f"arm_machine: {name} is missing, which fetches Debian's packages: this needs Debian or Ubuntu")
     if not Path(KEYS).exists():
-        sys.exit(f"arm_machine: there is no {KEYS}: apt-get install debian-archive-keyring")
+        sys.exit(f"arm_machine: {KEYS} is missing: apt-get install debian-archive-keyring")
     shutil.rmtree(folder, ignore_errors=True)  # older packages would be unpacked over newer ones
     for part in ("lists/partial", "archives/partial", "none"):
         (folder / part).mkdir(parents=True, exist_ok=True)
@@ -142,7 +141,7 @@ def versions() -> list[str]:
     try:
         return [f"{name}=={importlib.metadata.version(name)}" for name in SAME]
     except importlib.metadata.PackageNotFoundError as error:
-        sys.exit(f"arm_machine: there is no {error} in this environment, and both machines are to have one: make test")
+        sys.exit(f"arm_machine: {error} is missing in this environment, and both machines need one: make test")
 
 
 def environment(folder: Path, cpu: str = "max") -> dict[str, str]:

@@ -153,7 +153,7 @@ def main(arguments: Any = None) -> None:
         json.dump(emitted(given.emit), sys.stdout)
         return
     if not shutil.which(given.tool):
-        sys.exit(f"arm_tiles: there is no {given.tool}; on Debian and Ubuntu: apt-get install llvm-19")
+        sys.exit(f"arm_tiles: {given.tool} is missing; on Debian and Ubuntu: apt-get install llvm-19")
     alone = {cpu: rates(given.tool, cpu) for cpu in given.cpus}
     print("| path | tile | rows x panels | instructions | spilled | cpu | cycles | products/cycle | share | busiest |")
     print("|---|---|---|---|---|---|---|---|---|---|")

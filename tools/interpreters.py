@@ -48,7 +48,7 @@ def run(*command: object, seconds: float = 600, settings: Mapping[str, str] = Ma
             words, capture_output=True, encoding="utf-8", timeout=seconds, env={**os.environ, **settings}
         )
     except FileNotFoundError:
-        raise MissingError(f"there is no {words[0]}") from None
+        raise MissingError(f"{words[0]} is missing") from None
     except subprocess.TimeoutExpired:
         raise MissingError(f"{Path(words[0]).name} took more than {seconds:g} s") from None
     if done.returncode:
@@ -98,7 +98,7 @@ def uv() -> str:
     beside = Path(sys.executable).with_name("uv")
     command = str(beside) if beside.is_file() else shutil.which("uv")
     if command is None:
-        raise MissingError("there is no uv: pip install uv")
+        raise MissingError("uv is missing: pip install uv")
     return command
 
 

@@ -50,7 +50,7 @@ def linker() -> str:
         if found := shutil.which(name):
             return found
     package = "binutils" if "ld" in names else f"binutils-{machine.replace('_', '-')}-linux-gnu"
-    raise SystemExit(f"there is no linker ({', '.join(names)}): install {package}, or LLVM's lld")
+    raise SystemExit(f"no linker found ({', '.join(names)}): install {package}, or LLVM's lld")
 
 
 def link(code: bytes, target: Path) -> None:

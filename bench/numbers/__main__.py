@@ -6,7 +6,7 @@
 The first table needs no model. `right` counts right translations, with each number aligned to the number at its place,
 or to the last one. `changed` counts those changed by the number layer: it must be 0. `bad copy` counts the same
 translations with digits repeated, left out or wrong, for the styles whose digits are equal in both languages. `mended`
-counts those made right by the layer, `worse` those that it changed to something else.
+counts those made right by the layer, `worse` those changed to something else.
 """
 
 import re

@@ -1,5 +1,4 @@
-"""The difference between the ONNX graphs and the definition, `quantize.reference.network`, for the same target pieces.
-"""
+"""The difference between the ONNX graphs and `quantize.reference.network`, for the same target pieces."""
 
 import numpy as np
 

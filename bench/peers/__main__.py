@@ -113,7 +113,7 @@ def main(arguments=None):
     needed = needed if chosen.text else (TEXT, *needed)
     missing = [name for name in needed if not (chosen.home / name).is_file()]
     if missing:
-        parser.error(f"--home {chosen.home}: there is no {', no '.join(missing)}; bench/peers lists the needed files")
+        parser.error(f"--home {chosen.home}: lacks {', '.join(missing)}; bench/peers lists the needed files")
     home = chosen.home.resolve()
     text = read_lines(chosen.text or home / TEXT)
     workloads = {WHOLE: evenly(text, chosen.sentences)}

@@ -22,9 +22,7 @@ from cpunmt.engine.search import Search
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import replacing_file
 
-LIMIT = (
-    1.5  # times as many target pieces as source pieces: with the usual limit, a weak model's loop would be the one
-)
+LIMIT = 1.5  # target pieces for each source piece: with the usual limit, a weak model's loop would be the one
 # sentence that all others of a mini-batch wait for
 DRAWN = 128  # sentences of a picture
 

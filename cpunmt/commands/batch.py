@@ -48,7 +48,7 @@ def batch_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_fields(parser, Job)
     add_fields(parser, Filters)
-    parser.add_argument("--cache", metavar="FILE", help="keep translations in this file, and use those that are there")
+    parser.add_argument("--cache", metavar="FILE", help="keep translations in this file, and reuse them")
     parser.add_argument(
         "--score", nargs=0, const=True, default=False, help="score pairs instead, with the model and --reverse"
     )

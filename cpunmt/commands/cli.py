@@ -95,7 +95,7 @@ COMMANDS = (
         "ls",
         "registry",
         "list the models that can be fetched",
-        "List the models that can be fetched, of Firefox and of OPUS-MT, and those that have been. Older releases are "
+        "List the models of Firefox and of OPUS-MT that can be fetched, and the fetched ones. Older releases are "
         "shown for a TEXT with @. Models of the Hugging Face hub are not listed, but can be fetched: hf:OWNER/NAME.",
     ),
     Command(

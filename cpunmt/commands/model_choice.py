@@ -30,7 +30,7 @@ _GET_ONE = (
 def model_of(named: str | None, source: str | None = None, target: str | None = None) -> Path:
     """Returns the model's path: named by -m, for two languages (both or neither), or the default.
 
-    Raises CpunmtError if there is no model; the message says how to get one.
+    Raises CpunmtError without a model; the message says how to get one.
     """
     if source is not None and target is not None:
         named = _between(source, target)
@@ -78,7 +78,7 @@ def _numbers(text: str) -> list[float]:
 
 def _language(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no code of a language, expected one such as en, de or pt-BR")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a code of a language, expected one such as en, de or pt-BR")
     return text
 
 
@@ -159,7 +159,7 @@ def _between(source: str, target: str) -> str:
         several = f"; {_listed(unclear)} does among other languages, which each text must name" if unclear else ""
         raise CpunmtError(
             f"no model in {models_folder()} translates {source} to {target}{several}; `cpunmt ls '{source} > {target}'"
-            f"` lists those that can be fetched, `cpunmt fetch firefox:{source}{target}` fetches Firefox's"
+            f"` lists models that can be fetched, `cpunmt fetch firefox:{source}{target}` fetches Firefox's"
         )
     if len(found) > 1 and found[0] != os.environ.get("CPUNMT_MODEL"):
         say(f"cpunmt: {source} to {target} with {found[0]}; others, for -m: {_listed(found[1:])}")

@@ -21,7 +21,7 @@ def ls_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "text", metavar="TEXT", nargs="*", help="show only lines that have all of these: firefox: en tiny"
     )
-    parser.add_argument("--installed", action="store_true", help="only those that have been fetched; needs no network")
+    parser.add_argument("--installed", action="store_true", help="only fetched models; needs no network")
 
 
 def fetch_arguments(parser: argparse.ArgumentParser) -> None:

@@ -52,7 +52,7 @@ def serve(given: argparse.Namespace) -> int:
         ) from None
     chosen = fields_of(given, ServeSettings.__dataclass_fields__)
     if not 0 <= given.port <= 65535:
-        given.parser.error(f"argument --port: {given.port} is no port, expected 0 to 65535")
+        given.parser.error(f"argument --port: {given.port} is not a port, expected 0 to 65535")
     try:
         if given.api_keys is not None:
             chosen["api_keys"] = read_keys(given.api_keys)

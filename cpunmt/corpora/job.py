@@ -45,7 +45,7 @@ class Filters:
         1, _MOST, None, takes="R", help="flag rows whose one side has more than R times the pieces"
     )
     no_loops: bool = switch(False, help="flag translations that look like loops")
-    no_truncated: bool = switch(False, help="flag those that the length limit cut off")
+    no_truncated: bool = switch(False, help="flag translations that the length limit cut off")
     language: str | None = checked(
         _code, None, takes="CODE", help="flag translations that are in another language than this"
     )

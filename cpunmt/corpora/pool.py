@@ -73,7 +73,7 @@ class Pool:
         self._said_of_starts = ""
         interrupts.end_by(self._end_now)
         self.identity = self._first()
-        """What parts depend on, apart from their rows; see `sidecar.identity`."""
+        """The identity of parts, apart from their rows; see `sidecar.identity`."""
 
     def __enter__(self) -> Pool:
         return self
@@ -243,7 +243,7 @@ class Pool:
         return found
 
     def _wait_for_the_end(self, status: int = 0) -> None:
-        """Returns unless this process is ending; then the workers have been ended, and there is no more work.
+        """Returns unless this process is ending; then the workers have been ended.
 
         `status`: of a worker that has ended. If a signal asked it to end, this process may be about to get it too.
         """

@@ -45,8 +45,7 @@ class TranslationCache:
     """The translations by a model with certain options. Each process opens its own."""
 
     def __init__(self, path: str, of: str):
-        """`of`: identifies the model and the options. Raises CpunmtError for a damaged file, or another kind of file.
-        """
+        """`of`: identifies the model and the options. Raises CpunmtError for a damaged or foreign file."""
         self._path, self._key = path, hashlib.blake2b(of.encode()).digest()
         with self._told():
             self._file = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
@@ -72,8 +71,7 @@ class TranslationCache:
         return False
 
     def _use_log(self) -> None:
-        """Lets others read while one writes. SQLite does not wait by itself for this change, as it does for all others.
-        """
+        """Lets others read while one writes. For this change SQLite itself does not wait."""
         until = time.monotonic() + _PATIENCE
         while True:
             try:

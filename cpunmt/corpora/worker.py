@@ -93,7 +93,7 @@ class PartMaker:
         if reverse:
             self._maker: Maker = Scoring(translator, reverse[0], job)
             self.identity = sidecar.identity(digest, {}, work.job)
-            """What parts depend on, apart from their rows."""
+            """The identity of parts, apart from their rows."""
             return
         options = dict(work.options)
         if "glossary" in options:

@@ -257,6 +257,6 @@ def _alpha(weights: list[str], alphas: Mapping[str, float] | None) -> Array:
     missing = [name for name in weights if name not in alphas]
     values = {alphas[name] for name in weights if name in alphas}
     if missing or len(values) != 1:
-        problem = f"{missing[0]} has none" if missing else f"{', '.join(weights)} have {sorted(values)} for one input"
+        problem = f"{missing[0]} lacks one" if missing else f"{', '.join(weights)} have {sorted(values)} for one input"
         raise ModelFileError(f"calibrated activation scales: {problem}; load with activation_scales='dynamic'")
     return np.array([values.pop()], np.float32)

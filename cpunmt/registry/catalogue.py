@@ -48,7 +48,7 @@ def _lists(registry: str, urls: Sequence[str], say: Callable[[str], object]) -> 
         try:
             entries = _list(registry, url, partial(fetch_document, say=say, attempts=attempts))
             if not entries and not found and place < len(urls):
-                raise CpunmtError(f"{url}: there is no model in it")
+                raise CpunmtError(f"{url}: lists no models")
         except OfflineError:
             raise
         except UnreachableError:

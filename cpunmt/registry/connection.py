@@ -89,7 +89,7 @@ class Attempts:
 
 
 class UnreachableError(CpunmtError):
-    """The host of an address was not found: probably there is no network, and other addresses would fail too."""
+    """The host of an address was not found: probably without a network, so that other addresses would fail too."""
 
 
 class OfflineError(CpunmtError):
@@ -104,7 +104,7 @@ def is_offline() -> bool:
 def check_url(url: object) -> None:
     """Raises unless the URL is https, with the exceptions above."""
     if not isinstance(url, str) or not re.fullmatch(r"[!-~]{1,2000}", url):
-        raise CpunmtError(f"{str(url)[:200]!r} is no URL: it may hold printable ASCII characters only")
+        raise CpunmtError(f"{str(url)[:200]!r} is not a URL: it may hold printable ASCII characters only")
     try:
         parts = urllib.parse.urlsplit(url)
         host = parts.hostname

@@ -71,7 +71,7 @@ def authorization(hub: str) -> dict[str, str]:
     with _failures("the token of huggingface_hub"):
         token = None if library.constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else library.get_token()
     if token and not re.fullmatch(r"[!-~]+", token):
-        raise CpunmtError("the token of huggingface_hub is no token: set HF_TOKEN, or run: hf auth login")
+        raise CpunmtError("the token of huggingface_hub is not valid: set HF_TOKEN, or run: hf auth login")
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 

@@ -53,7 +53,7 @@ def install(
                 os.replace(old, target)
             there = os.path.lexists(target)  # also a link to nowhere
             if there and store.find_metadata(target) is None:
-                raise CpunmtError(f"{target} exists and is no fetched model; it stays: move it elsewhere")
+                raise CpunmtError(f"{target} exists and is not a fetched model; it stays: move it elsewhere")
             if there and not force:
                 return target
             try:

@@ -23,7 +23,7 @@ def locked(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
         The file cannot be made, something else is in its place, or its filesystem has no locks.
     """
     if _something_else(path):
-        raise CpunmtError(f"{path}: is no regular file, so it cannot be locked; remove it")
+        raise CpunmtError(f"{path}: is not a regular file, so it cannot be locked; remove it")
     lock = FileLock(path, mode=0o600)
     try:
         try:
@@ -51,8 +51,7 @@ def locked(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
 
 
 def _something_else(path: Path) -> bool:
-    """Returns whether the name is not a regular file's. Asks once: the lock's holder may remove its file at any time.
-    """
+    """Returns whether the name is not a regular file's. Asks once: the lock's holder may remove the file."""
     try:
         return not stat.S_ISREG(path.lstat().st_mode)
     except OSError:

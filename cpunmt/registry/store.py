@@ -133,7 +133,7 @@ def models_folder() -> Path:
     try:
         return user_folder("data") / "models"
     except RuntimeError:
-        raise CpunmtError("there is no home folder; name a folder for models in CPUNMT_MODELS_DIR") from None
+        raise CpunmtError("no home folder was found; name a folder for models in CPUNMT_MODELS_DIR") from None
 
 
 def folder_of(name: str) -> Path:

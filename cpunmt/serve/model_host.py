@@ -68,16 +68,14 @@ class ServedModel:
     def __init__(self, named: str):
         """`named`: a directory or a fetched model's name; "de-en=DIRECTORY" also names the languages.
 
-        Raises CpunmtError if there is no such model, it is not a directory or a file of one, or its languages are
-        unknown.
+        Raises CpunmtError if it is missing, is not a directory or a file of one, or its languages are unknown.
         """
         found = _NAMED.fullmatch(named)
         self.path = located(found[3] if found else named)
         folder = model_folder(self.path)
         if not contains_model(self.path):
             raise CpunmtError(
-                f"{self.path}: there is no model; expected a model's directory, or a fetched model's name such as "
-                "firefox:ende"
+                f"{self.path}: not found; expected a model's directory, or a fetched model's name such as firefox:ende"
             )
         metadata = read_json(folder / METADATA, "model metadata") if (folder / METADATA).is_file() else {}
         said = model_languages(metadata, named)

@@ -21,7 +21,7 @@ from cpunmt.serve.settings import ServeSettings
 
 T = TypeVar("T")
 _MOST_FIELDS = 10_000
-_READ_ON = 8  # times the limit: a body too long is read up to here, as a client that still sends does not read an answer
+_READ_ON = 8  # times the limit: a body is read up to here, as a client that still sends does not read an answer
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 40  # depth of nested lists and objects
 _SHORT = 64 << 10  # bytes of a body that the event loop parses itself, and of JSON outside of its texts
@@ -278,7 +278,7 @@ def _json(content: bytes) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _is_shallow(value: object) -> bool:

@@ -120,8 +120,7 @@ class Service:
             self.host.unload_idle(self.settings.idle_unload)
 
     async def run(self, request: Request, work: Callable[[Task], T]) -> T:
-        """Returns the result of `work`, run in a thread. If the client leaves, cancels its sentences: CancelledError.
-        """
+        """Returns the result of `work`, run in a thread. Raises CancelledError if the client leaves."""
         task = self.scheduler.task()
         return await _watched(request, task, asyncio.get_running_loop().run_in_executor(self.pool, work, task))
 

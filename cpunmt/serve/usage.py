@@ -28,8 +28,7 @@ class Usage:
 
     @contextlib.contextmanager
     def charged(self, owner: str, texts: Sequence[str]) -> Iterator[None]:
-        """Counts the characters of texts unless their translation raises. Raises QuotaError if they exceed the quota.
-        """
+        """Counts the characters of texts unless their translation raises. Raises QuotaError above the quota."""
         count, before = sum(map(len, texts)), self.of(owner)
         if self.quota and before + count > self.quota:
             raise QuotaError(self.quota)

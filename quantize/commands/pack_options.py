@@ -108,7 +108,7 @@ def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
     if given.test and not given.gate:
         return "--test is of --gate LIMITS"
     if static and SCHEMES[given.scheme] != "int8":
-        return f"--activation-scales static is of 8-bit activations; {given.scheme} has none"
+        return f"--activation-scales static is of 8-bit activations, which {given.scheme} lacks"
     return None
 
 

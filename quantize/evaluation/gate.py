@@ -97,7 +97,7 @@ def parse_gate(text: str) -> list[Limit]:
         if at and not name:
             raise ValueError(f"{item.strip()!r}: expected the name of a test set after @")
         if at and not _MEASURES[measured][2]:
-            raise ValueError(f"{item.strip()!r}: {measured} is no test set's affair, expected {measured}=LIMIT")
+            raise ValueError(f"{item.strip()!r}: {measured} does not depend on a test set, expected {measured}=LIMIT")
         try:
             value = float(right)
         except ValueError:
@@ -124,7 +124,7 @@ def refuse_unjudged(gate: list[Limit], sets: list[EvaluationSet]) -> None:
         for one in sets:
             if measured in ("bleu", "chrf") and name in (None, one.name) and not one.references:
                 advice = "" if name else f"; limit the others by {measured}@NAME"
-                raise CpunmtError(f"gate: {measured} needs references, and {one.path} has none{advice}")
+                raise CpunmtError(f"gate: {measured} needs references, which {one.path} lacks{advice}")
 
 
 def judge(report: dict[str, Any], gate: list[Limit]) -> list[Verdict]:

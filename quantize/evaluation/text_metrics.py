@@ -33,8 +33,7 @@ def load_metrics(language: str | None = None) -> Metrics:
 
 
 def by_rank(references: list[list[str]]) -> list[list[str | None]]:
-    """Returns references in sacrebleu's order: the first of all sentences, the second of all; None for a missing one.
-    """
+    """Returns references in sacrebleu's order: the first of all sentences, the second of all; None if missing."""
     most = max(map(len, references))
     return [[found[rank] if rank < len(found) else None for found in references] for rank in range(most)]
 
@@ -44,7 +43,7 @@ def compare_bleu(
 ) -> dict[str, Any]:
     """Returns BLEU of both, model less baseline, and the interval of 95 % of `samples` resampled differences.
 
-    Paired bootstrap resampling: Koehn 2004, https://aclanthology.org/W04-3250. Without samples there is no interval.
+    Paired bootstrap resampling: Koehn 2004, https://aclanthology.org/W04-3250. Without samples it returns no interval.
     """
     found = _compare(bleu, model, baseline, by_rank(references))
     interval = None

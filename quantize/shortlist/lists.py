@@ -34,8 +34,7 @@ class Lexicon(NamedTuple):
 def smoothed(
     offsets: Any, targets: Any, counts: Any, frequencies: Any, discount: Any = DISCOUNT, prior: Any = PRIOR
 ) -> np.ndarray:
-    """Returns p(t | s) of each pair as above: (pairs,) float64; `frequencies` (target pieces,) are counts of any scale.
-    """
+    """Returns p(t | s) of each pair as above: (pairs,) float64; `frequencies` (target pieces,) of any scale."""
     lengths = np.diff(offsets)
     sources = np.repeat(np.arange(lengths.size), lengths)
     given_up = discount * np.minimum(counts, 1)

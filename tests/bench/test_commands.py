@@ -276,7 +276,7 @@ def bergamot(tmp_path):
     found = sorted(Path.home().glob(".pyenv/versions/3.10.*/bin/python3"))
     interpreter = found[0] if found else shutil.which("python3.10")
     if interpreter is None:
-        pytest.skip("there is no Python 3.10, the only one that bergamot 0.4.5 has a wheel for")
+        pytest.skip("Python 3.10 is missing, the only one that bergamot 0.4.5 has a wheel for")
     subprocess.run([interpreter, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
     installed = subprocess.run([python, "-m", "pip", "install", "-q", "bergamot==0.4.5"])
@@ -329,7 +329,7 @@ def test_a_home_without_the_files_is_one_error(tmp_path, capsys):
     with pytest.raises(SystemExit):
         peers.main(["--home", str(tmp_path)])
     shown = capsys.readouterr().err
-    assert f"--home {tmp_path}: there is no data/wmt14.en, no data/vocab.deen.spm, " in shown
+    assert f"--home {tmp_path}: lacks data/wmt14.en, data/vocab.deen.spm, " in shown
 
 
 @pytest.mark.parametrize("module", ["bench.top_up", "bench.first_products", "bench.papers.gpu2018"])

@@ -60,8 +60,7 @@ def test_choices_are_those_of_each_step(clustered):
 
 
 def test_a_sentence_has_the_clusters_of_the_language_that_it_names(clustered):
-    """As in the engine: by its first piece or its second; without clusters for other languages all pieces are allowed.
-    """
+    """As in the engine: by its first piece or its second; without its clusters all pieces are allowed."""
     model = load_model(clustered)
     sources = [list(ids) for ids in model.source_vocabulary.encode_batch(LINES)]
     piece = sources[0][0]

@@ -172,7 +172,7 @@ def test_convert_destroys_nothing(made, copied, tmp_path, capfd):
     folder = copied("bergamot")
     assert "is read, and would be replaced" in refused(capfd, "convert", folder, folder, "--force")
     assert (kept / "letter").read_text() == "dear" and contains_model(folder)
-    assert "there is no directory" in refused(capfd, *convert, tmp_path / "no" / "where")
+    assert f"the directory {tmp_path / 'no'} does not exist" in refused(capfd, *convert, tmp_path / "no" / "where")
     message = refused(capfd, "convert", DIRECTORIES["int8"], tmp_path / "packed")
     assert message == f"{DIRECTORIES['int8']}: is packed already; load it as it is"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "model"]
@@ -245,7 +245,7 @@ DAMAGES = {
     "an infinite multiplier": (infinite_multiplier, "Wemb has the multiplier inf, expected a positive number"),
     "an unknown option": (
         lambda folder: (folder / "config.yml").write_text("beam-sise: 4\n"),
-        "'beam-sise' is no option of Marian's decoder",
+        "'beam-sise' is not an option of Marian's decoder",
     ),
     "noise of metadata": (
         lambda folder: (folder / "metadata.json").write_bytes(b"\xff{"),

@@ -125,7 +125,7 @@ def test_a_broken_file_does_not_keep_others(folder, capfd):
 
 @pytest.mark.parametrize("name, around", [("a.txt", "{}\n"), ("a.md", "*{}*\n\n"), ("a.html", "<p>{}</p>\n")])
 def test_what_is_doubtful_is_told_as_of_lines(tmp_path, capfd, name, around):
-    """Of each format: texts, texts with marks in them, pages."""
+    """Each format: texts, texts with marks in them, pages."""
     lines = [*sentences(12), "Yes.", "No."]
     path = tmp_path / name
     path.write_text("".join(around.format(line) for line in lines))

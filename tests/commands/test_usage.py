@@ -85,7 +85,7 @@ from tests.support.command_line import ROOT, here
         (["translate", "--from", "en", "--to", "de", "-m", "a"], "give -m, or --from and --to"),
         (
             ["translate", "--from", "English", "--to", "de"],
-            "argument --from: 'English' is no code of a language, expected one such as en",
+            "argument --from: 'English' is not a code of a language, expected one such as en",
         ),
         (["translate", "Hello.", "-i", "a"], "give TEXT, or a file of lines with -i, not both: 'Hello.' and 'a'"),
         (["translate", "README.md"], "README.md is a file; -i README.md translates the lines in it"),
@@ -129,4 +129,4 @@ def test_advice_about_a_word_can_be_pasted_into_a_shell(word, student, tmp_path,
 def test_pages_have_no_pieces_to_tell_of(flag):
     done = here("translate", "-m", SHIPPED, "--html", flag, stdin=b"<p>A dog.</p>\n")
     assert done.returncode == 2 and done.stdout == b"" and done.stderr.count(b"\n") == 1
-    assert f"{flag} tells of pieces, and the result of --html has none".encode() in done.stderr
+    assert f"{flag} is about pieces, which the result of --html lacks".encode() in done.stderr

@@ -86,7 +86,7 @@ def test_a_bomb_costs_no_memory(tmp_path):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_files(tmp_path):
-    """Of 14 MB of lines, packed to some KB, memory holds one shard, and the decoder's buffer."""
+    """14 MB of lines are packed to some KB; memory holds one shard, and the decoder's buffer."""
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"a line of text\n" * 1_000_000))
     list(lines.line_shards(str(path), 100_000))  # imports on first use
@@ -128,7 +128,7 @@ def test_inputs_are_refused_before_any_work(tmp_path):
         corpora_of([text, str(tmp_path / "two" / "a.txt")], out, False)
     with pytest.raises(CpunmtError, match="lies in"):
         corpora_of([text], str(tmp_path / "two" / ".." / "one"), False)
-    with pytest.raises(CpunmtError, match="there is no such file"):
+    with pytest.raises(CpunmtError, match="does not exist"):
         corpora_of([out], out, False)
     with pytest.raises(CpunmtError, match="is not a file"):
         corpora_of([str(tmp_path)], out, False)

@@ -68,7 +68,7 @@ def test_a_device_or_a_pipe_is_written_and_not_replaced(tmp_path):
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode) and list(tmp_path.iterdir()) == [pipe]
 
 
-@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no file system in memory here")
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="no file system in memory")
 def test_a_file_in_memory_is_a_file():
     """Its name begins like a device's; it was written in place, and its content was lost."""
     folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
@@ -167,7 +167,7 @@ def test_what_could_not_be_written_is_refused_before(tmp_path):
     for name, force, expected in (
         ("there", False, "exists; choose another name, or pass --force"),
         ("broken", False, "exists"),
-        ("no/such", True, "there is no directory"),
+        ("no/such", True, "does not exist; make it first"),
         (".", True, "is a directory"),
     ):
         with pytest.raises(CpunmtError, match=expected):
@@ -264,7 +264,7 @@ def test_other_files_are_not_destroyed(tmp_path):
 
 
 def test_errors_of_the_file_system_are_told(tmp_path):
-    with pytest.raises(CpunmtError, match="there is no directory"):
+    with pytest.raises(CpunmtError, match="does not exist; make it first"):
         write(tmp_path / "missing" / "out")
     out = replacing_directory(tmp_path / "out", False, NAMES)
     with pytest.raises(CpunmtError, match="out: cannot be written: Is a directory"), out as folder:

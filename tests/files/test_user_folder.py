@@ -62,10 +62,10 @@ def test_they_are_where_they_were(home, monkeypatch):
 
 
 def test_without_a_home(monkeypatch):
-    def nobody(*arguments):
+    def homeless(*arguments):
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.setattr(Path, "home", nobody)
+    monkeypatch.setattr(Path, "home", homeless)
     with pytest.raises(RuntimeError):
         user_folder("data")
     monkeypatch.setenv("XDG_DATA_HOME", "/data")

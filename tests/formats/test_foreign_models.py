@@ -184,7 +184,7 @@ def test_decoder_options_are_defaults(directories, tmp_path):
     (folder / "decoder.yml").write_text(yaml.safe_dump(decoder | {"max-length-break": 8}))
     assert Translator(folder).config.max_source_length == 8
     (folder / "decoder.yml").unlink()
-    assert Translator(folder).options.beam_size == 1  # ours, as the model has none
+    assert Translator(folder).options.beam_size == 1  # ours, as the model lacks one
 
 
 def test_the_decoder_options_choose_of_the_shortlist(directories, tmp_path):

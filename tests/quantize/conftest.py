@@ -17,8 +17,7 @@ class Measured(NamedTuple):
 
 @pytest.fixture(scope="session")
 def pair(tmp_path_factory):
-    """Makes the models int8 and float32 in a folder, with small.tsv, and text.txt and empty.txt, which lack references.
-    """
+    """Makes the models int8 and float32 in a folder, with small.tsv, and without references text.txt, empty.txt."""
     folder = tmp_path_factory.mktemp("pair")
     (folder / "small.tsv").write_text("".join(f"{text}\t{text}\n" for text in SENTENCES), "utf-8")
     (folder / "text.txt").write_text("".join(f"{text}\n" for text in SENTENCES), "utf-8")

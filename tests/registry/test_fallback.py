@@ -76,9 +76,9 @@ FAILURES = {
     "404": (not_found, "the server answers 404"),
     "500": (failing, "the server answers 500 Internal Server Error, 2 times in a row"),
     "not JSON": (login_page, "not valid JSON"),
-    "empty list": (empty, "there is no model in it"),
+    "empty list": (empty, "lists no models"),
     "other shape": (other_shape, "expected a registry"),
-    "other records": (records_of_another_kind, "there is no model in it"),
+    "other records": (records_of_another_kind, "lists no models"),
     "reset": (broken, "2 times in a row"),
     "to no address": (redirecting("http://[::1"), "redirects to 'http://[::1', which is not a URL"),
     "to no host": (redirecting("//["), "redirects to '//[', which is not a URL"),
@@ -273,13 +273,13 @@ def test_languages_that_only_an_older_registry_has(server, registries, capsys, n
 
 def test_no_server_at_all(server, registries, monkeypatch, capsys):
     with socket.create_server(("127.0.0.1", 0)) as closed:
-        nobody = f"http://127.0.0.1:{closed.getsockname()[1]}/v1/records"
-    monkeypatch.setattr(firefox, "REGISTRIES", (nobody, registries["v1"], registries["bucket"]))
+        unreachable = f"http://127.0.0.1:{closed.getsockname()[1]}/v1/records"
+    monkeypatch.setattr(firefox, "REGISTRIES", (unreachable, registries["v1"], registries["bucket"]))
     assert run(["ls", "firefox:"]) == 0
     output, shown = capsys.readouterr()
     assert "firefox:ende" in output and len(fallen_back(shown)) == 1
     assert "Connection refused, 2 times in a row); trying" in shown
-    monkeypatch.setattr(firefox, "REGISTRIES", (nobody,) * 3)
+    monkeypatch.setattr(firefox, "REGISTRIES", (unreachable,) * 3)
     assert run(["ls", "firefox:"]) == 1
 
 

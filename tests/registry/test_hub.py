@@ -183,7 +183,7 @@ def test_a_library_that_is_there_and_broken(hub, tmp_path, monkeypatch, content)
 def test_a_token_that_is_none(hub, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_\r\nX-Evil: é")
     status, _, shown = fetch(f"hf:{NAME}")
-    assert status == 1 and "the token of huggingface_hub is no token" in shown and "Evil" not in shown
+    assert status == 1 and "the token of huggingface_hub is not valid" in shown and "Evil" not in shown
     assert hub.requests == []
 
 

@@ -193,7 +193,7 @@ def test_a_link_to_nowhere_is_seen_before_anything_is_fetched(server, force):
     target = store.folder_of("firefox:ende")
     target.parent.mkdir(parents=True)
     target.symlink_to("nowhere")
-    with pytest.raises(CpunmtError, match="exists and is no fetched model; it stays"):
+    with pytest.raises(CpunmtError, match="exists and is not a fetched model; it stays"):
         run(one_model(server), force=force)
     assert target.is_symlink() and not any("/cdn/" in path for path in server.paths())
 
@@ -263,7 +263,7 @@ def test_something_else_in_the_way_is_not_touched(server):
     target.mkdir(parents=True)
     (target / "thesis.txt").write_text("all of it")
     for force in (False, True):
-        with pytest.raises(CpunmtError, match="exists and is no fetched model; it stays"):
+        with pytest.raises(CpunmtError, match="exists and is not a fetched model; it stays"):
             run(one_model(server), force=force)
     assert (target / "thesis.txt").read_text() == "all of it"
 

@@ -216,8 +216,7 @@ def pipelined(count, size=49_000):
 )
 @pytest.mark.parametrize("running", [1, 2])
 def test_who_leaves_is_noticed_while_nothing_is_read(monkeypatch, leave, sent, running):
-    """Requests wait for the running one, so the server stops reading; still the connection ends when its client leaves.
-    """
+    """Waiting requests stop the reading; still the connection ends when its client leaves."""
     monkeypatch.setattr(connections, "_LOOK", 0.01)
     with serving(MODELS[0]) as served:
         there, asked, left, looks = served.server.server_state.connections, [], [], threading.Semaphore(0)

@@ -13,7 +13,7 @@ def test_without_the_emulator_it_says_how_to_get_it(tmp_path):
     command = [sys.executable, "-m", "tools.arm_machine", str(tmp_path)]
     done = subprocess.run(command, env={"PATH": str(tmp_path)}, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "") and not list(tmp_path.iterdir())
-    told = "there is no qemu-aarch64-static; on Debian and Ubuntu: apt-get install qemu-user-static"
+    told = "qemu-aarch64-static is missing; on Debian and Ubuntu: apt-get install qemu-user-static"
     assert done.stderr == f"arm_machine: {told}\n"
 
 

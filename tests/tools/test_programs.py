@@ -131,7 +131,7 @@ def test_a_program_that_wants_something_from_outside_is_refused(tmp_path):
 
 def test_without_a_linker_one_line_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SystemExit, match="there is no linker .*: install binutils"):
+    with pytest.raises(SystemExit, match="no linker found .*: install binutils"):
         programs.linker()
 
 
@@ -195,7 +195,7 @@ int main(int count, char **arguments) {
 @pytest.mark.slow
 @pytest.mark.parametrize("path", paths(), ids=lambda path: path.value)
 def test_a_program_runs_with_another_c_library(tmp_path, path):
-    assert shutil.which("musl-gcc"), "there is no musl-gcc, for another C library: apt-get install musl-tools"
+    assert shutil.which("musl-gcc"), "musl-gcc is missing, for another C library: apt-get install musl-tools"
     (tmp_path / "main.c").write_text(MUSL)
     run("musl-gcc", "-o", tmp_path / "main", tmp_path / "main.c")
     executable = (tmp_path / "main").read_bytes()

@@ -59,7 +59,7 @@ def test_uv_fetches_what_is_not_here(commands, tmp_path):
 
 def test_what_cannot_be_had_says_all_reasons(commands, tmp_path):
     with pytest.raises(
-        MissingError, match="^uv cannot fetch it .there is no uv: pip install uv.; Debian has no package"
+        MissingError, match="^uv cannot fetch it .uv is missing: pip install uv.; Debian has no package"
     ):
         interpreters.interpreter("3.99", tmp_path, [])
     commands("uv", "echo trying >&2; echo '  no network' >&2; exit 2")

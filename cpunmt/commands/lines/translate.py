@@ -47,7 +47,7 @@ def translate(given: argparse.Namespace) -> int:
     markup = next((name for name in ("html", "xml") if options.get(name)), None)
     if markup and (form.alignment is not None or form.word_scores):
         flag = "--word-scores" if form.alignment is None else "--alignment"
-        given.parser.error(f"{flag} tells of pieces, and the result of --{markup} has none; leave one of them out")
+        given.parser.error(f"{flag} is about pieces, which the result of --{markup} lacks; leave one of them out")
     texts = _texts_of(given)
     if "glossary" in options:
         from cpunmt.options.glossary.glossary import Glossary

@@ -18,8 +18,7 @@ _ORIGINS = {
 
 
 class Usual(NamedTuple):
-    """The usual speed of a path: the least 10^9 8-bit products a second, and the least ratio of 8-bit to float32 speed.
-    """
+    """Lower bounds of a path's usual speed: 10^9 8-bit products a second, and its ratio to float32 speed."""
 
     int8: float
     times_floats: float

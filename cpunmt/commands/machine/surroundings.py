@@ -151,7 +151,7 @@ def folders() -> Found:
     elif state == "of another user":
         odd.append(f"{cache} belongs to another user: set CPUNMT_CACHE_DIR to a folder of your own")
     elif state == "no folder":
-        odd.append(f"{cache} is no folder: set CPUNMT_CACHE_DIR to one")
+        odd.append(f"{cache} is not a folder: set CPUNMT_CACHE_DIR to one")
     try:
         models = store.models_folder()
         count = len(store.installed()) if models.is_dir() else 0

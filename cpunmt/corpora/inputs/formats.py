@@ -100,7 +100,7 @@ def corpora_of(paths: Sequence[str], folder: str, scored: bool) -> list[Corpus]:
     found: dict[tuple[str, str], Corpus] = {}
     for path in paths:
         if not os.path.isfile(path):
-            what = "is not a file" if os.path.exists(path) else "there is no such file"
+            what = "is not a file" if os.path.exists(path) else "does not exist"
             raise CpunmtError(
                 f"{path}: {what}; expected files of text, .jsonl, .parquet or .tsv, each also .gz or .zst"
             )

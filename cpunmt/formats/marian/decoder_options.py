@@ -152,7 +152,7 @@ def read_decoder_options(path: str | os.PathLike[str]) -> DecoderOptions:
         take(name, _off, values, _INSTEAD.get(name))
     known = {*_PATHS, *_NUMBERS, *_FLAGS, *_OFF, *_IGNORED, "gemm-precision"}
     unknown = sorted(name for name in options.keys() - known if not name.startswith(_ARCHITECTURE))
-    problems += [f"{name[:80]!r} is no option of Marian's decoder or of bergamot" for name in unknown]
+    problems += [f"{name[:80]!r} is not an option of Marian's decoder or of bergamot" for name in unknown]
     if problems:
         raise ModelFileError(f"{where}: {'; '.join(problems)}; correct the file, or remove the option from it")
     given = frozenset(options)

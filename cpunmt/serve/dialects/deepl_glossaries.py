@@ -39,7 +39,7 @@ class StoredGlossary:
     def of(self, pair: Pair) -> Glossary:
         """Returns the terms for a pair of languages. Raises ServeError if there are none."""
         if pair not in self.terms:
-            raise ServeError(404, "Dictionary not found", detail="The glossary has none for these languages")
+            raise ServeError(404, "Dictionary not found", detail="The glossary lacks a dictionary for these languages")
         return self.terms[pair]
 
     def told(self, is_simple: bool) -> dict[str, Any]:
@@ -74,14 +74,14 @@ class GlossaryStore:
         self._bytes = 0
 
     def add(self, owner: str, name: str, terms: dict[Pair, Glossary], most: int) -> StoredGlossary:
-        """Stores a new glossary. Raises ServeError if there is no room for it."""
+        """Stores a new glossary. Raises ServeError without room for it."""
         made = StoredGlossary(str(uuid.uuid4()), owner, name, terms, datetime.now(timezone.utc))
         if len(self._all) >= most or len(self.all_of(owner)) >= -(-most // SHARE):
             raise _no_room()
         return self._kept(made, 0)
 
     def change(self, glossary: StoredGlossary, name: str, terms: dict[Pair, Glossary]) -> StoredGlossary:
-        """Changes a glossary's name and terms. Raises ServeError if there is no room for them."""
+        """Changes a glossary's name and terms. Raises ServeError without room for them."""
         return self._kept(replace(glossary, name=name, terms=terms), glossary.bytes)
 
     def _kept(self, made: StoredGlossary, freed: int) -> StoredGlossary:

@@ -127,7 +127,7 @@ async def download_file(ask: Ask) -> Response:
     """Returns a translated file. Its name cannot be guessed."""
     found = ask.service.kept(FileStore).get(ask.request.path_params["name"])
     if found is None:
-        raise ServeError(404, "There is no such file, or no longer")
+        raise ServeError(404, "The file does not exist any more")
     return attachment(found.content)
 
 

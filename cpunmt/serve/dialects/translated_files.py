@@ -49,7 +49,7 @@ class FileStore:
         self._files: OrderedDict[str, StoredFile] = OrderedDict()
 
     def check(self, owner: str, size: int) -> None:
-        """Raises ServeError if there is no room for a file of `size` bytes."""
+        """Raises ServeError without room for a file of `size` bytes."""
         self._forget([name for name, one in self._files.items() if one.is_old])
         waiting = [one for one in self._files.values() if not one.is_fetched]
         of_all, own = (
@@ -62,7 +62,7 @@ class FileStore:
             raise ServeError(503, "The server is busy: too many files wait to be fetched", retry_after=max(1, retry))
 
     def put(self, name: str, file: StoredFile) -> None:
-        """Stores a file by a random name. Raises ServeError if there is no room for it."""
+        """Stores a file by a random name. Raises ServeError without room for it."""
         self.check(file.owner, len(file.content))
         self._files[name] = file
         fetched = [name for name, one in self._files.items() if one.is_fetched]

@@ -28,8 +28,7 @@ class Arriving:
 
     @contextlib.contextmanager
     def one(self) -> Iterator[Callable[[int], None]]:
-        """Surrounds the arrival of a request; yields a function that counts bytes. Raises ServeError if it was ended.
-        """
+        """Surrounds the arrival of a request; yields a function that counts bytes. Raises ServeError if ended."""
         task = asyncio.current_task()
         assert task is not None
         self._held[task] = 0

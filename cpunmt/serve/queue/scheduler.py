@@ -1,6 +1,6 @@
 """Waiting sentences, and the threads that translate them in batches.
 
-The sentence splitter hands its sentences to `Scheduler`, and waits in a thread or for a callback. There is no timer. An
+The sentence splitter hands its sentences to `Scheduler`, and waits in a thread or for a callback. It has no timer. An
 idle worker takes the waiting sentences of one group, up to a budget. A group has one model and one set of options. So
 batches are small under low load, and grow with it. If a worker's place is free when a thread begins to wait, that
 thread does the work itself: waking another thread and being woken again costs a tenth of a short sentence's time.
@@ -240,7 +240,7 @@ class Scheduler:
         self._queued_pieces -= sum(job.size for job in jobs)
 
     def _take(self) -> tuple[Group, list[Job]] | None:
-        """Takes the next batch and a worker's place; returns None if there is no batch or no place. Needs the lock."""
+        """Takes the next batch and a worker's place; returns None without a batch or a place. Needs the lock."""
         if self._working >= self._count or (taken := self._next_batch()) is None:
             return None
         self._working += 1
@@ -334,4 +334,4 @@ class Scheduler:
 
 
 def _cancelled() -> CancelledError:
-    return CancelledError("nobody waits for the translation any more")
+    return CancelledError("the client does not wait for the translation any more")

@@ -204,8 +204,7 @@ class RunningBatch:
 
 
 def _translate(group: Group, jobs: Sequence[Job], watch: Watch | None) -> None:
-    """Translates jobs; if that raises, translates each job alone, so that a wrong sentence does not affect the others.
-    """
+    """Translates jobs; if that raises, translates each job alone, as one sentence may be wrong."""
     try:
         with under(watch):
             made = group.translate(jobs)

@@ -64,7 +64,7 @@ def average_attention(network, block, x, state, steps):
 
 
 def gru(network, block, x, state, steps):
-    """Cho et al. 2014, https://arxiv.org/abs/1406.1078: gates read the state, so there is no scan over all steps."""
+    """Cho et al. 2014, https://arxiv.org/abs/1406.1078: gates read the state, which prevents a scan over all steps."""
     x, states = network.before(block, x), []
     gates, candidates = (network.affine(f"{block}.{name}", x) for name in ("gates", "candidate"))
     for t in range(x.shape[1]):

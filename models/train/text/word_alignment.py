@@ -47,8 +47,7 @@ class Aligner(NamedTuple):
     backward: LexicalTable  # t(source | target)
 
     def points(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Returns aligned positions (source, target) of a pair of texts that end with </s>; the two </s> are aligned.
-        """
+        """Returns aligned positions (source, target) of a pair of texts with their </s>, which are aligned."""
         n, m = len(source) - 1, len(target) - 1
         last = np.array([[n, m]])
         if not n or not m:

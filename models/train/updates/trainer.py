@@ -70,8 +70,7 @@ class Trainer:
             self._alignments = Alignments(aligner, self._examples)
 
     def run(self) -> bool:
-        """Trains to the end; returns False if a signal (Ctrl-C, SIGTERM) ended it earlier. Its progress is on the disk.
-        """
+        """Trains to the end; returns False if a signal (Ctrl-C, SIGTERM) ended it, with its progress on the disk."""
         settings, updates = self.settings, self.updates
         sizes = settings.longest, settings.batch_tokens
         stream = endless(self._examples, settings.seed, *sizes, *self._place, row_bits=settings.row_bits)
@@ -142,7 +141,7 @@ class Trainer:
             write_marian(self.folder / MODEL, self.config, means)
 
     def _keep(self, means):
-        """Adds a checkpoint, and removes those that are not among the best any more."""
+        """Adds a checkpoint, and removes others than the best."""
         folder = self.folder / "checkpoints"
         folder.mkdir(exist_ok=True)
         write_checkpoint(folder, str(self.updates.done), self.config, means, self._vocabulary)

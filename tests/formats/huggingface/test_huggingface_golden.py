@@ -42,8 +42,7 @@ def forced(engine, sources, targets) -> list:
 
 
 def compare(engine, told) -> dict:
-    """Returns figures of one shape: the greatest difference, equal translations, and gaps of score of differing ones.
-    """
+    """Returns figures of one shape: the greatest difference, equal translations, and score gaps of the others."""
     sources = told["sources"]
     found = forced(engine, sources, told["targets"])
     differences = [

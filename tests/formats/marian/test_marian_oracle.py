@@ -114,8 +114,7 @@ def test_int8_with_scales_of_rows_is_near_to_scales_of_matrices(tmp_path):
 
 @pytest.mark.parametrize("activation_scales", ["static", "dynamic"])
 def test_a_directory_with_stored_integers_uses_them_as_they_are(tmp_path, activation_scales):
-    """Read from a user's directory, and made here from the same integers: the same tensors, so the same translations.
-    """
+    """Read from a user's directory, and made here from the same integers: the same tensors."""
     alphas = golden()[1]
     config, tensors = checkpoint(STUDENT)
     write_intgemm(tmp_path / "model.ende.intgemm.alphas.bin", config, tensors, alphas)

@@ -1,5 +1,4 @@
-"""K-means by either package: planted clusters are found, the same call gives the same bits, and neither is one error.
-"""
+"""K-means by either package: planted clusters are found, equal calls give equal bits; without both, one error."""
 
 import sys
 

@@ -31,8 +31,7 @@ SMALL = {"--count": "6", "--top": "3", "--iterations": "5"}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Makes a folder with model.npz, both.spm, packed and bilingual (its vocabulary has >>de<< and >>en<<), and texts.
-    """
+    """Makes a folder with model.npz, both.spm, packed, bilingual (with >>de<< and >>en<<), and texts."""
     folder = tmp_path_factory.mktemp("clusters")
     write_marian_npz(folder / "model.npz", 5, vocab=128)
     languages = {"user_defined_symbols": [">>de<<", ">>en<<"]}
@@ -252,7 +251,7 @@ def test_a_sentence_that_names_its_language_is_not_told_twice(files, bilingual, 
         (["--target-language", ">>fr<<"], ("text",), "'>>fr<<' is not a piece that a text can begin with"),
         (["--target-language", "<unk>"], ("text",), "'<unk>' is not a piece that a text can begin with"),
         (["--held-out", "nowhere"], ("text",), "nowhere: text not found; check the path"),
-        (["--out", "nowhere/model"], ("text",), "/nowhere; make it first"),
+        (["--out", "nowhere/model"], ("text",), "/nowhere does not exist; make it first"),
     ],
 )
 def test_what_cannot_be_used_is_one_clear_error(files, model, capsys, flags, text, expected):

@@ -310,7 +310,7 @@ def test_what_cannot_be_packed_is_one_clear_error(files, tmp_path, capsys, flags
 
 
 def test_an_output_that_cannot_be_written_is_named(files, tmp_path, capsys):
-    assert pack(files, tmp_path / "no" / "such" / "parent") == 1 and "there is no directory" in refusal(capsys)
+    assert pack(files, tmp_path / "no" / "such" / "parent") == 1 and "does not exist; make it first" in refusal(capsys)
 
 
 def test_a_model_that_breaks_a_limit_is_not_written(files, tmp_path, capsys):
@@ -373,7 +373,10 @@ STATIC = ["--activation-scales", "static"]
         (["pack", "model.npz", "out", "--source-vocab", "v"], "--source-vocab and --target-vocab belong together"),
         (["pack", ".", "out", "--vocab", "v"], "CHECKPOINT is a directory, which has its vocabularies"),
         (["pack", ".", "out", "--target-vocab", "v"], "CHECKPOINT is a directory, which has its vocabularies"),
-        ([*NEEDED, "--scheme", "int16", *STATIC], "--activation-scales static is of 8-bit activations; int16 has none"),
+        (
+            [*NEEDED, "--scheme", "int16", *STATIC],
+            "static is of 8-bit activations, which int16 lacks",
+        ),
         ([*NEEDED, "--source-vocab", "v", "--target-vocab", "v"], "--vocab is a joint vocabulary: give it or"),
         ([*NEEDED, "--sigmas", "0"], "'0' is not a positive number"),
         ([*NEEDED, "--sigmas", "nan"], "'nan' is not a positive number"),

@@ -114,7 +114,7 @@ def test_an_empty_corpus_and_a_folder_that_is_missing(files, tmp_path, capsys):
     assert main([*arguments, str(tmp_path / "lex.bin")]) == 1
     assert "empty.tsv: no sentence pair is left" in capsys.readouterr().err
     assert main([*arguments, str(tmp_path / "no" / "lex.bin")]) == 1
-    assert "there is no directory" in capsys.readouterr().err
+    assert "does not exist; make it first" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [empty]
 
 
