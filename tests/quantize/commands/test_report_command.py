@@ -80,7 +80,7 @@ def test_activations_are_a_table_and_in_the_json(files, tmp_path, capsys):
         (["--test", "{}/text.txt", "--gate", "tokens@x=1"], "gate: no test set is called 'x'; there are text"),
         (["--activations", "{}/none.txt"], "{}/none.txt: text of --activations not found; check the path\n"),
         (["--activations", "{}/empty"], "{}/empty: text of --activations is empty; expected text, one"),
-        (["--json", "{}/no/such/x"], "{}/no/such/x: the directory {}/no/such does not exist"),
+        (["--json", "{}/no/such/x"], "{0}/no/such/x: the directory {0}/no/such does not exist"),
         (["--vocabulary", "shortlist", "--beam-size", "2", "--json", "{}"], "{}: is a directory"),
     ],
 )
