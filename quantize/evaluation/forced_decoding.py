@@ -52,7 +52,7 @@ def choices(
 def log_probs(
     engine: Engine, sources: Sequence[list[int]], targets: Sequence[list[int]], options: Options
 ) -> list[list[float]]:
-    """Returns the log probability of each piece of the targets; `-inf` if it is not a candidate. Parameters: see above."""
+    """Returns the log probability of each piece of the targets; `-inf` for no candidate. Parameters: see above."""
     search = Search(full=options.vocabulary == "full", token_log_probs=True)
     scored = forced(engine, sources, targets, [len(target) for target in targets], options, search)
     return [hypothesis.token_log_probs or [] for hypothesis in scored]
