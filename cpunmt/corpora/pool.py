@@ -223,7 +223,7 @@ class Pool:
             write_all(worker.process.stdin.fileno(), content)
 
     def _waited(self) -> list[_Worker]:
-        """Returns the workers with output, or dead; removes them from the waiting ones."""
+        """Waits for workers with output, reads it, and returns them; drops dead ones from the pool."""
         by_descriptor = {}
         poll = select.poll()
         for worker in self._workers:

@@ -97,7 +97,7 @@ class ModelConfig:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any], where: str = "config.json") -> "ModelConfig":
-        """Inverse of `to_json`. Raises ModelFileError for another format or a newer version, and for wrong fields."""
+        """Inverts `to_json`. Raises ModelFileError for another format or a newer version, and for wrong fields."""
         if not isinstance(fields, dict) or fields.get("format") != "cpunmt":
             raise ModelFileError(f'{where}: not a cpunmt model config (no "format": "cpunmt")')
         version = fields.get("version")

@@ -60,7 +60,7 @@ def translate(given: argparse.Namespace) -> int:
 def _texts_of(given: argparse.Namespace) -> list[str] | None:
     """Returns the texts on the command line; None if there are none, or "-", which stands for standard input.
 
-    Ends with a usage error if a text is the name of a file, model or language without its flag.
+    Ends with a usage error if a text is the name of a file, model or directory without its flag.
     """
     texts: list[str] = given.text
     if given.text in ([], [streams.STANDARD]):

@@ -51,7 +51,7 @@ class _Product:
     """One matrix, and rows to multiply with it."""
 
     def __init__(self, scheme: int, weights: np.ndarray, rows: np.ndarray):
-        """weights [depth, columns], rows [rows, depth]: int8 and whole numbers, or float32."""
+        """`weights` [depth, columns], `rows` [rows, depth]: int8 and whole numbers, or float32."""
         depth, columns = weights.shape
         self.record, self._kept = np.zeros(1, records.LINEAR), []
         fields = {"weights": pack(weights), "bias": np.linspace(-1, 1, columns, dtype=np.float32)}
