@@ -1,7 +1,7 @@
-"""Where the microseconds of one decoding step go. On one core: taskset -c 1 python -m bench.decode_step
+"""The microseconds of one decoding step, by kernel. On one core: taskset -c 1 python -m bench.decode_step
 
 Translates real sentences with a clock around every kernel (bench/programs/profiled.py), one at a time and in bulk, and
-lists each kernel's own share of the decoder's time: the int8 products, and everything that is not.
+lists each kernel's own share of the decoder's time: int8 products, and all others.
 """
 
 import tempfile
@@ -13,7 +13,7 @@ from bench.harness.texts import SENTENCES, evenly, text_lines
 
 
 def shares(profiled, cycles_per_second, phase) -> list[tuple[str, float, int]]:
-    """(kernel, seconds of its own, calls), the largest first."""
+    """Returns (kernel, seconds of its own, calls), the largest first."""
     rows = [
         (name, cycles / cycles_per_second, int(calls))
         for name, (cycles, calls) in zip(profiled.names, profiled.counts[phase], strict=True)
@@ -23,7 +23,7 @@ def shares(profiled, cycles_per_second, phase) -> list[tuple[str, float, int]]:
 
 
 def profile(profiled, translate) -> dict:
-    """Run `translate()` and return its cycle counts as seconds: phase -> rows of `shares`, and the number of steps."""
+    """Runs `translate()` and returns its cycles as seconds: phase -> rows of `shares`, and the number of steps."""
     translate()
     profiled.counts[:] = 0
     began = time.perf_counter()
@@ -41,7 +41,7 @@ def profile(profiled, translate) -> dict:
 
 
 def show(title, found):
-    """Print one profile."""
+    """Prints one profile."""
     print(f"\n{title}: {found['seconds']:.2f} s, {found['steps']} steps of the decoder")
     for phase in ("encoder", "decoder"):
         rows = found[phase]

@@ -1,13 +1,13 @@
-"""What precomputed embeddings would save at most. On one core: taskset -c 1 python -m bench.first_products
+"""The most that precomputed embeddings could save. On one core: taskset -c 1 python -m bench.first_products
 
     --model DIR     a packed Transformer (default: models/ende-tiny)
     --input FILE    lines, or lines with tabs whose first column is taken (default: tests/golden/sentences.en.txt)
 
-What is multiplied first after an embedding is sqrt(d) * E[word] + P[position]. So its product with W could be the sum
-of two rows of tables, one of all words and one of all positions (Devlin 2017, section 3.1). That saves at most the
-product itself, in the encoder queries, keys and values, in the decoder what the first cell reads, and the quantization
-before it. Here both are done once more, and a third time: translations stay as they are, and what that costs is what
-could be saved. Least CPU time of interleaved rounds, greedy search.
+The first product after an embedding multiplies sqrt(d) * E[word] + P[position]. So it could be the sum of two rows of
+tables, one of all words and one of all positions (Devlin 2017, section 3.1). That saves at most the product itself (in
+the encoder queries, keys and values, in the decoder the first cell's input) and the quantization before it. Here both
+are done twice, and three times: translations stay the same, and the added time is the most that could be saved. Least
+CPU time of interleaved rounds, greedy search.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ SIDES = ("encoder", "decoder")
 
 
 def repeating(side: str, times: int):
-    """Returns the program that makes the first product of a side `times` times."""
+    """Returns a program that makes the first product of a side `times` times."""
     from bench.programs.replaced import program_with
     from cpunmt.architectures.transformer.records import DECODER_LAYER, ENCODER_LAYER, TRANSFORMER
     from cpunmt.kernels.matmul.int8_matmul import AFFINE
@@ -56,7 +56,7 @@ def repeating(side: str, times: int):
 
 
 def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
-    """Measures, for each mode and side, how much longer all takes with the second repetition, and with the third."""
+    """Returns for each mode and side the added time of the second repetition, and of the third."""
     made, found = {(side, times): repeating(side, times) for side in SIDES for times in TIMES}, {}
     for mode, taken in seconds_in_turn(translator, made, lines, rounds).items():
         best = {key: min(seconds) for key, seconds in taken.items()}
@@ -65,7 +65,7 @@ def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
 
 
 def main(arguments=None):
-    """The command."""
+    """Runs the command."""
     parser = command("bench.first_products", __doc__, rounds=7, sentences=200)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--input", type=Path, default=SENTENCES)

@@ -1,9 +1,9 @@
 """Every kernel at the shapes of real models. On one core: taskset -c 1 python -m bench.kernels
 
-Figures are medians of interleaved rounds. Beside each int8 product stands its share of the core's peak (the
-instructions of its tile on registers alone: those of matrix registers are another peak), beside each one-row product
-its share of the bandwidth of reading as many bytes, both measured in the same rounds; NumPy's and onnxruntime's
-products are timed too.
+Figures are medians of interleaved rounds. Beside each int8 product is its share of the core's peak (the instructions of
+its tile on registers alone; matrix registers have their own peak). Beside each one-row product is its share of the
+bandwidth of reading the same number of bytes. Both are measured in the same rounds. NumPy's and onnxruntime's products
+are timed too.
 """
 
 import numpy as np
@@ -28,20 +28,20 @@ SHAPES = (
 )
 ROWS = (1, 2, 4, 8, 24, 28, 29, 32, 37, 48, 53, 64)
 FOOTPRINTS = (64, 200, 400, 800, 2200, 4400, 7000)  # KB that one-row products stream through
-# what one step of tiny11's decoder multiplies, one row at a time: two layers of cell, cross-attention, feed-forward
+# products of one step of tiny11's decoder, one row at a time: two layers of cell, cross-attention, feed-forward
 DECODER = ((256, 512), (256, 256), (256, 256), (256, 256), (256, 1536), (1536, 256)) * 2
 PEAKS = {"int8": "int8 peak", "int16": "int16 peak", "float32": "float32 peak"}
 MATRIX_PEAK = "matrix peak"
 
 
 def peak_of(scheme: str, rows: int, depth: int) -> str:
-    """The name of the peak that a product is held to: that of the instructions that it uses."""
+    """Returns the name of the peak of a product's instructions."""
     matrices = scheme == "int8" and 0 < MATRIX_ROWS <= rows and depth % DEPTHS == 0
     return MATRIX_PEAK if matrices else PEAKS[scheme]
 
 
 def limits(program, arena):
-    """The core's peaks and read bandwidths, as Timed items by name."""
+    """Returns the core's peaks and read bandwidths, as Timed items by name."""
     from bench import limits
 
     data, out = arena.zeros(128, np.uint8), arena.zeros(4096)
@@ -65,7 +65,7 @@ def limits(program, arena):
 
 
 def products(program, arena, shapes, rows, schemes) -> list[tuple[Timed, str]]:
-    """Products (item, name of its limit): bare, and int8 with the epilogue and the next layer's quantization."""
+    """Returns products (item, name of its limit): bare, and int8 with epilogue and the next quantization."""
     items = []
     for scheme in PEAKS:
         for depth, columns in shapes if scheme in schemes else ():
@@ -88,7 +88,7 @@ def _with_the_rest(program, arena, rows, depth, columns):
 
 
 def streams(program, arena, schemes) -> list[tuple[Timed, str]]:
-    """One-row products that stream through weights of several footprints, and the bandwidth they are held to."""
+    """Returns one-row products that stream through weights of several footprints, and their bandwidths."""
     items = []
     x, out = arena.normal(2048), arena.zeros(1 << 16)
     for scheme in schemes:
@@ -113,7 +113,7 @@ def streams(program, arena, schemes) -> list[tuple[Timed, str]]:
 
 
 def others(program, arena) -> list[Timed]:
-    """Every other kernel at tiny11's sizes: 28 tokens, or one row."""
+    """Returns every other kernel at tiny11's sizes: 28 tokens, or one row."""
     from cpunmt.kernels import records
     from cpunmt.kernels.tables import sigmoid_table
 
@@ -199,7 +199,7 @@ def others(program, arena) -> list[Timed]:
 
 
 def peers(arena, shapes, rows) -> list[Timed]:
-    """The same products in NumPy (float32) and, where it is installed, onnxruntime's MatMulInteger."""
+    """Returns the same products in NumPy (float32) and, if it is installed, onnxruntime's MatMulInteger."""
     items = []
     for depth, columns in shapes:
         for count in rows:
@@ -229,7 +229,7 @@ def peers(arena, shapes, rows) -> list[Timed]:
 
 
 def _onnx_product(depth, columns, arena):
-    """A session of one MatMulInteger with constant weights, on one thread; None without onnx and onnxruntime."""
+    """Returns a session of one MatMulInteger with constant weights, on one thread; None without onnxruntime."""
     try:
         import onnx
         import onnxruntime
@@ -273,7 +273,7 @@ def main(arguments=None):
     if not chosen.products_only:
         plain += others(program, arena)
         plain += peers(arena, SHAPES[:5], [rows for rows in (1, 28, 64) if rows in chosen.rows])
-    # a limit is measured right beside what is held to it: the machine's speed changes within seconds
+    # a limit is measured right beside its items: the machine's speed changes within seconds
     results = {}
     print(machine())
     for item, name in bounded:

@@ -1,7 +1,7 @@
-"""What the core can do at best: kernels that do nothing else. Also sequences of kernels that are timed as one.
+"""The limits of the core, by kernels that do nothing else, and sequences of kernels that are timed as one.
 
 int8_peak, int16_peak, float_peak    the instructions of the tiles on registers alone: no load, no store
-matrix_peak                          the same of tiles of matrix registers, where there are such
+matrix_peak                          the same of tiles of matrix registers, on machines with them
 read_memory                          reads a buffer, 16 lanes at a time
 """
 
@@ -31,7 +31,9 @@ LINEAR_BYTES = LINEAR.itemsize
 
 
 def _rounds(kinds, step):
-    """A function `run(data, steps, out)`: `steps` rounds of `step(builder, operands, sums)` on registers of sums."""
+    """Returns a function `run(data, steps, out)`: `steps` rounds of `step(builder, operands, sums)` on registers of
+    sums.
+    """
 
     @function(types.void(*(types.int64,) * 3), doc=_rounds.__doc__)
     def run(builder, data, steps, out):
@@ -58,7 +60,7 @@ class _Products:
     def __call__(self, builder, operands, sums):
         (row, weights), width, made = operands, self.use.parts // self.use.pieces, []
         for i in range(0, len(sums), width):
-            # nothing may leave the loop: the sums are the weights of the next round, or the compiler knows no better
+            # keeps the code in the loop: the sums, or opaque registers, are the weights of the next round
             if isinstance(self.use, Generic):
                 weights = [[value] * self.use.depths for value in sums[i : i + width]]
             else:
@@ -68,7 +70,7 @@ class _Products:
 
 
 def _renewed(builder, operand):
-    """The same registers, of which the compiler does not know that they are."""
+    """Returns the same registers, opaque to the compiler."""
     return (
         [opaque(builder, each) for each in operand] if isinstance(operand, list | tuple) else opaque(builder, operand)
     )
@@ -86,7 +88,7 @@ class _MultiplyAdds:
 
 @function(types.void(*(types.int64,) * 2))
 def _matrix(builder, data, steps):
-    """`steps` rounds of the four products of a tile of two blocks and two panels: of registers 4, 5 with 6, 7."""
+    """Emits `steps` rounds of the four products of a tile of two blocks and two panels: of registers 4, 5 with 6, 7."""
 
     def run(name, *operands):
         call_llvm(builder, f"llvm.x86.{name}", ir.VoidType(), operands)
@@ -103,7 +105,7 @@ def _matrix(builder, data, steps):
 
 
 _use8, _use16 = int8_products(INT8.tile_rows), int16_products()
-# as many registers of sums as the largest tile has
+# number of registers of sums, as in the largest tile
 _sums8, _sums16 = INT8.most_sums * _use8.parts // _use8.unit, INT16.most_sums * _use16.parts
 _int8 = _rounds([_use8.sums] * _sums8, _Products(_use8))
 _int16 = _rounds([_use16.sums] * _sums16, _Products(_use16))
@@ -117,19 +119,19 @@ MATRIX_PRODUCTS = 4 * ROWS * PANEL * DEPTHS
 
 @kernel
 def int8_peak(data: address, steps: count, out: address):
-    """`steps` rounds of PRODUCTS8 multiply-adds each; `data` is 64 bytes, `out` has room for 2 KB."""
+    """Runs `steps` rounds of PRODUCTS8 multiply-adds each; `data` is 64 bytes, `out` has room for 2 KB."""
     _int8(data, steps, out)
 
 
 @kernel
 def int16_peak(data: address, steps: count, out: address):
-    """`steps` rounds of PRODUCTS16 multiply-adds each."""
+    """Runs `steps` rounds of PRODUCTS16 multiply-adds each."""
     _int16(data, steps, out)
 
 
 @kernel
 def float_peak(data: address, steps: count, out: address):
-    """`steps` rounds of FLOAT_PRODUCTS multiply-adds each; `data` is 128 bytes."""
+    """Runs `steps` rounds of FLOAT_PRODUCTS multiply-adds each; `data` is 128 bytes."""
     _float(data, steps, out)
 
 
@@ -137,7 +139,7 @@ if MATRIX_ROWS:
 
     @kernel
     def matrix_peak(data: address, steps: count, out: address):
-        """`steps` rounds of MATRIX_PRODUCTS multiply-adds each; `data` is 64 bytes, nothing is written."""
+        """Runs `steps` rounds of MATRIX_PRODUCTS multiply-adds each; `data` is 64 bytes, nothing is written."""
         begin(ROWS)
         _matrix(data, steps)
         end()
@@ -145,7 +147,7 @@ if MATRIX_ROWS:
 
 @kernel
 def read_memory(data: address, size: count, times: count, out: address):
-    """Read `size` bytes (a multiple of 256), `times` times."""
+    """Reads `size` bytes (a multiple of 256), `times` times."""
     first = float_bits_of(load_floats(data, 0))
     s0, s1, s2, s3 = first, first, first, first
     for _ in range(times):
@@ -168,7 +170,7 @@ def repeat_linear_relu_quantize(
     next_q: address,
     next_scales: address,
 ):
-    """A product as a feed-forward layer uses it: dequantize, bias, ReLU, and quantize for the next product."""
+    """Runs a product as in a feed-forward layer: dequantize, bias, ReLU, and quantize for the next product."""
     for _ in range(times):
         int8_linear(linear, q, scales, rows, out, RELU)
         quantize_rows(out, rows, 16 * at(LINEAR, linear, 0).panels, np.float32(0.0), next_q, next_scales)
@@ -178,7 +180,7 @@ def repeat_linear_relu_quantize(
 def repeat_quantize_int8_linear(
     times: count, linear: address, x: address, q: address, scales: address, rows: count, out: address
 ):
-    """A product with the quantization of its input."""
+    """Runs a product with the quantization of its input."""
     for _ in range(times):
         quantize_rows(x, rows, at(LINEAR, linear, 0).depth, np.float32(0.0), q, scales)
         int8_linear(linear, q, scales, rows, out, AFFINE)
@@ -188,7 +190,7 @@ def repeat_quantize_int8_linear(
 def repeat_quantize_int16_linear(
     times: count, linear: address, x: address, reach: real, q: address, scales: address, rows: count, out: address
 ):
-    """The same in 16 bits."""
+    """Runs the same in 16 bits."""
     for _ in range(times):
         quantize_rows16(x, rows, at(LINEAR, linear, 0).depth, reach, q, scales)
         int16_linear(linear, q, scales, rows, out, AFFINE)
@@ -205,7 +207,7 @@ def repeat_linears(
     rows: count,
     out: address,
 ):
-    """Rows through `number` LINEAR records in turn, as in a model: they push one another out of the caches."""
+    """Multiplies rows by `number` LINEAR records in turn, as in a model: they evict one another from the caches."""
     for _ in range(times):
         for i in range(number):
             linear(linears + i * LINEAR_BYTES, x, q, scales, rows, out, AFFINE)
@@ -222,11 +224,11 @@ def repeat_rectified(
     out: address,
     how: count,
 ):
-    """Rows that a ReLU has made, some at a time, through `number` LINEAR records in turn, quantization included.
+    """Multiplies rows of a ReLU's output, some at a time, by `number` LINEAR records in turn, quantization included.
 
     x        float32, all rows
-    batch    int64 [2]: how many rows there are, and how many a product takes
-    how      0: dense; 1: sparse; 2: what a model takes
+    batch    int64 [2]: number of rows, and of rows of a product
+    how      0: dense; 1: sparse; 2: the model's choice
     """
     s, rows = at(SCRATCH, scratch, 0), load_i64(batch, 1)
     for _ in range(times):
@@ -262,7 +264,7 @@ def score_sets(
     sizes: address,
     out: address,
 ):
-    """Rows score one set of pieces of a TABLE record after the other: in place, or gathered as a LINEAR record.
+    """Scores one set of pieces of a TABLE record after the other by rows: in place, or gathered as a LINEAR record.
 
     pieces    int32 [sets, candidates]
     sizes     int64 [2]: sets, candidates

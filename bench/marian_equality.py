@@ -1,9 +1,9 @@
-"""How many translations are Marian's own: cpunmt in float32 beside bergamot 0.4.5, on one checkpoint.
+"""Counts translations equal to Marian's: cpunmt in float32 beside bergamot 0.4.5, on one checkpoint.
 
     python -m bench.marian_equality model.npz --vocab vocab.spm --python VENV/bin/python --input FILE ... [--beam 4]
 
 VENV is Python 3.10 with bergamot==0.4.5. A FILE has a sentence a line, or lines of source TAB reference. Both choose
-from all pieces, one sentence at a time; their texts are compared, and those that differ are shown.
+from all pieces, one sentence at a time; differing texts are shown.
 """
 
 import tempfile

@@ -38,7 +38,9 @@ class Arena:
         return array
 
     def linears(self, scheme, shapes):
-        """LINEAR records of random weights, one for each (depth, columns): int8, int8 with codes, int16 or float32."""
+        """Returns LINEAR records of random weights, one for each (depth, columns): int8, int8 with codes, int16 or
+        float32.
+        """
         found = np.zeros(len(shapes), records.LINEAR)
         self._kept.append(found)
         for record, (depth, columns) in zip(found, shapes, strict=True):
@@ -65,7 +67,7 @@ def weight_bytes(scheme, shapes) -> float:
 
 
 def product(program, arena, scheme, rows, depth, columns, mode=0):
-    """(run, operations): a function of n that multiplies `rows` rows by a random matrix n times."""
+    """Returns (run, operations): a function of n that multiplies `rows` rows by a random matrix n times."""
     linear, out = arena.linears(scheme, [(depth, columns)]), arena.zeros(rows * columns)
     x, q, scales = arena.normal(rows * depth), arena.zeros(rows * 2 * depth, np.uint8), arena.zeros(2 * rows)
     quantize(program, scheme, x, rows, depth, q, scales)
@@ -76,7 +78,7 @@ def product(program, arena, scheme, rows, depth, columns, mode=0):
 
 
 def quantize(program, scheme, x, rows, depth, q, scales):
-    """Quantize float rows as a product of that scheme wants them."""
+    """Quantizes float rows for a product of that scheme."""
     if scheme == "int16":
         program.quantize_rows16(x, rows, depth, REACH["int16"], q, scales)
     elif scheme != "float32":

@@ -1,4 +1,4 @@
-"""Packing models to measure them."""
+"""Packs models for measurements."""
 
 import contextlib
 import io
@@ -8,7 +8,7 @@ from quantize.commands.cli import main as quantize
 
 
 def pack_quietly(checkpoint: Path, model: Path, *options: str) -> None:
-    """`quantize pack CHECKPOINT MODEL OPTIONS`; what it says is shown only if it fails, which ends the benchmark."""
+    """Runs `quantize pack CHECKPOINT MODEL OPTIONS`; shows its output only if it fails, which ends the benchmark."""
     told = io.StringIO()
     with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):  # warnings too
         status = quantize(["pack", str(checkpoint), str(model), *options])

@@ -1,7 +1,7 @@
-"""How near to the core's peak the matrix products of real translations come.
+"""The share of the core's peak that the matrix products of real translations reach.
 
-The multiplications that a translation needs are counted from the model's config; the time of the kernels that do them
-is that of bench/programs/profiled.py; the peak is that of their instructions on registers alone.
+Multiplications of a translation are counted from the model's config; the time of their kernels is measured by
+bench/programs/profiled.py; the peak is that of their instructions on registers alone.
 """
 
 import time
@@ -26,7 +26,7 @@ _PEAKS = {
 
 
 def multiplications(config: ModelConfig, sources: list, targets: list[int], candidates: list[int]) -> int:
-    """Counts the products of greedy translations, with those of self-attention where KERNELS do them.
+    """Counts the products of greedy translations, with those of self-attention if KERNELS compute them.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def multiplications(config: ModelConfig, sources: list, targets: list[int], cand
 
 
 def peak(scheme: str) -> float:
-    """Multiplications per second at best, of what `scheme` is multiplied as: the best of some tries."""
+    """Returns the peak multiplications per second for `scheme`: the best of some tries."""
     name, products = _PEAKS[SCHEMES[scheme]]
     program = compiled.load()
     run, data, out = getattr(program, name), np.zeros(128, np.uint8), np.zeros(4096, np.float32)
@@ -61,7 +61,7 @@ def peak(scheme: str) -> float:
 
 
 def product_share(translator, lines: list[str], profiled: Profiled) -> float:
-    """Share of the core's peak that the products of `translator.translate(lines)` reach while they run.
+    """Returns the share of the core's peak that the products of `translator.translate(lines)` reach while they run.
 
     All matrices of the model must have one scheme.
     """

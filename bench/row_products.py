@@ -2,16 +2,16 @@
 
     --vocabularies N ...   pieces of the table (default: 32000 128000 250000)
     --depths N ...         of the decoder's output, multiples of 16 (default: 256 512)
-    --counts N ...         pieces that are scored, drawn at random, ascending (default: 256 1000 4000 10000 40000)
+    --counts N ...         pieces to score, drawn at random, ascending (default: 256 1000 4000 10000 40000)
     --rows N               that score the same pieces (default: 1)
     --scheme NAME          int8, int16 or float32 (default: int8)
     --rounds N             interleaved rounds (default: 7), of which the least CPU time counts
     --json PATH            write the figures there
 
 Three ways: in place (`kernels/matmul/row_products`); gathered, transposed and multiplied; the product over the whole
-packed vocabulary. In place is also told as bytes of weights per second, beside what the core reads of the same table
-from its first byte to its last, which is no bound where the table does not fit the caches: the processor foresees less
-than a list of pieces says. Sets of pieces take turns, so that none is warm but as far as the caches hold all of them.
+packed vocabulary. In place is also shown as bytes of weights per second, beside the sequential bandwidth of the same
+table. That is not a limit for tables larger than the caches: the processor prefetches less than a list of pieces
+allows. Sets of pieces take turns, so that they are warm only as far as the caches hold all of them.
 """
 
 import time
@@ -27,9 +27,9 @@ from cpunmt.kernels.records import ENTRY
 
 VOCABULARIES, DEPTHS, COUNTS = (32_000, 128_000, 250_000), (256, 512), (256, 1_000, 4_000, 10_000, 40_000)
 TYPES = {"int8": np.int8, "int16": np.int16, "float32": np.float32}
-WALKED = 32 << 20  # bytes of weights that all sets together have, about
+WALKED = 32 << 20  # bytes of weights of all sets together, about
 SETS = 64  # at most
-READ = 16 << 20  # bytes that are read in a row, at least
+READ = 16 << 20  # bytes read sequentially, at least
 VECTORS = ("scales", "totals", "bias", "start")
 
 
@@ -40,7 +40,7 @@ class Table:
         self.program, self.pieces, self.depth, self.rows = program, pieces, depth, rows
         self.arena = arena = Arena()
         dtype, columns = TYPES[scheme], PANEL * panels(pieces)
-        self.packed = arena.linears(scheme, [(depth, columns)])  # its weights are the table's rows too: only bytes
+        self.packed = arena.linears(scheme, [(depth, columns)])  # the table's rows have its weights too: only bytes
         self.record, self.size = np.zeros(1, records.TABLE), pieces * depth * np.dtype(dtype).itemsize
         self.record["scheme"], self.record["rows"] = self.packed["scheme"], self.packed["weights"]
         vectors = {name: arena.zeros(pieces, np.int32 if name == "start" else np.float32) for name in VECTORS}
@@ -56,13 +56,13 @@ class Table:
         self.out = arena.zeros(32 + rows * max(columns, PANEL * panels(most)))
 
     def whole(self) -> float:
-        """CPU seconds of the product over the whole vocabulary."""
+        """Returns CPU seconds of the product over the whole vocabulary."""
         began = time.process_time()
         self.program.repeat_linears(1, self.packed, 1, *self.operands, self.rows, self.out)
         return time.process_time() - began
 
     def scored(self, sets: np.ndarray, gathered: bool) -> float:
-        """CPU seconds of the logits of one of the sets int32 [sets, candidates]."""
+        """Returns CPU seconds of the logits of one of the sets int32 [sets, candidates]."""
         sizes = np.array(sets.shape)
         self.gathered["panels"] = panels(sets.shape[1])
         began = time.process_time()
@@ -70,14 +70,14 @@ class Table:
         return (time.process_time() - began) / len(sets)
 
     def read(self) -> float:
-        """CPU seconds of reading the rows from the first to the last."""
+        """Returns CPU seconds of reading the rows from the first to the last."""
         times, size = 1 + READ // self.size, self.size // 256 * 256
         began = time.process_time()
         self.program.read_memory(int(self.record["rows"][0]), size, times, self.out)
         return (time.process_time() - began) / times
 
     def sets(self, count: int) -> np.ndarray:
-        """int32 [sets, count], each ascending."""
+        """Returns int32 [sets, count], each ascending."""
         number = int(min(SETS, max(2, WALKED // (count * self.size // self.pieces))))
         found = self.arena.zeros(number * count, np.int32).reshape(number, count)
         for one in found:
@@ -86,7 +86,7 @@ class Table:
 
 
 def measure(table: Table, counts, rounds: int) -> dict:
-    """Count -> microseconds of each way, GB/s in place; "read": GB/s in order."""
+    """Returns count -> microseconds of each way, GB/s in place; "read": GB/s in order."""
     drawn = {count: table.sets(count) for count in counts if count <= table.pieces}
     best = {}
 
@@ -112,7 +112,7 @@ def measure(table: Table, counts, rounds: int) -> dict:
 
 
 def show(count: int, figures: dict, read: float):
-    """One line."""
+    """Prints one line."""
     mine = figures["in place"]
     ways = ", ".join(f"{way} {figures[way]:.0f} us ({figures[way] / mine:.1f} x)" for way in ("gathered", "whole"))
     speed = f"{figures['gb_per_second']:.1f} GB/s, {figures['gb_per_second'] / read:.0%} of reading in order"
@@ -120,7 +120,7 @@ def show(count: int, figures: dict, read: float):
 
 
 def main(arguments=None):
-    """The command."""
+    """Runs the command."""
     from bench.programs import compiled
 
     parser = command("bench.row_products", __doc__, rounds=7)

@@ -1,13 +1,13 @@
-"""What each scheme of weights costs and gives. On one core: taskset -c 1 python -m bench.schemes
+"""The cost and benefit of each scheme of weights. On one core: taskset -c 1 python -m bench.schemes
 
-    --checkpoint PATH     what is packed: a checkpoint or a directory (default: models/ende-student/float32)
+    --checkpoint PATH     to pack: a checkpoint or a directory (default: models/ende-student/float32)
     --test NAME=FILE      a set to judge by, lines of source TAB reference; may be given several times
-    --calibration FILE    source sentences, none of them in the sets: adds the schemes that round with them in mind
+    --calibration FILE    source sentences, none of them in the sets: adds the calibrated schemes
     --sizes NAME ...      random students of real sizes (bench/students.py), for size and speed only
 
-Packs the model in every scheme with `quantize pack`, and compares each with float32 by what `quantize report` measures:
-size on disk, BLEU, chrF and agreement with float32 on each set, words per second one at a time and in bulk. The
-share of the core's peak is that of the products of a bulk translation while they run (bench/product_share.py).
+Packs the model in every scheme with `quantize pack`, and compares each with float32 by the figures of `quantize
+report`: size on disk, BLEU, chrF and agreement with float32 on each set, words per second one at a time and in bulk.
+The share of the core's peak is that of the products of a bulk translation while they run (bench/product_share.py).
 """
 
 import tempfile
@@ -24,11 +24,11 @@ from cpunmt.model.config import SCHEMES
 from quantize.evaluation.evaluation_set import EvaluationSet, named_set, read_evaluation_set
 from quantize.evaluation.report import measure
 
-CALIBRATED = ("int8", "log4", "code4")  # schemes whose rounding may know the activations
+CALIBRATED = ("int8", "log4", "code4")  # schemes with calibrated rounding
 
 
 def variants(calibration) -> dict[str, list[str]]:
-    """Name -> options of `quantize pack`."""
+    """Returns name -> options of `quantize pack`."""
     found = {scheme: ["--scheme", scheme] for scheme in ("float32", "float16", "int16", "int8", "log4", "code4")}
     if calibration:
         found |= {f"{name}, calibrated": [*found[name], "--calibration", str(calibration)] for name in CALIBRATED}
@@ -37,20 +37,20 @@ def variants(calibration) -> dict[str, list[str]]:
 
 
 def judge(name, model, baseline, sets, rounds, lines, profiled) -> dict:
-    """All figures of one packed model."""
+    """Returns all figures of one packed model."""
     report = measure(model, baseline, sets, rounds=rounds, samples=0)
     share = product_share(Translator(model), lines, profiled)
     return {"name": name, "share_of_peak": share, **{key: report[key] for key in ("size", "sets", "model")}}
 
 
 def heading(sets) -> str:
-    """The first line of the table."""
+    """Returns the first line of the table."""
     judged = "".join(f" {one.name + ': BLEU':>18} {'chrF':>5} {'same %':>6}" for one in sets if one.references)
     return f"{'':18} {'MB':>6} {'share':>5}{judged} {'single':>7} {'x':>5} {'bulk':>7} {'x':>5} {'peak %':>6}"
 
 
 def row(found) -> str:
-    """One line of it."""
+    """Returns one line of it."""
     size, sets = found["size"], found["sets"]
     weights = found["model"]["files"]["weights.safetensors"]["bytes"]
     text = f"{found['name']:18} {weights / 1e6:6.2f} {size['weights_ratio']:5.3f}"
@@ -65,7 +65,7 @@ def row(found) -> str:
 
 
 def table(title, models, sets, rounds, lines) -> list[dict]:
-    """Judge models (name -> directory, float32 among them), print a line for each as it is ready."""
+    """Judges models (name -> directory, float32 among them), and prints a line for each when it is done."""
     profiled = Profiled()
     print(f"\n{title}\n{heading(sets)}", flush=True)
     rows = []

@@ -1,11 +1,11 @@
 """Biases that make random students as sparse as trained ones.
 
-Random weights leave half of a ReLU's outputs zero. Training leaves few that are not: in models/ende-tiny, rounded to 8
-bits, 3 to 7 % in the encoder and 17 % in the decoder, next to each other as rarely as by chance (of four units side by
-side all are zero in 75 to 87 and in 49 %), some units often and others almost never: the logarithms of their shares
-have about a normal distribution. What a product saves by that would not be seen of a random student. So each of its
-units gets a share of that distribution, and as its bias the quantile of its inputs, on real sentences, which leaves it
-so often above zero.
+Random weights leave half of a ReLU's outputs zero. Training leaves few nonzeros: in models/ende-tiny, rounded to 8
+bits, 3 to 7 % in the encoder and 17 % in the decoder. They are adjacent as rarely as by chance (of four adjacent units
+all are zero in 75 to 87 and in 49 %). Some units are often nonzero and others almost never: the logarithms of their
+shares have about a normal distribution. A plain random student would not show the gain of sparse products. So each of
+its units gets a share of that distribution, and as its bias the quantile of its inputs, on real sentences, that leaves
+it positive with that share.
 
 `python -m quantize report --activations` shows the shares of a model.
 """
@@ -25,11 +25,11 @@ from quantize.reference.transformer import Transformer
 from quantize.rounding.calibration import greedy_translations
 
 # Share of nonzeros by layer of models/ende-tiny, on captions, phrases and news (tests/golden/sentences.en.txt). A
-# student with more layers begins anew.
+# student with more layers repeats them.
 NONZEROS = {"encoder": (0.051, 0.034, 0.056, 0.039, 0.065, 0.072), "decoder": (0.171,)}
 _SPREAD = {"encoder": 0.6, "decoder": 0.45}  # deviation of the logarithm of a unit's share
 _MOST = 0.9  # of a unit
-_ROUNDS = 3  # a decoder that has become sparser says something else: its biases are found for that anew
+_ROUNDS = 3  # a sparser decoder has other translations, for which its biases are found again
 
 
 def make_sparse(
@@ -39,7 +39,7 @@ def make_sparse(
     shortlist: Shortlist | None,
     seed: int,
 ):
-    """Set the biases before the ReLUs of the feed-forward networks in a Transformer's float32 checkpoint.
+    """Sets the biases before the ReLUs of the feed-forward networks in a Transformer's float32 checkpoint.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def make_sparse(
             some = np.exp(_SPREAD[side] * random.standard_normal(layer.columns))
             shares[layer.name] = np.minimum(some * (mean / some.mean()), _MOST)
     _Settling(config, tensors, shares, sources).settle()
-    targets = [source[-2::-1] + source[-1:] for source in sources]  # to begin with: any text of that length
+    targets = [source[-2::-1] + source[-1:] for source in sources]  # initially any text of that length
     for number in range(_ROUNDS):
         inputs = {name: [] for name in shares if name.startswith("decoder")}
         hear_inputs(config, tensors, sources, targets, lambda name, x, to=inputs: name in to and to[name].append(x))
@@ -68,7 +68,9 @@ def make_sparse(
 
 
 def bias_of(made: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """float32 [units]: what leaves a unit's numbers, of `made` [rows, units], above zero in its share of the rows."""
+    """Returns float32 [units]: biases that leave a unit's numbers, of `made` [rows, units], positive in its share of
+    the rows.
+    """
     ordered, rows = np.sort(made, axis=0), len(made)
     places = np.clip(np.rint((1 - shares) * rows).astype(np.int64), 1, rows - 1)
     units = np.arange(made.shape[1])
@@ -76,7 +78,7 @@ def bias_of(made: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 class _SideBySide(Transformer):
-    """Encodes the sentences of a _Settling side by side."""
+    """An encoder of all sentences of a _Settling at once."""
 
     def _input(self, side, embedded, first, one=False):
         return np.concatenate([super(_SideBySide, self)._input(side, part, 0) for part in self._sentences(embedded)])
@@ -90,7 +92,7 @@ class _SideBySide(Transformer):
 
 
 class _Settling(Reference):
-    """Encodes all sentences side by side, and sets each bias when its layer is reached: what follows depends on it."""
+    """An encoder of all sentences at once, which sets each bias at its layer: later layers depend on it."""
 
     definitions = MappingProxyType({TransformerConfig: _SideBySide})
 

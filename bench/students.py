@@ -1,8 +1,8 @@
 """Students of real sizes with seeded random weights, as sparse as trained ones (bench/sparsity.py), for speed only.
 
-Random weights never choose </s> on purpose: they repeat themselves up to the length limit, three times the
-source, and would measure an unreal workload. Here </s> is barred and the limit is 1.05 times the source,
-so a translation has the length that a real student of this size gives (1.05 pieces per source piece).
+Random weights never choose </s> meaningfully: they would repeat themselves up to the length limit, three times the
+source, an unreal workload. Here </s> is barred and the limit is 1.05 times the source, so a translation has the length
+of a real student's (1.05 pieces per source piece).
 """
 
 import functools
@@ -25,13 +25,15 @@ SIZES = {
     "base": (512, 2048, 6, (0, 1)),
 }
 LENGTH_FACTOR = 1.05
-_SETTLING = 50  # sentences that biases are found on
+_SETTLING = 50  # sentences for finding biases
 
 
 def random_checkpoint(
     size: str, vocab_size: int, seed: int = 1, **changes
 ) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Config and float32 tensors of a student of one of SIZES; `changes` are other values of the config's fields."""
+    """Returns config and float32 tensors of a student of one of SIZES; `changes` are other values of the config's
+    fields.
+    """
     model_dim, ffn_dim, encoder_layers, decoder = SIZES[size]
     config = ModelConfig.of(
         model_dim=model_dim,
@@ -62,7 +64,7 @@ def random_checkpoint(
 
 @functools.lru_cache(maxsize=1)
 def _sparse_checkpoint(size, vocabulary, shortlist, seed, changes):
-    """Such a checkpoint whose ReLUs leave as many zeros as a trained one's; and the shortlist."""
+    """Returns such a checkpoint whose ReLUs' outputs are as sparse as a trained one's, and the shortlist."""
     vocab = Vocabulary(vocabulary)
     config, tensors = random_checkpoint(size, vocab.size, seed, **dict(changes))
     listed = Shortlist.load(shortlist, vocab, vocab) if shortlist else None
@@ -94,7 +96,7 @@ def length_limits(sources) -> list[int]:
 
 
 def model_or_random(model: Path | None, folder: str) -> Path:
-    """Returns the model's directory, or that of a new int8 student of size tiny11 if there is none."""
+    """Returns the model's directory, or a new int8 student's of size tiny11 if there is none."""
     if model is None:
         model = Path(folder) / "tiny11"
         write_student(model, "tiny11", "int8")

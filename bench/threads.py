@@ -1,13 +1,13 @@
-"""Threads: words per second of 1, 2, ... of them. Not to be pinned to one core.
+"""Threads: words per second of 1, 2, ... of them. Do not pin it to one core.
 
     python -m bench.threads [--threads 1 2] [--rounds 7] [--model DIR]
 
 workers     `inter_threads`, in bulk
-callers     threads of one's own, that share a Translator, each with its part of the lines, in bulk
+callers     the caller's threads, which share a Translator, each with its part of the lines, in bulk
 one by one  the same, each line in a call of its own
 
-Results are compared to the bit. On a free-threaded Python all of them have a core; where Python has a lock, what is not
-compiled waits for it.
+Results are compared to the bit. On a free-threaded Python each has a core; otherwise code that is not compiled waits
+for Python's lock.
 """
 
 import statistics
@@ -63,7 +63,7 @@ def main(arguments=None):
 
 
 def _apart(translate, lines, threads):
-    """Results of all lines, in order, of which each of the threads has as many."""
+    """Returns results of all lines, in order, divided equally among the threads."""
     with ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(translate, [lines[first::threads] for first in range(threads)]))
     return [parts[number % threads][number // threads] for number in range(len(lines))]

@@ -3,8 +3,8 @@
     --model DIR     a packed model (default: the shipped one, then random students of real sizes)
     --input FILE    sentences, one per line (default: tests/golden/sentences.en.txt)
 
-A word is what white space separates in the source. Text goes in and text comes out: tokenization is in every
-figure; loading is not in words/s. One at a time is one call per sentence; bulk is one call with all sentences.
+Words are separated by white space in the source. Text goes in and text comes out: tokenization is in every figure;
+loading is not in words/s. One at a time is one call per sentence; bulk is one call with all sentences.
 """
 
 import os
@@ -35,7 +35,7 @@ print(loaded - began, done - began, peak)
 
 
 def start(model, cache=None, lines="") -> dict:
-    """Seconds from an empty interpreter to a loaded model and to the first translation, and peak memory in MB."""
+    """Returns seconds from an empty interpreter to a loaded model and a first translation, and peak memory in MB."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     if cache:
         environment["CPUNMT_CACHE_DIR"] = cache
@@ -48,7 +48,7 @@ def start(model, cache=None, lines="") -> dict:
 
 
 def speed(model, lines, rounds) -> dict:
-    """Words per second of each round, one at a time and in bulk, in turn; latencies of all single sentences."""
+    """Returns words per second of each round, one at a time and in bulk, in turn; latencies of all single sentences."""
     from cpunmt import Translator
 
     translator = Translator(model)
@@ -70,7 +70,7 @@ def speed(model, lines, rounds) -> dict:
 
 
 def report(name, model, lines, file, rounds) -> dict:
-    """Measure one model and print its figures."""
+    """Measures one model and prints its figures."""
     result = speed(model, lines, rounds)
     latencies = sorted(result.pop("latencies"))
     result["p50_ms"] = 1e3 * latencies[len(latencies) // 2]

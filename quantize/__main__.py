@@ -6,7 +6,7 @@ from cpunmt.process.run import run
 
 
 def main() -> int:
-    """The command line as a process; returns its exit status."""
+    """Runs the command line as a process; returns its exit status."""
     return run("cpunmt-quantize", "quantize.commands.cli")
 
 

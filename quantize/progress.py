@@ -1,4 +1,4 @@
-"""A bar on stderr that shows how far a command is, if someone looks at it."""
+"""A progress bar on stderr, if that is a terminal."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from cpunmt.files import console
 
 @contextlib.contextmanager
 def progress_bar(total: int | None, unit: str, doing: str = "") -> Iterator[Callable[..., Any]]:
-    """A function to call with how many more are done, and with what is being done if that changes.
+    """Yields a function to call with the number of further finished items, and with the current task when it changes.
 
     It does nothing if stderr is not a terminal.
     """

@@ -1,1 +1,1 @@
-"""Commands for developers and releases of cpunmt; they are not part of the wheels."""
+"""Commands for developers and releases of cpunmt; not part of the wheels."""

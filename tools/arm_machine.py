@@ -2,15 +2,15 @@
 
     python -m tools.arm_machine [FOLDER] [--cpu MODEL] [-- COMMAND ...]
 
-FOLDER (default: build/arm) gets what is not there yet: Debian's packages, of which apt checks signature and SHA-256,
-and wheels of PyPI, which pip checks: of this environment's versions of Numba, llvmlite and NumPy, so that both machines
-have one compiler. Nothing else of this machine is changed, and root is not needed.
+FOLDER (default: build/arm) gets the missing packages: Debian's, whose signature and SHA-256 apt checks, and wheels of
+PyPI, which pip checks. Numba, llvmlite and NumPy have this environment's versions, so that both machines have one
+compiler. Nothing else of this machine is changed, and root is not needed.
 
 COMMAND runs from the current folder with FOLDER's `python` first on its PATH. Processes that it starts with
 `sys.executable` are emulated too: it is a script that starts the emulator.
 
-    MODEL          what QEMU 7.2 calls it      what it has
-    max            the default                 smmla, usdot, sdot: the path i8mm, and those below
+    MODEL          QEMU 7.2's name             features
+    max            the default                 smmla, usdot, sdot: the path i8mm, and lower ones
     neoverse-n1                                sdot: dotprod
     cortex-a72                                 neither: neon
 """
@@ -28,7 +28,7 @@ from typing import Any
 EMULATOR = "qemu-aarch64-static"
 SUITE, PYTHON = "bookworm", "python3.11"
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# libgomp1 and libstdc++6 are for wheels; all else is what Python needs
+# libgomp1 and libstdc++6 are for wheels; Python needs the others
 PACKAGES = (PYTHON, "libstdc++6", "libgomp1")
 SAME = ("numba", "llvmlite", "numpy", "sentencepiece")
 WHEELS = ("PyYAML", "tqdm", "platformdirs", "filelock", "urllib3", "backports.zstd", "pytest", "hypothesis")
@@ -38,31 +38,31 @@ MODELS = {"max": "i8mm", "neoverse-n1": "dotprod", "cortex-a72": "neon"}  # -> t
 LAUNCHER = """#!/bin/sh
 exec {emulator} -L {root} -0 "$0" {root}/usr/bin/{python} "$@"
 """
-MARK = "arm_machine"  # a file in each folder that is ours: what lies in another is left alone
+MARK = "arm_machine"  # a file in each folder of ours: other folders are left alone
 
 
 def command(*words: Any, **options: Any) -> None:
-    """Run a command, and end with what it said where it fails."""
+    """Runs a command; after a failure, exits with its output."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
     if done.returncode:
         sys.exit(f"arm_machine: {' '.join(map(str, words[:3]))} ... failed:\n{done.stdout}{done.stderr}")
 
 
 def emulator() -> str:
-    """Path of QEMU, or the end with a message that says how to get it."""
+    """Returns the path of QEMU; exits with installation advice if it is missing."""
     found = shutil.which(EMULATOR)
     if not found:
-        sys.exit(f"arm_machine: there is no {EMULATOR}; on Debian and Ubuntu: apt-get install qemu-user-static")
+        sys.exit(f"arm_machine: {EMULATOR} is missing; on Debian and Ubuntu: apt-get install qemu-user-static")
     return found
 
 
 def fetch_packages(folder: Path, root: Path) -> None:
-    """Download PACKAGES and what they need, with apt's own checks but none of this machine's settings, and unpack."""
+    """Downloads and unpacks PACKAGES and their dependencies, with apt's checks and without this machine's settings."""
     for name in ("apt-get", "dpkg-deb"):
         if not shutil.which(name):
-            sys.exit(f"arm_machine: there is no {name}, which fetches Debian's packages: this needs Debian or Ubuntu")
+            sys.exit(f"arm_machine: {name} is missing, which fetches Debian's packages: this needs Debian or Ubuntu")
     if not Path(KEYS).exists():
-        sys.exit(f"arm_machine: there is no {KEYS}: apt-get install debian-archive-keyring")
+        sys.exit(f"arm_machine: {KEYS} is missing: apt-get install debian-archive-keyring")
     shutil.rmtree(folder, ignore_errors=True)  # older packages would be unpacked over newer ones
     for part in ("lists/partial", "archives/partial", "none"):
         (folder / part).mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ def fetch_packages(folder: Path, root: Path) -> None:
         "APT::Install-Recommends": "0",
         "APT::Sandbox::User": "",
     }
-    # a file that apt reads before all others: by then options of its command line would be too late
+    # apt reads this file before all others: options of its command line would come too late
     (folder / "apt.conf").write_text("".join(f'{name} "{value}";\n' for name, value in settings.items()))
     apt, heeding = ["apt-get", "-q", "-y"], {**os.environ, "APT_CONFIG": str(folder / "apt.conf")}
     command(*apt, "update", env=heeding)
@@ -99,16 +99,16 @@ def fetch_packages(folder: Path, root: Path) -> None:
 
 
 def fetch_wheels(target: Path) -> None:
-    """Install wheels for aarch64: pip unpacks them, and runs nothing."""
+    """Installs wheels for aarch64: pip unpacks them, and runs nothing."""
     tags = [word for tag in TAGS for word in ("--platform", f"{tag}_aarch64")]
     kind = ["--python-version", PYTHON.removeprefix("python"), "--only-binary=:all:"]
     command(sys.executable, "-m", "pip", "install", "-q", *tags, *kind, "--target", target, *versions(), *WHEELS)
 
 
 def set_up(folder: Path) -> Path:
-    """Make what is missing in `folder`; returns where its `python` is.
+    """Completes `folder`; returns the path of its `python`.
 
-    Ends with a message where `folder` holds something that this has not made.
+    Exits with a message if `folder` holds something else.
     """
     folder, found = folder.absolute(), emulator()
     if ":" in str(folder):
@@ -137,15 +137,15 @@ def set_up(folder: Path) -> Path:
 
 
 def versions() -> list[str]:
-    """Of the packages that both machines have."""
+    """Returns requirements for the packages of both machines."""
     try:
         return [f"{name}=={importlib.metadata.version(name)}" for name in SAME]
     except importlib.metadata.PackageNotFoundError as error:
-        sys.exit(f"arm_machine: there is no {error} in this environment, and both machines are to have one: make test")
+        sys.exit(f"arm_machine: {error} is missing in this environment, and both machines need one: make test")
 
 
 def environment(folder: Path, cpu: str = "max") -> dict[str, str]:
-    """This process' environment with the machine's Python first, for `subprocess`; sets up what is missing."""
+    """Returns this process' environment with the machine's Python first, for `subprocess`; completes the folder."""
     made = {**os.environ, "PATH": f"{set_up(folder)}:{os.environ['PATH']}", "QEMU_CPU": cpu}
     for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CPUNMT_ISA"):
         made.pop(name, None)

@@ -1,12 +1,12 @@
-"""How fast the register tiles of aarch64 are by LLVM's models of processors, without such a processor.
+"""The speed of aarch64's register tiles by LLVM's models of processors, without such a processor.
 
     python -m tools.arm_tiles [--cpus neoverse-v1 ...] [--paths i8mm dotprod neon] [--kinds int8 ...]
 
-Compiles the tiles of each path, takes their inner loops, and has llvm-mca run them: cycles of a step, products in a
-cycle, the share of what the instructions that multiply can do alone (as llvm-mca runs 24 independent ones), and which
-resource is busiest. Memory is left out: every load hits the L1 cache.
+Compiles the tiles of each path, extracts their inner loops, and simulates them with llvm-mca: cycles of a step,
+products in a cycle, their share of the multiplying instructions' peak (24 independent ones in llvm-mca), and the
+busiest resource. Memory is left out: every load hits the L1 cache.
 
-llvm-mca is part of LLVM (apt-get install llvm-19). `inner_loops` does without.
+llvm-mca is part of LLVM (apt-get install llvm-19). `inner_loops` does not need it.
 """
 
 import argparse
@@ -23,11 +23,11 @@ from typing import Any
 TRIPLE = "aarch64-unknown-linux-gnu"
 CPUS = ("neoverse-n1", "neoverse-v1", "neoverse-v2", "apple-m1")
 PATHS = ("i8mm", "dotprod", "neon")
-LACKING = {"neoverse-n1": {"i8mm"}, "apple-m1": {"i8mm"}, "cortex-a72": {"i8mm", "dotprod"}}  # paths that none has
+LACKING = {"neoverse-n1": {"i8mm"}, "apple-m1": {"i8mm"}, "cortex-a72": {"i8mm", "dotprod"}}  # unsupported paths
 KINDS = ("int8", "int16", "float32", "coded")
-# instructions that multiply -> products of each
+# multiplying instructions -> products of each
 PRODUCTS = {"smmla": 32, "sdot": 16, "smull.8h": 8, "smlal.8h": 8, "smlal.4s": 4, "fmla.4s": 4}
-LANES = {  # the same as text, number i of several that do not wait for each other
+LANES = {  # the same as text, number i of several independent ones
     "smmla": "smmla v{0}.4s, v30.16b, v31.16b",
     "sdot": "sdot v{0}.4s, v30.16b, v31.4b[1]",
     "smull.8h": "smull v{0}.8h, v30.8b, v31.8b",
@@ -35,11 +35,13 @@ LANES = {  # the same as text, number i of several that do not wait for each oth
     "smlal.4s": "smlal v{0}.4s, v30.4h, v15.h[1]",
     "fmla.4s": "fmla v{0}.4s, v30.4s, v31.s[1]",
 }
-STEPS = 200  # that llvm-mca runs
+STEPS = 200  # simulated by llvm-mca
 
 
 def emitted(path: str) -> dict[str, dict[str, str]]:
-    """Assembly of every tile of a path, by kind and shape. For a process with CPUNMT_ISA=path, whatever it runs on."""
+    """Returns the assembly of every tile of a path, by kind and shape. For a process with CPUNMT_ISA=path on any
+    machine.
+    """
     from cpunmt.simd import isa, processor
 
     needs, (cpu, features) = isa._PATHS[isa.Isa(path)].needs, isa._PATHS[isa.Isa(path)].lowered
@@ -66,7 +68,7 @@ def emitted(path: str) -> dict[str, dict[str, str]]:
 
 
 def multiplier(line: str) -> str | None:
-    """The key of PRODUCTS that an instruction is."""
+    """Returns an instruction's key of PRODUCTS."""
     found = re.match(r"(smmla|sdot|smull|smlal|fmla)2?\s+v\d+\.(\w+)", line)
     if not found:
         return None
@@ -75,7 +77,7 @@ def multiplier(line: str) -> str | None:
 
 
 def inner_loop(assembly: str) -> list[str]:
-    """The instructions of the innermost loop that multiplies most; its branch is left out."""
+    """Returns the instructions of the innermost loop with the most products, without its branch."""
     lines = [line.split("//")[0].strip() for line in assembly.splitlines()]
     lines = [line for line in lines if line and (line.endswith(":") or not line.startswith("."))]
     place, loops = {line[:-1]: i for i, line in enumerate(lines) if line.endswith(":")}, []
@@ -89,7 +91,7 @@ def inner_loop(assembly: str) -> list[str]:
 
 
 def inner_loops(path: str) -> dict[str, dict[str, list[str]]]:
-    """The inner loop of every tile of a path, by kind and shape, of a process of its own."""
+    """Returns the inner loop of every tile of a path, by kind and shape, from a new process."""
     done = subprocess.run(
         [sys.executable, "-m", "tools.arm_tiles", "--emit", path],
         env={**os.environ, "CPUNMT_ISA": path},
@@ -103,17 +105,17 @@ def inner_loops(path: str) -> dict[str, dict[str, list[str]]]:
 
 
 def counted(loop: list[str]) -> dict[str, int]:
-    """How many instructions of a loop multiply, by the keys of PRODUCTS."""
+    """Counts the multiplying instructions of a loop, by the keys of PRODUCTS."""
     return dict(collections.Counter(filter(None, map(multiplier, loop))))
 
 
 def spilled(loop: list[str]) -> int:
-    """How many instructions store or load registers that had no room."""
+    """Counts the instructions that spill or reload registers."""
     return sum("[sp" in line for line in loop)
 
 
 def analyzed(tool: str, cpu: str, loop: list[str]) -> tuple[float, str]:
-    """llvm-mca's (cycles of a step, the resource that is busiest)."""
+    """Returns llvm-mca's (cycles of a step, the busiest resource)."""
     command = [tool, f"-mtriple={TRIPLE}", f"-mcpu={cpu}", "-mattr=+dotprod,+i8mm", f"-iterations={STEPS}", "-json"]
     done = subprocess.run(command, input="\n".join(loop) + "\n", capture_output=True, text=True)
     if done.returncode:
@@ -132,7 +134,7 @@ def analyzed(tool: str, cpu: str, loop: list[str]) -> tuple[float, str]:
 
 
 def rates(tool: str, cpu: str) -> dict[str, float]:
-    """Instructions of each kind of PRODUCTS in a cycle, where nothing else is done."""
+    """Returns the peak of each kind of PRODUCTS, in instructions a cycle."""
     return {
         name: 24 / analyzed(tool, cpu, [text.format(i if i < 15 else i + 1) for i in range(24)])[0]
         for name, text in LANES.items()
@@ -151,7 +153,7 @@ def main(arguments: Any = None) -> None:
         json.dump(emitted(given.emit), sys.stdout)
         return
     if not shutil.which(given.tool):
-        sys.exit(f"arm_tiles: there is no {given.tool}; on Debian and Ubuntu: apt-get install llvm-19")
+        sys.exit(f"arm_tiles: {given.tool} is missing; on Debian and Ubuntu: apt-get install llvm-19")
     alone = {cpu: rates(given.tool, cpu) for cpu in given.cpus}
     print("| path | tile | rows x panels | instructions | spilled | cpu | cycles | products/cycle | share | busiest |")
     print("|---|---|---|---|---|---|---|---|---|---|")

@@ -1,10 +1,10 @@
-"""Traces five ordinary calls: how many files of cpunmt each enters, and how often control changes from one to another.
+"""Traces five ordinary calls: the number of cpunmt's files that each enters, and of changes between files.
 
 python -m tools.flows            all of them
 python -m tools.flows docx html  some
 
-A flow that enters few files, and stays in each for long, is one that a reader can follow. Functions that were called
-once before are traced, so that imports and compiled regular expressions do not count.
+A flow is easy to follow if it enters few files, and stays in each for long. Each function is called once before it is
+traced, so that imports and compiled regular expressions do not count.
 """
 
 import argparse
@@ -27,14 +27,14 @@ _PAGE = (
 
 
 class Flow(NamedTuple):
-    """The files that one call entered, and how often control passed from one of them to another."""
+    """The files entered by one call, and the number of changes between them."""
 
     files: int
     changes: int
 
 
 def trace(call: Callable[[], object]) -> Flow:
-    """Runs `call` in this thread, and counts the files of the project that its functions are in."""
+    """Runs `call` in this thread, and counts the project's files of its functions."""
     files: set[str] = set()
     last, changes = "", 0
 
@@ -63,25 +63,25 @@ def _translator() -> Any:
 
 
 def one_sentence() -> Callable[[], object]:
-    """One plain sentence."""
+    """Returns a call for one plain sentence."""
     model = _translator()
     return lambda: model.translate("A man is riding a bicycle.")
 
 
 def two_sentences() -> Callable[[], object]:
-    """Two sentences with a number and an address, which are protected."""
+    """Returns a call for two sentences with a number and an address, which are protected."""
     model = _translator()
     return lambda: model.translate("It costs 3.50 euros. See https://example.org for more.")
 
 
 def html() -> Callable[[], object]:
-    """A page of HTML, with a heading, a list, a link and an image."""
+    """Returns a call for a page of HTML, with a heading, a list, a link and an image."""
     model = _translator()
     return lambda: model.translate(_PAGE, html=True)
 
 
 def docx() -> Callable[[], object]:
-    """A document of Word with two paragraphs, one of them of three runs."""
+    """Returns a call for a document of Word with two paragraphs, one of them of three runs."""
     model = _translator()
     folder = Path(tempfile.mkdtemp())
     source, target = folder / "cats.docx", folder / "katzen.docx"
@@ -90,7 +90,7 @@ def docx() -> Callable[[], object]:
 
 
 def request() -> Callable[[], object]:
-    """A request to /translate of LibreTranslate's dialect, on the server's own thread."""
+    """Returns a request to /translate of LibreTranslate's dialect, on the server's own thread."""
     import asyncio
     import json
 
@@ -135,7 +135,9 @@ def request() -> Callable[[], object]:
 
 
 def directory() -> Callable[[], object]:
-    """A directory as Firefox has it, in 8 bits with shared vocabularies, to the records of compiled code."""
+    """Returns a call that loads a Firefox directory, 8-bit with shared vocabularies, up to the records of compiled
+    code.
+    """
     from cpunmt import Translator
     from tests.sample_models import foreign_directories
 

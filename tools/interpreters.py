@@ -1,6 +1,6 @@
-"""Interpreters of other versions: those of this machine, uv's, and Debian's, in this order.
+"""Interpreters of other versions: this machine's, uv's, and Debian's, in this order.
 
-Names are those of uv: "3.13", and "3.14t" for the free-threaded build. Nothing is installed over the system.
+Names are uv's: "3.13", and "3.14t" for the free-threaded build. Nothing is installed over the system.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-# Debian's suite that has the version. Its packages are for Debian's C library of that day, which comes along.
+# The Debian suite of each version. Its packages need that suite's C library, which is fetched too.
 SUITES = {"3.11": "bookworm", "3.13": "trixie", "3.14": "forky"}
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _ASK = """
@@ -26,21 +26,21 @@ print(json.dumps([f"{sys.version_info[0]}.{sys.version_info[1]}{free}", sys.vers
 
 
 class Interpreter(NamedTuple):
-    """One that runs."""
+    """A working interpreter."""
 
     path: Path
     version: str  # "3.14.4"
-    origin: str  # how it was got
+    origin: str  # its source
 
 
 class MissingError(Exception):
-    """An interpreter that does not exist, with the reason."""
+    """A missing interpreter, with the reason."""
 
 
 def run(*command: object, seconds: float = 600, settings: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The standard output of a command, whose environment has `settings` too.
+    """Returns the standard output of a command, whose environment has `settings` too.
 
-    Raises MissingError with what it says last, if it fails, is not there, or takes longer.
+    Raises MissingError with the last line of its output, if it fails, is missing, or takes longer.
     """
     words = list(map(str, command))
     try:
@@ -48,7 +48,7 @@ def run(*command: object, seconds: float = 600, settings: Mapping[str, str] = Ma
             words, capture_output=True, encoding="utf-8", timeout=seconds, env={**os.environ, **settings}
         )
     except FileNotFoundError:
-        raise MissingError(f"there is no {words[0]}") from None
+        raise MissingError(f"{words[0]} is missing") from None
     except subprocess.TimeoutExpired:
         raise MissingError(f"{Path(words[0]).name} took more than {seconds:g} s") from None
     if done.returncode:
@@ -58,7 +58,7 @@ def run(*command: object, seconds: float = 600, settings: Mapping[str, str] = Ma
 
 
 def probed(path: Path, name: str, origin: str) -> Interpreter | None:
-    """The interpreter at `path`; None if it does not run, or is another one than `name`."""
+    """Returns the interpreter at `path`; None if it does not run, or is not `name`."""
     try:
         found, version = json.loads(run(path, "-I", "-c", _ASK, seconds=60))
     except (MissingError, ValueError):
@@ -67,9 +67,9 @@ def probed(path: Path, name: str, origin: str) -> Interpreter | None:
 
 
 def interpreter(name: str, folder: Path, given: list[Path]) -> Interpreter:
-    """The interpreter of this name: one of those that are `given`, of this machine, of uv, or of Debian.
+    """Returns the interpreter of this name: `given`, this machine's, uv's, or Debian's.
 
-    Those that are fetched are kept in `folder`. Raises MissingError, with all reasons.
+    Fetched ones are kept in `folder`. Raises MissingError, with all reasons.
     """
     for path, origin in [*((path, "given") for path in given), *_here(name)]:
         if found := probed(path, name, origin):
@@ -94,16 +94,16 @@ def _here(name: str) -> list[tuple[Path, str]]:
 
 
 def uv() -> str:
-    """The command. Raises MissingError if it is not installed."""
+    """Returns the command. Raises MissingError if it is not installed."""
     beside = Path(sys.executable).with_name("uv")
     command = str(beside) if beside.is_file() else shutil.which("uv")
     if command is None:
-        raise MissingError("there is no uv: pip install uv")
+        raise MissingError("uv is missing: pip install uv")
     return command
 
 
 def _of_uv(name: str, folder: Path) -> Interpreter:
-    """One of python-build-standalone, which uv fetches from GitHub."""
+    """Returns an interpreter of python-build-standalone, which uv fetches from GitHub."""
     kept = {
         "UV_PYTHON_INSTALL_DIR": str(folder / "uv"),
         "UV_HTTP_TIMEOUT": "60",
@@ -121,7 +121,7 @@ def _of_uv(name: str, folder: Path) -> Interpreter:
 
 
 def _of_debian(name: str, folder: Path) -> Interpreter:
-    """Debian's packages, unpacked in a folder of their own with all that they need, the C library included."""
+    """Returns Debian's packages, unpacked in a folder of their own with all dependencies, the C library included."""
     if name not in SUITES:
         raise MissingError(f"Debian has no package of it that is known here ({', '.join(SUITES)})")
     if not KEYRING.is_file():
@@ -141,11 +141,11 @@ def _of_debian(name: str, folder: Path) -> Interpreter:
 
 
 def _packages(name: str, folder: Path) -> list[Path]:
-    """The packages, fetched and verified by apt, whose lists and settings are its own."""
+    """Returns the packages, fetched and verified by apt with separate lists and settings."""
     state, cache, sources = folder / "state", folder / "cache", folder / "debian.list"
     for inner in (state / "lists" / "partial", cache / "archives" / "partial"):
         inner.mkdir(parents=True, exist_ok=True)
-    (state / "status").touch()  # nothing is installed there: all that is needed comes along
+    (state / "status").touch()  # nothing is installed there: all dependencies are fetched
     sources.write_text(f"deb [signed-by={KEYRING}] http://deb.debian.org/debian {SUITES[name]} main\n")
     chosen = {
         "Dir::Etc::sourcelist": sources,
@@ -158,13 +158,13 @@ def _packages(name: str, folder: Path) -> list[Path]:
     }
     options = [word for key, value in chosen.items() for word in ("-o", f"{key}={value}")]
     run("apt-get", *options, "-qq", "update")
-    wanted = (f"python{name}", "libstdc++6", "libgomp1")  # the last two are what wheels need
+    wanted = (f"python{name}", "libstdc++6", "libgomp1")  # the last two are for wheels
     run("apt-get", *options, "-qq", "-y", "--no-install-recommends", "--download-only", "install", *wanted)
     return sorted((cache / "archives").glob("*.deb"))
 
 
 def _bind(path: Path, unfinished: Path, root: Path) -> None:
-    """Let an interpreter use the C library and the libraries of the folder that will be `root`."""
+    """Lets an interpreter use the C library and the libraries of the folder that will be `root`."""
     loaders = [found for part in ("usr/lib", "lib") for found in sorted(unfinished.glob(f"{part}/*/ld-linux*.so.*"))]
     if not loaders:
         raise MissingError("Debian's C library has no loader where it was looked for")

@@ -1,7 +1,7 @@
-"""Compile for another architecture than this machine's, in a process that runs nothing of what it compiles.
+"""Compiles for another architecture in a process that runs none of the compiled code.
 
 Numba and LLVM compile for the machine that they find. Here they find another one: the same passes with the same target
-give the code that it would have compiled itself.
+produce that machine's own code.
 """
 
 import llvmlite.binding as llvm
@@ -12,7 +12,7 @@ TRIPLES = {"x86_64": "x86_64-unknown-linux-gnu", "aarch64": "aarch64-unknown-lin
 
 
 def compile_on_behalf_of(machine: str) -> None:
-    """For the rest of this process; before Numba is imported."""
+    """Sets the architecture for the rest of this process; call it before Numba is imported."""
     triple, target_of = TRIPLES[machine], llvm.Target.from_triple
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()

@@ -1,12 +1,12 @@
-"""Build the programs that a wheel brings: cpunmt/engine/prebuilt/, a shared object for each path and a manifest.
+"""Builds the programs of a wheel: cpunmt/engine/prebuilt/, a shared object for each path and a manifest.
 
-    python -m tools.programs                     every path of this architecture, whatever this processor can do
+    python -m tools.programs                     every path of this architecture, on any of its processors
     python -m tools.programs --paths avx2 --out DIR
     python -m tools.programs --machine aarch64   those of another architecture, compiled here
 
-Each is compiled in a process of its own, for a processor that has what the path needs and no more, and linked with
-binutils' ld or LLVM's ld.lld. The bytes depend on the sources and on the versions of the tools, and on nothing of the
-machine. What is up to date stays.
+Each is compiled in a process of its own, for a processor with only the features that the path needs, and linked with
+binutils' ld or LLVM's ld.lld. The bytes depend on the sources and on the versions of the tools, not on the machine.
+Programs that are up to date stay.
 """
 
 import argparse
@@ -33,7 +33,7 @@ PATHS = {
     "x86_64": (Isa.AMX_INT8, Isa.AVX512_VNNI, Isa.AVX_VNNI, Isa.AVX2, Isa.GENERIC),
     "aarch64": (Isa.I8MM, Isa.DOTPROD, Isa.NEON, Isa.GENERIC),
 }
-_PAGE = {"x86_64": 4096, "aarch64": 65536}  # the largest that a kernel may have
+_PAGE = {"x86_64": 4096, "aarch64": 65536}  # the largest page of a kernel
 _LINK = (
     *("-shared", "-nostdlib", "-Bsymbolic", "--strip-all", "--hash-style=both", "--build-id=none"),
     *("-z", "defs", "-z", "noexecstack", "-z", "relro", "-z", "now", "-z", "separate-code"),
@@ -41,7 +41,7 @@ _LINK = (
 
 
 def linker() -> str:
-    """A linker for the machine that programs are built for. Raises SystemExit if there is none."""
+    """Returns a linker for the programs' machine. Raises SystemExit if there is none."""
     machine = processor.machine()
     names = [f"{machine}-linux-gnu-ld", "ld.lld"]
     if platform.machine() == machine:
@@ -50,11 +50,11 @@ def linker() -> str:
         if found := shutil.which(name):
             return found
     package = "binutils" if "ld" in names else f"binutils-{machine.replace('_', '-')}-linux-gnu"
-    raise SystemExit(f"there is no linker ({', '.join(names)}): install {package}, or LLVM's lld")
+    raise SystemExit(f"no linker found ({', '.join(names)}): install {package}, or LLVM's lld")
 
 
 def link(code: bytes, target: Path) -> None:
-    """Make a shared object that needs nothing from outside. Raises SystemExit if the object file wants more."""
+    """Makes a shared object without outside dependencies. Raises SystemExit if the object file has any."""
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder) / "program.o", Path(folder) / "program.so"
         source.write_bytes(code)
@@ -70,11 +70,11 @@ def link(code: bytes, target: Path) -> None:
 
 
 def compile_path(path: Isa, folder: Path) -> None:
-    """Compile one path in this process, which is to compile nothing else; its manifest entry goes to stdout."""
+    """Compiles one path in this process, which must not compile anything else; prints its manifest entry."""
     isa.compile_for(path)
     if processor.machine() != platform.machine():
         compile_on_behalf_of(processor.machine())
-    from cpunmt.engine import compiler  # Numba is imported only now: its settings are the path's
+    from cpunmt.engine import compiler  # imported late: Numba's settings are the path's
 
     target = compiler.Target(*isa.target_cpu(path, tuned=False))
     built = compiler.build(target=target)
@@ -101,7 +101,7 @@ def _compiled(path: Isa, folder: Path) -> dict[str, Any]:
 
 
 def _tools() -> dict[str, str]:
-    """Returns what determines a program besides its sources: the versions of its builders, without importing them."""
+    """Returns the versions of the building tools, which determine a program together with its sources; imports none."""
     told = subprocess.run([linker(), "--version"], capture_output=True, text=True).stdout.splitlines()
     versions = {name: metadata.version(name) for name in ("numba", "llvmlite")}
     return {"python": platform.python_version(), **versions, "linker": told[0] if told else linker()}
@@ -129,8 +129,8 @@ def _is_up_to_date(folder: Path, paths: Any) -> bool:
 
 
 def build(folder: Path, paths: Any, processes: int = 1) -> None:
-    """Build the programs of `paths`, `processes` at a time, into `folder`, and the manifest last."""
-    folder = folder.resolve()  # each is compiled elsewhere: in the checkout's folder
+    """Builds the programs of `paths`, `processes` at a time, into `folder`, and the manifest last."""
+    folder = folder.resolve()  # the compilers run in the checkout's folder
     if _is_up_to_date(folder, paths):
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ def build(folder: Path, paths: Any, processes: int = 1) -> None:
 
 
 def main(arguments: Any = None) -> int:
-    """The command."""
+    """Runs the command."""
     machine = processor.machine()
     if sys.platform != "linux" or machine not in PATHS:
         raise SystemExit(f"programs are built on Linux, on {' or '.join(PATHS)}; this is {sys.platform} on {machine}")

@@ -1,4 +1,4 @@
-"""Each Python that cpunmt is for: the package is installed as users install it, and the quick set run against it.
+"""Tests every supported Python: installs the package as users do, and runs the quick set against it.
 
     python -m tools.pythons [--only 3.13 3.14t] [--list] [--at-least 5] [--compile] [--python PATH] [--folder FOLDER]
 
@@ -50,13 +50,13 @@ class Outcome(NamedTuple):
     origin: str = ""
     versions: dict[str, str] = {}  # noqa: RUF012  of packages
     passed: int = 0
-    failed: str = ""  # what pytest says last, if the quick set failed
-    missing: str = ""  # why it could not be tested
+    failed: str = ""  # pytest's last line, if the quick set failed
+    missing: str = ""  # the reason if it could not be tested
     seconds: float = 0.0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; its exit status."""
+    """Runs the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.pythons", description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="+", default=NAMES, metavar="NAME", help=f"some of: {' '.join(NAMES)}")
     parser.add_argument("--list", action="store_true", help="only get the interpreters, and say which they are")
@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
         if wheel:
             try:
                 made = tested(name, found, wheel, folder)
-            except MissingError as error:  # one that is there, but cannot be given what cpunmt needs
+            except MissingError as error:  # an existing interpreter without cpunmt's dependencies
                 made = made._replace(failed=str(error))
         return made._replace(seconds=time.monotonic() - began)
 
@@ -93,7 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def status(outcomes: list[Outcome], at_least: int) -> int:
-    """The exit status; says why it is not 0."""
+    """Returns the exit status; prints the reason if it is not 0."""
     failed = [one.name for one in outcomes if one.failed]
     there = sum(not one.missing for one in outcomes)
     if failed:
@@ -104,7 +104,7 @@ def status(outcomes: list[Outcome], at_least: int) -> int:
 
 
 def table(outcomes: list[Outcome]) -> str:
-    """A line for each Python."""
+    """Returns a line for each Python."""
     rows: list[tuple[str, ...]] = [("Python", "got", *SHOWN, "passed", "seconds")]
     for one in outcomes:
         versions = [one.versions.get(name, "") for name in SHOWN]
@@ -119,8 +119,9 @@ def table(outcomes: list[Outcome]) -> str:
 
 
 def built(folder: Path, with_programs: bool = True) -> Path:
-    """The wheel, built from a copy of the sources, for building leaves files beside them; with the program of the path
-    that this machine takes, or with none."""
+    """Returns the wheel, built from a copy of the sources, as building adds files; with the program of this machine's
+    path, or without programs.
+    """
     sources, out = folder / "sources", folder / "wheel"
     for old in (sources, out):
         shutil.rmtree(old, ignore_errors=True)
@@ -141,7 +142,7 @@ def built(folder: Path, with_programs: bool = True) -> Path:
 
 
 def tested(name: str, found: Interpreter, wheel: Path, folder: Path) -> Outcome:
-    """The quick set against the wheel, in an environment and a folder of its own. Raises MissingError."""
+    """Runs the quick set against the wheel, in an environment and a folder of its own. Raises MissingError."""
     place, environment = folder / f"run-{name}", folder / f"venv-{name}"
     for old in (place, environment):
         shutil.rmtree(old, ignore_errors=True)
@@ -162,10 +163,10 @@ def tested(name: str, found: Interpreter, wheel: Path, folder: Path) -> Outcome:
 
 
 def pytest(python: Path, place: Path, log: Path, settings: dict[str, str]) -> str:
-    """Run the quick set, write what it prints to `log`, and return the last line."""
+    """Runs the quick set, writes its output to `log`, and returns the last line."""
     import subprocess
 
-    ours = ("PYTHONPATH", "PYTHON_GIL", "CPUNMT_MODEL", "CPUNMT_ISA")  # of the developer's environment, not of a user's
+    ours = ("PYTHONPATH", "PYTHON_GIL", "CPUNMT_MODEL", "CPUNMT_ISA")  # variables of a developer's environment
     variables = {name: value for name, value in os.environ.items() if name not in ours}
     command = [python, "-m", "pytest", "-q", "-m", "not slow", "-c", QUICK / "pytest.ini", "--rootdir", QUICK]
     command += ["--confcutdir", QUICK, "--durations=5", QUICK]

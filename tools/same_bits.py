@@ -1,10 +1,10 @@
-"""Digests of translations, to compare machines and instruction sets with: equal lines mean equal pieces and scores.
+"""Digests of translations, to compare machines and instruction sets: equal lines mean equal pieces and scores.
 
     python -m tools.same_bits MODEL ... --sentences FILE [--limit 2000] [--words N] [--beams 1 4]
 
-For every model, beam and 100 sentences one line on stdout: what they are, and the SHA-256 of the pieces of all
-hypotheses with their scores and log-probabilities, to the last bit. stderr says which instruction set it was, and how
-long it took. Nothing in stdout tells the machine: `cmp` finds what differs.
+Prints a line for every model, beam and 100 sentences: their names, and the SHA-256 of the pieces of all hypotheses with
+their scores and log-probabilities, to the last bit. stderr has the instruction set and the time. stdout does not depend
+on the machine: `cmp` finds differences.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def digest(results: Any) -> str:
 
 
 def lines(models: Any, sentences: Any, beams: Any) -> Iterator[Any]:
-    """(model, beam, first sentence, how many, digest) of all of them."""
+    """Yields (model, beam, first sentence, number of sentences, digest)."""
     for beam, path in itertools.product(beams, models):
         translator = Translator(path)
         for first in range(0, len(sentences), TOGETHER):

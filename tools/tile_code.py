@@ -1,4 +1,4 @@
-"""LLVM code of the register tiles, taken from the intrinsics that emit it, without Numba's compiler."""
+"""LLVM code of the register tiles, from the intrinsics that emit it, without Numba's compiler."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _i64 = ir.IntType(64)
 
 
 class _Context:
-    """All that the emitters ask of Numba's context: the value of a function that returns nothing."""
+    """The part of Numba's context that emitters use: the value of a function that returns nothing."""
 
     def get_dummy_value(self) -> None:
         return None
@@ -22,11 +22,11 @@ def _emit(builder: Any, intrinsic: Any, values: Any, parameters: Any) -> None:
 
 
 def code_of(tiles: Any, begin: Any = None, end: Any = None, shape: Any = None) -> str:
-    """LLVM code of a module that defines `void tiles(i64, ...)`, which runs a tile intrinsic: rows, panels, and then
-    what the tile is given, one by one.
+    """Returns LLVM code of a module that defines `void tiles(i64, ...)`, which runs a tile intrinsic: rows, panels, and
+    then the tile's arguments, one by one.
 
-    shape         (rows, panels) that it runs, whatever the first two are
-    begin, end    intrinsics that run before it, with one more number (which comes last), and after it
+    shape         (rows, panels) to run, whatever the first two are
+    begin, end    intrinsics that run before it, with one more number (the last), and after it
     """
     count = tiles._defn(None, None, None, None)[0].args[2].count
     module = ir.Module()
@@ -48,7 +48,7 @@ def code_of(tiles: Any, begin: Any = None, end: Any = None, shape: Any = None) -
 
 
 def assembly_of(code: str, triple: str, cpu: str, features: str, optimize: bool = False) -> str:
-    """Assembly of LLVM `code` for another machine, after LLVM's usual passes if `optimize`."""
+    """Returns assembly of LLVM `code` for another machine, after LLVM's usual passes if `optimize`."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=3)

@@ -1,1 +1,1 @@
-"""Corpora: what `cpunmt batch` costs beside the translating itself."""
+"""Corpora: the overhead of `cpunmt batch` over translating."""

@@ -5,10 +5,10 @@
     --sentences N     of its beginning (default: 20,000)
     --rounds N        each does all in turn (default: 3)
 
-Words per second: of `Translator.translate` with all lines at once, in this process; of one worker and of two, while
-they work (the start is printed apart); of one where each line is there four times. Of the least times of all
-rounds, and beside the first; also of processor time, less that of a run without lines: what others do on the machine
-matters less to that. How many cores there are decides what a second worker gains.
+Words per second: of `Translator.translate` with all lines at once, in this process; of one worker and of two (without
+the start, which is printed apart); of one with each line four times. All from the least times of the rounds, with
+ratios to the first. Also by processor time, less that of a run without lines, which depends less on other processes.
+The number of cores limits the gain of a second worker.
 """
 
 import os
@@ -29,7 +29,7 @@ from cpunmt.corpora.model_digest import model_digest
 from cpunmt.corpora.pool import Pool
 from cpunmt.corpora.worker import Work
 
-AGAIN = 4  # times that a line is there, where lines repeat
+AGAIN = 4  # repetitions of a line
 SHARDS = 4  # for each worker, about
 
 
@@ -42,14 +42,14 @@ class Cost(NamedTuple):
 
 
 def in_bulk(translator, lines) -> Cost:
-    """One call."""
+    """Translates all lines in one call."""
     began, processor = time.perf_counter(), time.process_time()
     translator.translate(lines)
     return Cost(0.0, time.perf_counter() - began, time.process_time() - processor)
 
 
 def by_workers(model, path, rows, workers) -> Cost:
-    """A run; its processor time has that of the start."""
+    """Runs workers; the processor time includes the start."""
     job, digest = Job(), model_digest([Path(model)], [])
     with tempfile.TemporaryDirectory() as out:
         run = Batch(corpora_of([path], out, False), out, rows)
@@ -62,13 +62,13 @@ def by_workers(model, path, rows, workers) -> Cost:
 
 
 def processor_time() -> float:
-    """Seconds of this process and of its children that have ended."""
+    """Returns the seconds of this process and of its ended children."""
     found = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in found)
 
 
 def measure(model, lines, rounds) -> dict:
-    """Figures of each way, by its name."""
+    """Returns figures of each way, by its name."""
     translator = Translator(model)
     in_bulk(translator, lines[:100])
     words = count_words(lines)
@@ -103,7 +103,7 @@ def measure(model, lines, rounds) -> dict:
 
 
 def main(arguments=None) -> None:
-    """The command."""
+    """Runs the command."""
     parser = command("bench.batch", __doc__, rounds=3, sentences=20_000)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--test", required=True, metavar="FILE")

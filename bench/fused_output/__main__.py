@@ -7,8 +7,8 @@
     --whole                whole translations too, by random students of these vocabularies
     --json PATH            write the figures there
 
-Each way is timed with the product that makes its logits, and the product alone: what remains is the time of bias,
-softmax and search. Minima of interleaved rounds: differences of medians would be the machine's moods. See ways.py.
+Each way is timed with the product that makes its logits, and the product alone: the difference is the time of bias,
+softmax and search. Minima of interleaved rounds, as differences of medians would be noise. See ways.py.
 """
 
 import time
@@ -47,7 +47,7 @@ class Layer:
         self.wanted["only"] = self.wanted["barred"] = self.wanted["also_barred"] = -1
 
     def seconds(self, way: str, rows: int, k: int, times: int) -> float:
-        """Returns the seconds of taking a way once."""
+        """Returns the seconds of a way, once."""
         from bench.fused_output.ways import WAYS
 
         self.wanted["k"], self.wanted["normalized"] = k, way != ARGMAX
@@ -59,7 +59,7 @@ class Layer:
 
 
 def measure(layer: Layer, batch: int, beam: int, rounds: int) -> dict:
-    """Microseconds of each way, for all rows of a step: the least of the rounds."""
+    """Returns microseconds of each way, for all rows of a step: the least of the rounds."""
     ways = ["product", "blocks", "steps", "defined", "fused", *([ARGMAX] if beam == 1 else [])]
     rows = batch * beam
     times = max(1, round(3e-3 / max(layer.seconds("fused", rows, beam, 1) for _ in range(2))))
@@ -71,12 +71,12 @@ def measure(layer: Layer, batch: int, beam: int, rounds: int) -> dict:
 
 
 def beyond(found: dict, way: str) -> float:
-    """Returns the time that a way takes beyond its product."""
+    """Returns the time of a way beyond its product."""
     return found[way] - found["product" if way in ("steps", "defined") else "blocks"]
 
 
 def show(batch: int, beam: int, found: dict):
-    """One line: how much less than the steps the other ways take."""
+    """Prints one line: the reduction by each other way against the steps."""
     steps = beyond(found, "steps")
     told = [f"product {found['product']:8.1f} us", f"steps + {steps:8.1f} us"]
     for way in ("defined", "fused", ARGMAX):

@@ -1,11 +1,11 @@
-"""Ways from the decoder's output to the best continuations, as kernels: each multiplies, and looks at all rows.
+"""Ways from the decoder's output to the best continuations, as kernels: each multiplies, and searches all rows.
 
-product     the output layer alone, with as many rows at a time as the stepwise ways
+product     the output layer alone, with the number of rows at a time of the stepwise ways
 blocks      the output layer alone, as the fused way multiplies it
-steps       product, bias, log-softmax and search, one after the other, as toolkits of layers do it (the baseline of
+steps       product, bias, log-softmax and search, one after the other, as in toolkits of layers (the baseline of
             Hoang et al. 2018): each pass over the logits is vectorized
 defined     product and bias, log-sum-exp, top k: our stepwise way, see search.fused_output
-fused       search.fused_output; where one is wanted without a log-probability, that is a search for the largest
+fused       search.fused_output; for one continuation without a log-probability, a search for the largest
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ WAYS = ("product", "blocks", "steps", "defined", "fused")
 
 @kernel
 def output_step(logits: address, bias: address, columns: count, wanted: address):
-    """Bias, log-softmax and top k of one row, float32 logits [columns], each a pass of its own, in place."""
+    """Computes bias, log-softmax and top k of one row, float32 logits [columns], each a pass of its own, in place."""
     for j in range(0, columns, 16):
         store(logits, j, load(logits, j) + load(bias, j))
     normalizer = broadcast(log_sum_exp(logits, columns))
@@ -51,7 +51,7 @@ def output_way(
     bias: address,
     logits: address,
 ):
-    """Take one of WAYS `times` times.
+    """Runs one of WAYS `times` times.
 
     layer     LINEAR of integers, without a bias
     wanted    WANTED [rows]

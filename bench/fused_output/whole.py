@@ -1,4 +1,4 @@
-"""Whole translations with fused output and without: random students whose output layer is over the whole vocabulary."""
+"""Whole translations with and without fused output: random students with an output layer over the whole vocabulary."""
 
 from functools import partial
 
@@ -15,14 +15,14 @@ MEAN, DEVIATION = 26.3, 14.9  # pieces of a source: news, Hoang et al. 2018, Tab
 
 
 def sentences(count: int, vocabulary: int, seed: int = 1) -> list[list[int]]:
-    """Sources of random ids, each with </s>, as long as those of news."""
+    """Returns sources of random ids, each with </s>, of the lengths of news."""
     random = np.random.default_rng(seed)
     lengths = np.clip(random.normal(MEAN, DEVIATION, count), 2, 100).astype(int)
     return [[*random.integers(2, vocabulary, length).tolist(), 0] for length in lengths]
 
 
 def measure_whole(vocabulary: int, chosen) -> dict:
-    """Seconds of each way by beam and batch; `chosen` has the bench's arguments."""
+    """Returns seconds of each way by beam and batch; `chosen` has the bench's arguments."""
     config, tensors = random_checkpoint("base" if chosen.depth >= 512 else "tiny11", vocabulary)
     engine = Engine(Model(*packed_tensors(config, tensors, "int8")))
     sources = sorted(sentences(chosen.sentences, vocabulary), key=len)

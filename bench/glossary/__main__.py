@@ -1,10 +1,9 @@
-"""What a glossary does to translations: how many of its terms are used, BLEU, chrF and speed, by method.
+"""The effect of a glossary on translations: share of used terms, BLEU, chrF and speed, by method.
 
     python -m bench.glossary CORPUS.tsv.gz TEST.tsv.gz [--model models/ende-tiny] [--count 300] [--changed]
 
-Each sentence has a glossary of one term, which its first reference uses. Terms are used "exactly" where they stand as
-whole words, and "begun" where an ending follows. Speed is of all sentences in one call with one glossary, the terms of
-all of them.
+Each sentence has a glossary of one term, which its first reference uses. Terms are used "exactly" as whole words, and
+"begun" if an ending follows. Speed is of all sentences in one call with one glossary of all terms.
 """
 
 import re
@@ -55,7 +54,7 @@ def main(arguments=None):
 
 
 def layer_of(translator, terms: dict[str, str], method: str, beam_size: int):
-    """The layer that translates with these terms."""
+    """Returns the layer that translates with these terms."""
     from cpunmt.options.glossary.glossary import Glossary
     from cpunmt.sentence_layers.terms import glossary_layer
     from cpunmt.sentences.engine_layer import engine_layer, forced_layer
@@ -68,7 +67,7 @@ def layer_of(translator, terms: dict[str, str], method: str, beam_size: int):
 
 
 def translated(translator, found: list[Example], method: str, beam_size: int) -> list[str]:
-    """The translation of each sentence, with its own term."""
+    """Returns the translation of each sentence, with its own term."""
     return [
         layer_of(translator, dict([example.term]), method, beam_size)([example.source], False)[0].target
         for example in found
@@ -76,7 +75,7 @@ def translated(translator, found: list[Example], method: str, beam_size: int) ->
 
 
 def judged(texts: list[str], found: list[Example], language: str) -> dict[str, float]:
-    """Shares of terms used, BLEU and chrF."""
+    """Returns shares of terms used, BLEU and chrF."""
     from quantize.evaluation.text_metrics import by_rank, load_metrics
 
     metrics, references = load_metrics(language), by_rank([example.references for example in found])
@@ -96,7 +95,7 @@ def judged(texts: list[str], found: list[Example], language: str) -> dict[str, f
 
 
 def speed(translator, found: list[Example], method: str, beam_size: int, rounds: int) -> float:
-    """Milliseconds a sentence in one call, the median."""
+    """Returns milliseconds a sentence in one call, the median."""
     layer = layer_of(translator, dict(example.term for example in found), method, beam_size)
     sources = [example.source for example in found]
     seconds = in_turn({"": lambda: layer(sources, False)}, rounds, time.perf_counter, warm=1).seconds[""]

@@ -1,4 +1,4 @@
-"""Terms for sentences, out of their references: pairs of words that a corpus says are each other's translations."""
+"""Terms for sentences, from their references: pairs of words that are translations of each other in a corpus."""
 
 import re
 from collections import Counter
@@ -16,7 +16,7 @@ TOGETHER = 2  # sentence pairs with both words
 
 
 class Example(NamedTuple):
-    """A sentence, its references, and a term that the first of them uses."""
+    """A sentence, its references, and a term of the first reference."""
 
     source: str
     references: list[str]
@@ -24,7 +24,7 @@ class Example(NamedTuple):
 
 
 def examples(corpus: Path, test: Path, count: int) -> list[Example]:
-    """`count` sentences of `test`, evenly out of all that have a term: the pair of words with the highest Dice."""
+    """Returns `count` sentences of `test`, evenly from all with a term: the pair of words with the highest Dice."""
     sources, targets, pairs, size = Counter(), Counter(), Counter(), 0
     for source, *references in tsv_rows(corpus):
         words, others = {word.lower() for word in _WORD.findall(source)}, set(_WORD.findall(references[0]))
@@ -45,7 +45,7 @@ def examples(corpus: Path, test: Path, count: int) -> list[Example]:
         )
         if best[0] > LEAST:
             word = best[1]
-            if source.startswith(word) and not word.isupper():  # its capital is the sentence's
+            if source.startswith(word) and not word.isupper():  # not capital for the sentence's beginning
                 word = word[0].lower() + word[1:]
             found.append(Example(source, references, (word, best[2])))
     return [found[number * len(found) // count] for number in range(min(count, len(found)))]

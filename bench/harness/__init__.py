@@ -1,1 +1,1 @@
-"""The harness of all benchmarks: arguments and results, timing in turns, texts, and BLEU."""
+"""The common parts of all benchmarks: arguments and results, timing in turns, texts, and BLEU."""

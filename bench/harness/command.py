@@ -12,7 +12,7 @@ from cpunmt.model.config import MOST_BEAM
 from quantize.commands.shared_options import whole
 from quantize.evaluation import speed
 
-positive = whole(1, 1_000_000)  # rounds, sentences, rows, threads: none of them would leave nothing to measure
+positive = whole(1, 1_000_000)  # rounds, sentences, rows, threads: with 0 there is nothing to measure
 hypotheses = whole(1, MOST_BEAM)
 
 
@@ -36,7 +36,7 @@ def one_line_errors(name: str) -> Iterator[None]:
 
 
 def machine() -> dict[str, Any]:
-    """Returns a description of the machine that the figures are measured on."""
+    """Returns a description of the machine."""
     return {**speed.machine(), "python": platform.python_version()}
 
 

@@ -1,4 +1,4 @@
-"""Texts and models to measure with: whole lines, or segments of some number of words cut out of them."""
+"""Texts and models to measure with: whole lines, or segments of some number of words."""
 
 import gzip
 import random
@@ -24,7 +24,7 @@ def tsv_rows(path: Path) -> Iterator[list[str]]:
 
 
 def count_words(lines: Iterable[str]) -> int:
-    """Returns the number of words, as white space separates them."""
+    """Returns the number of words, separated by white space."""
     return sum(len(line.split()) for line in lines)
 
 
@@ -44,7 +44,7 @@ def sentences_of(path: Path, count: int) -> list[str]:
 def read_lines(path: Path) -> list[str]:
     """Returns the lines of a text, or the first column of lines with tabs; it may be packed (.gz, .zst).
 
-    Raises CpunmtError for a file that is missing or no text.
+    Raises CpunmtError for a file that is missing or not text.
     """
     from quantize.evaluation.evaluation_set import read_evaluation_set
 
@@ -59,7 +59,7 @@ def evenly(lines: list[str], count: int) -> list[str]:
 def segments(lines: list[str], low: int, high: int, count: int) -> list[str]:
     """Returns `count` segments of `low` to `high` words, all numbers equally often, by a fixed seed.
 
-    Each begins where a line begins and goes on into the next ones if it has more words.
+    Each begins where a line begins and continues into the next ones if it has more words.
     """
     generator = random.Random(1)
     return of_lengths(lines, [generator.randint(low, high) for _ in range(count)])

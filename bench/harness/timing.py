@@ -1,4 +1,4 @@
-"""Times of work that is measured in interleaved rounds: medians, ratios and quartiles."""
+"""Times of work in interleaved rounds: medians, ratios and quartiles."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 @dataclass
 class Timed:
-    """One thing to measure: `run(times)` does the work `times` times."""
+    """A measured item: `run(times)` does the work `times` times."""
 
     name: str
     run: Callable[[int], object]
@@ -30,7 +30,7 @@ class Timed:
 
 
 def interleave(items: list[Timed], rounds: int, slice_seconds: float = 3e-3) -> None:
-    """Measures all items in turn, `rounds` times, so that changes of the machine's speed meet all of them alike."""
+    """Measures all items in turn, `rounds` times, so that changes of the machine's speed affect all of them alike."""
     for item in items:
         item.run(1)
         while True:
@@ -49,7 +49,7 @@ def interleave(items: list[Timed], rounds: int, slice_seconds: float = 3e-3) -> 
 
 
 def repeated(run: Callable[[], object]) -> Callable[[int], None]:
-    """Returns a function of `Timed`: it runs something as many times as it is asked to."""
+    """Returns a function for `Timed`, which calls `run` repeatedly."""
 
     def repeat(times: int) -> None:
         for _ in range(times):
@@ -88,7 +88,7 @@ def seconds_of(
 
 
 def median_ratio(slow: list[float], fast: list[float]) -> float:
-    """Returns how many times as fast the second is: the median of the ratios within each round."""
+    """Returns the median speed ratio of the second to the first within each round."""
     return statistics.median(a / b for a, b in zip(slow, fast, strict=True))
 
 

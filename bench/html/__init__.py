@@ -1,1 +1,1 @@
-"""HTML: how fast it is read, and whether real pages keep what they have."""
+"""HTML: the speed of parsing, and whether real pages keep their content."""

@@ -1,12 +1,12 @@
-"""HTML: MB/s of finding its tags and of all that is done but translating, and whether pages keep what they have.
+"""HTML: MB/s of finding tags and of all work except translating, and whether pages keep their content.
 
     python -m bench.html PAGE.html ... [--rounds 5]
 
 Medians of CPU time, in MB of HTML: `scan` finds the tags; `copied` does too, and writes the page again; `unchanged` is
-the whole layer, texts and all, over one that changes nothing; `moved` over one that moves every tag.
+the whole layer, texts included, with an identity translator; `moved` with one that moves every tag.
 
-Each page is translated by a layer that changes nothing, which must give the same bytes, and by one that says its texts
-backwards, word by word, after which the tags must be the same, in an order that nests where it nested before.
+Each page is translated by an identity layer, which must return the same bytes, and by one that reverses the words of
+its texts, after which the tags must be the same, and nest if they nested before.
 """
 
 import re
@@ -52,7 +52,7 @@ def seconds(call, rounds: int) -> float:
 
 
 def copied(text: str) -> str:
-    """The page, put together from its tags and what is between them."""
+    """Returns the page, joined from its tags and the text between them."""
     parts, at = [], 0
     for _, begin, end, _ in scan(text):
         parts += text[at:begin], text[begin:end]
@@ -62,7 +62,7 @@ def copied(text: str) -> str:
 
 
 def seconds_of_moving(texts: list[str], rounds: int) -> float:
-    """Without what `backwards` takes itself."""
+    """Returns the seconds of moving, without those of `backwards`."""
     found = {}
 
     def known(asked, align):
@@ -94,7 +94,7 @@ def backwards(texts, align):
 
 
 def keeps(path: Path, text: str) -> bool:
-    """Whether the page keeps its bytes, or its tags; otherwise what it lost is printed."""
+    """Returns whether the page keeps its bytes, or its tags; otherwise prints the losses."""
     if translate_html([text], unchanged) != [text]:
         print(f"{path}: not the same bytes")
         return False
@@ -108,7 +108,7 @@ def keeps(path: Path, text: str) -> bool:
 
 
 def tags_of(text: str) -> tuple[Counter, bool]:
-    """The names of a page's tags, with a slash those that end, and whether they nest."""
+    """Returns the names of a page's tags, end tags with a slash, and whether they nest."""
     names, opened, nests = [], [], True
     for kind, _, _, name in scan(text):
         if kind == OPEN:

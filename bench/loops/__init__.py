@@ -1,1 +1,1 @@
-"""Loops of translations, and options against them."""
+"""Loops in translations, and options against them."""

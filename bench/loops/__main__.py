@@ -1,12 +1,12 @@
-"""Loops, BLEU and time with and without options that change what is said: python -m bench.loops --test FILE
+"""Loops, BLEU and time with and without options that change translations: python -m bench.loops --test FILE
 
     --model DIR       a packed model (default: the shipped one); may be given several times
     --test FILE       lines of source TAB reference
     --sentences N     of its beginning (default: 500)
     --rounds N        each translates all of it with each option in turn (default: 3)
 
-A loop is what `Result.repeats` tells. Time is that of the process on its cores per target piece, the least of all
-rounds, and the same beside that without options.
+`Result.repeats` defines a loop. Time is the process's on its cores per target piece, the least of all rounds, and its
+ratio to that without options.
 """
 
 from functools import partial
@@ -32,12 +32,12 @@ CHOICES: tuple[dict[str, float], ...] = (
 
 
 def name_of(choice) -> str:
-    """Options as text."""
+    """Returns options as text."""
     return ", ".join(f"{name}={value}" for name, value in choice.items()) or "none"
 
 
 def measure(translator, sources, references, rounds) -> dict:
-    """Figures of each choice of options, by its name."""
+    """Returns figures of each choice of options, by its name."""
     ways = {name_of(choice): partial(translator.translate, sources, **choice) for choice in CHOICES}
     seconds, made = in_turn(ways, rounds)
     found = {}
@@ -55,7 +55,7 @@ def measure(translator, sources, references, rounds) -> dict:
 
 
 def main(arguments=None) -> None:
-    """The command."""
+    """Runs the command."""
     parser = command("bench.loops", __doc__, rounds=3, sentences=500)
     parser.add_argument("--model", action="append")
     parser.add_argument("--test", required=True, metavar="FILE")

@@ -3,10 +3,10 @@
     --model DIR   also translates them with these models, English to German or German to English (default: none)
     --texts       prints every translation, to be read
 
-The first table needs no model. `right` counts translations that are right, with each number aligned to the number at
-its place, or to the last one. `changed` counts those that the number layer changes: it must be 0. `bad copy` counts
-the same translations with digits repeated, left out or wrong, for the styles whose digits are equal in both languages.
-`mended` counts those that are right after the layer, `worse` those that the layer changed to something else.
+The first table needs no model. `right` counts right translations, with each number aligned to the number at its place,
+or to the last one. `changed` counts those changed by the number layer: it must be 0. `bad copy` counts the same
+translations with digits repeated, left out or wrong, for the styles whose digits are equal in both languages. `mended`
+counts those made right by the layer, `worse` those changed to something else.
 """
 
 import re
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 def framed(frame, style, language, form=None) -> str:
-    """Returns a sentence with a number, in a language; `form`: how the number is written, by default the usual way."""
+    """Returns a sentence with a number, in a language; `form`: the spelling of the number, by default the usual one."""
     return frame[language == "de"].replace("{}", form or style.forms[language][0])
 
 
@@ -57,7 +57,7 @@ def bad_copies(form) -> list[str]:
 
 
 def layer_table() -> list[dict]:
-    """Counts, for each style and direction, right translations that the layer changes and bad copies that it mends."""
+    """Counts, for each style and direction, right translations that the layer changes, and bad copies that it mends."""
     rows = []
     for style in STYLES:
         row = {"style": style.forms["en"][0]}
@@ -105,7 +105,7 @@ def model_table(path, with_texts) -> list[dict]:
 
 
 def main(arguments=None) -> None:
-    """The command."""
+    """Runs the command."""
     parser = command("bench.numbers", __doc__)
     parser.add_argument("--model", nargs="*", default=[])
     parser.add_argument("--texts", action="store_true", help="print every translation")

@@ -3,9 +3,9 @@
     --model DIR     a float32 packed model (default: the shipped one, then a random tiny11-size student)
     --input FILE    sentences, one per line (default: tests/golden/sentences.en.txt)
 
-onnxruntime runs the graphs of `quantize export-onnx`, in float32 and with its dynamic int8; how is said in
-`bench.onnx.graphs` and `bench.onnx.engine`. Text goes in and text comes out, by the same code for all; in bulk
-onnxruntime has the best of the batch sizes that are tried. Medians of interleaved rounds.
+onnxruntime runs the graphs of `quantize export-onnx`, in float32 and with its dynamic int8; see `bench.onnx.graphs` and
+`bench.onnx.engine`. Text goes in and text comes out, by the same code for all; in bulk onnxruntime has the best of the
+tried batch sizes. Medians of interleaved rounds.
 """
 
 import statistics
@@ -35,7 +35,7 @@ CHECKED = 100  # sentences whose logits are compared
 
 
 def engines(model: Path, folder: Path) -> tuple[dict[str, Translator], Reference]:
-    """Name -> Translator, and the definition of the model."""
+    """Returns name -> Translator, and the definition of the model."""
     config, tensors = read_float_checkpoint(model)
     packed = read_directory(model)
     config8, tensors8, _ = pack_tensors(config, tensors, "int8")
@@ -58,14 +58,14 @@ def engines(model: Path, folder: Path) -> tuple[dict[str, Translator], Reference
 
 
 def translate(translator, lines, mode, options) -> list[str]:
-    """All lines, one call for each or one for all."""
+    """Translates all lines, in one call for each or one for all."""
     if mode == "bulk":
         return [result.text for result in translator.translate(lines, split="none", **options)]
     return [translator.translate(line, split="none", **options).text for line in lines]
 
 
 def best_batch(translator, lines, options, clock) -> int:
-    """The fastest of BATCHES, which is set."""
+    """Sets the fastest of BATCHES, and returns it."""
     seconds = {}
     for batch in BATCHES:
         translator.loaded.engine.batch = batch
@@ -78,7 +78,7 @@ def best_batch(translator, lines, options, clock) -> int:
 
 
 def compare(found, lines, options, rounds, clock) -> dict:
-    """Seconds of each engine by mode, the sentences that are as ours in float32, and batch sizes."""
+    """Returns seconds of each engine by mode, the number of sentences equal to ours in float32, and batch sizes."""
     result = {}
     for mode in ("one at a time", "bulk"):
         batches = {
@@ -96,7 +96,7 @@ def compare(found, lines, options, rounds, clock) -> dict:
 
 
 def show(title, result, words):
-    """Print one comparison."""
+    """Prints one comparison."""
     print(title)
     for mode, figures in result.items():
         seconds = figures["seconds"]

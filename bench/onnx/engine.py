@@ -1,9 +1,9 @@
 """Greedy and beam search over onnxruntime sessions, in the place of `cpunmt.engine.engine.Engine`.
 
-`OnnxEngine.translate` takes and gives what the engine's does, so that a Translator runs with either: both then cut
-text into pieces and join them by the same code. Batches are of sentences of similar length, padded; sentences that
-are over leave a batch when enough of them are. With a shortlist a batch chooses from the union of its sentences'
-candidates, as Marian does.
+`OnnxEngine.translate` has the engine's parameters and results, so that a Translator runs with either: both then segment
+text into pieces and join them by the same code. Batches are of sentences of similar length, padded; finished sentences
+leave a batch once there are enough of them. With a shortlist a batch chooses from the union of its sentences'
+candidates, as in Marian.
 """
 
 from pathlib import Path
@@ -20,10 +20,10 @@ from quantize.onnx.export import state_shapes
 
 
 class OnnxEngine:
-    """Runs the graphs of a directory, with or without a Shortlist."""
+    """An engine of the graphs of a directory, with or without a Shortlist."""
 
     def __init__(self, folder: Path, config: ModelConfig, shortlist=None, batch: int = 32):
-        """`batch`: sentences side by side, at most."""
+        """`batch`: largest number of sentences in a batch."""
         self.model = SimpleNamespace(config=config)
         self.shortlist, self.clusters = shortlist, None
         self.batch = batch
@@ -45,7 +45,7 @@ class OnnxEngine:
         return self._sessions[name]
 
     def translate(self, sources, limits, search: Search = GREEDY, prefixes=None) -> list[list[Hypothesis]]:
-        """Translations in order; see `Engine.translate`. Greedy search tells no log-probabilities: it needs none."""
+        """Returns translations in order; see `Engine.translate`. Greedy search computes no log-probabilities."""
         if prefixes is not None or search.min_length or search.coverage_penalty or search.attention:
             raise ValueError("this driver knows no prefixes, min_length, coverage_penalty and attention")
         order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
@@ -59,7 +59,7 @@ class OnnxEngine:
         return found
 
     def encode(self, sources) -> dict[str, np.ndarray]:
-        """Returns keys, values and mask of a batch, which the decoder's steps read."""
+        """Returns keys, values and mask of a batch for the decoder's steps."""
         lengths = np.array([len(source) for source in sources])
         ids = np.zeros((len(sources), lengths.max()), np.int64)
         for row, source in enumerate(sources):
@@ -68,7 +68,7 @@ class OnnxEngine:
         return dict(zip(self._memory, made, strict=True))
 
     def start(self, rows: int) -> dict[str, np.ndarray]:
-        """States before the first token."""
+        """Returns the states before the first token."""
         sizes = {"hypotheses": rows, "steps": 0}
         return {
             name: np.zeros([sizes.get(size, size) for size in shape], np.float32)
@@ -76,13 +76,13 @@ class OnnxEngine:
         }
 
     def output_layer(self, candidates) -> dict[str, np.ndarray]:
-        """The output layer of some pieces, as `step` takes it."""
+        """Returns the output layer of some pieces, for `step`."""
         names = ["output_weight", "output_bias"]
         made = self._session("candidates").run(names, {"candidates": candidates.astype(np.int64)})
         return dict(zip(names, made, strict=True))
 
     def step(self, memory, states, previous, position, output=None) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """(logits, new states); `output`: of candidates, else the logits are of all pieces."""
+        """Returns (logits, new states); `output`: of candidates, else the logits are of all pieces."""
         given = {"previous": previous, "position": np.array(position), **memory, **states}
         graph = "step"
         if output is not None:

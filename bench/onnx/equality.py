@@ -1,4 +1,4 @@
-"""How far the ONNX graphs are from the definition: `quantize.reference.network`, given the same target pieces."""
+"""The difference between the ONNX graphs and `quantize.reference.network`, for the same target pieces."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from bench.onnx.engine import OnnxEngine
 from quantize.reference.network import Reference
 from tests.definitions.greedy import greedy
 
-BARRED = 100.0  # no piece that can be chosen has such a logit; the </s> of bench.students has -10,000
+BARRED = 100.0  # no piece that can be chosen has a lower logit; the </s> of bench.students has -10,000
 
 
 def logit_differences(engine: OnnxEngine, reference: Reference, sources) -> tuple[float, float]:
-    """Largest difference of a logit, with each sentence alone and with all in one batch.
+    """Returns the largest difference of a logit, with each sentence alone and with all in one batch.
 
     Every sentence is decoded with the reference's greedy translation, over all pieces. The difference of a logit beyond
-    BARRED, where float32 is coarser than what is looked for, counts in proportion.
+    BARRED, where float32 is coarser than the tolerance, counts in proportion.
     """
     targets = [greedy(reference, source).ids for source in sources]
     expected = [_reference_logits(reference, *pair) for pair in zip(sources, targets, strict=True)]

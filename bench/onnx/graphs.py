@@ -1,8 +1,8 @@
-"""The graphs of `quantize export-onnx` as onnxruntime runs them fastest, in float32 or with its dynamic int8.
+"""The graphs of `quantize export-onnx` for onnxruntime at its fastest, in float32 or with its dynamic int8.
 
-What was measured when this was chosen (Zen 5, one core): weights packed beforehand are worth 2 times one at a time and
-1.1 in batches; IO binding and OrtValues are no faster than NumPy arrays (7 us of a step are spent around it); candidate
-and forget gate in one product, and a step without transposes for beams of one, changed nothing that could be told.
+Measured for this choice (Zen 5, one core): packing weights beforehand gains a factor of 2 one at a time and 1.1 in
+batches; IO binding and OrtValues are no faster than NumPy arrays (7 us of a step are spent around it). Two variants
+made no visible difference: candidate and forget gate in one product, and a step without transposes for beams of one.
 """
 
 import logging
@@ -16,14 +16,14 @@ from onnx import numpy_helper
 
 from quantize.onnx.export import GRAPHS, WEIGHTS
 
-QUANTIZED = ("encoder.onnx", "step.onnx", "candidates_step.onnx")  # what has products with constant weights
+QUANTIZED = ("encoder.onnx", "step.onnx", "candidates_step.onnx")  # graphs with products with constant weights
 
 
 def prepare(exported: Path, target: Path, int8: bool = False):
-    """Write the graphs of the directory `exported` to the new directory `target`, for translating.
+    """Writes the graphs of the directory `exported` to the new directory `target`, for translating.
 
-    What translating does without, the alignment, is left out. With `int8` every product with a constant matrix becomes
-    one of integers, by `quantize_dynamic`: activations per tensor, weights per column.
+    The alignment is left out. With `int8` every product with a constant matrix becomes one of integers, by
+    `quantize_dynamic`: activations per tensor, weights per column.
     """
     target.mkdir()
     shutil.copy(exported / WEIGHTS, target)
@@ -37,12 +37,12 @@ def prepare(exported: Path, target: Path, int8: bool = False):
 def _without_alignment(model):
     kept = [output for output in model.graph.output if output.name != "alignment"]
     del model.graph.output[:]
-    model.graph.output.extend(kept)  # onnxruntime drops the nodes that nothing needs
+    model.graph.output.extend(kept)  # onnxruntime drops unneeded nodes
     return model
 
 
 def _untied(model):
-    """The model with an output layer of its own: the quantizer would transpose the table that looks pieces up."""
+    """Returns the model with an output layer of its own: the quantizer would transpose the embedding table."""
     weights = {tensor.name: tensor for tensor in model.graph.initializer}
     for node in model.graph.node:
         if node.op_type == "Gemm" and node.attribute and node.input[1] in weights:
@@ -56,7 +56,7 @@ def _untied(model):
 def _quantize(model, path):
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    logging.disable(logging.WARNING)  # it recommends optimizations that the session makes
+    logging.disable(logging.WARNING)  # it recommends optimizations that the session does
     try:
         quantize_dynamic(model, path, op_types_to_quantize=["MatMul"], per_channel=True, weight_type=QuantType.QInt8)
     finally:
@@ -64,7 +64,7 @@ def _quantize(model, path):
 
 
 def session(path: Path) -> onnxruntime.InferenceSession:
-    """A session of one thread with all optimizations; weights are packed beforehand, as is the default."""
+    """Returns a session of one thread with all optimizations; weights are packed beforehand, by default."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL

@@ -1,6 +1,6 @@
 """Greedy and beam search of a batch of sentences over the steps of an `OnnxEngine`, by Marian's rules.
 
-`tests.definitions.beam_search.beam_search` defines both. Greedy search needs no log-probabilities, and tells none.
+`tests.definitions.beam_search.beam_search` defines both. Greedy search computes no log-probabilities.
 """
 
 import math
@@ -10,18 +10,18 @@ import numpy as np
 from cpunmt.engine.engine import Hypothesis
 from cpunmt.engine.search import Search
 
-COMPACT = 0.8  # sentences that are over leave the batch when no more than this share is left
+COMPACT = 0.8  # finished sentences leave the batch when at most this share is left
 
 
 class Batch:
-    """Sentences that are translated side by side; the hypotheses of each are neighbouring rows."""
+    """Sentences of a batch; the hypotheses of each are neighbouring rows."""
 
     def __init__(self, engine, sources, limits, full: bool):
-        """`full`: choose from all pieces, whether there is a shortlist or not."""
+        """`full`: choose from all pieces, even with a shortlist."""
         config = engine.model.config
         self._engine, self._eos, self._unk = engine, config.eos_id, config.unk_id
         self._limits = limits
-        self._pieces = self._output = None  # the candidates, and the output layer that is theirs
+        self._pieces = self._output = None  # the candidates, and their output layer
         if engine.shortlist is not None and not full:
             self._pieces = engine.shortlist.candidates(np.concatenate(sources), config.shared_vocabulary)
             self._output = engine.output_layer(self._pieces)
@@ -74,7 +74,7 @@ class Batch:
         return Hypothesis(ids, math.nan, math.nan, ids[-1] != self._eos, None, None)
 
     def beam(self, search: Search) -> list[list[Hypothesis]]:
-        """Returns the hypotheses that a beam finds for each sentence, the best first."""
+        """Returns the hypotheses of a beam for each sentence, the best first."""
         width, count = search.beam_size, len(self._limits)
         live, paths, ended = np.arange(count), [[[]] for _ in range(count)], [[] for _ in range(count)]
         sums = np.full((count, width), -np.inf, np.float32)
@@ -126,7 +126,7 @@ def _log_softmax(logits, barred):
 
 
 def _largest(totals, count):
-    """Columns of the largest of each row, the largest first."""
+    """Returns the columns of the largest of each row, the largest first."""
     count = min(count, totals.shape[1])
     columns = np.argpartition(totals, -count, axis=1)[:, -count:]
     columns.sort(axis=1)  # the lowest first of equals

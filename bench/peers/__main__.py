@@ -4,7 +4,7 @@
     taskset -c 1 python -m bench.peers --home DIR --trained models/ende-tiny --text newstest2014.en [--lengths 1-3 5-9]
     taskset -c 1 python -m bench.peers --home DIR --recurrent 1024 [--beam 4]
 
-DIR holds what the engines need, made once (none of it comes with cpunmt):
+DIR holds the engines' files, made once (none of it comes with cpunmt):
 
     data/              wmt14.en (the sentences), vocab.deen.spm, lex.50.50.ende.s2t.bin: all that --recurrent needs
     models/copy/       a tiny11-size SSRU student: model.npz, model.intgemm.alphas.bin
@@ -14,17 +14,17 @@ DIR holds what the engines need, made once (none of it comes with cpunmt):
     gen_model.py, calib.py, marian_io.py, ref.py
                        for --trained: they make CTranslate2's Transformer of equal dimensions
 
-cpunmt runs bergamot's own int8 file as it is ("cpunmt, bergamot's file"), and the same weights quantized by column; of
---trained, a packed model whose weights before rounding are in its directory float16, as it is packed. That model's file
-for bergamot is made here, its activation scales found on --calibration lines of the text that are not translated.
+cpunmt runs bergamot's own int8 file ("cpunmt, bergamot's file"), and the same weights quantized by column. With
+--trained it runs a packed model whose weights before rounding are in its directory float16. That model's file for
+bergamot is made here, with activation scales from --calibration lines of the text that are not translated.
 
---recurrent is Marian's `s2s` of random weights, with states of this width: cpunmt and bergamot run the same file,
-in float32 and in int8 (`recurrent`). CTranslate2 does not have such networks. The number of equal texts is printed: in
+--recurrent is Marian's `s2s` of random weights, with states of this width: cpunmt and bergamot run the same file, in
+float32 and in int8 (`recurrent`). CTranslate2 does not have such networks. The number of equal texts is printed: in
 float32, one at a time, all but near-ties.
 
-Bergamot and CTranslate2 run at their better setting each, of those that `engines` lists. Words per second of wall time
-on one core, tokenization included, loading and a warm-up excluded. All engines are given text and give text, a line
-at a time: no sentence is split. With --lengths the lines are segments of these numbers of words.
+Bergamot and CTranslate2 run with the better of their settings in `engines`. Words per second of wall time on one core,
+tokenization included, loading and a warm-up excluded. All engines take and return text, a line at a time: sentences are
+not split. With --lengths the lines are segments of these numbers of words.
 """
 
 import itertools
@@ -49,7 +49,7 @@ WHOLE = "whole lines"
 
 
 def measure(home: Path, contest: Contest, lines: Path, mode: str, beam: int, rounds: int) -> dict:
-    """Seconds of each round, pieces said, and texts that are cpunmt's, by engine, interleaved."""
+    """Returns seconds of each round, target pieces, and number of texts equal to cpunmt's, by engine, interleaved."""
     seconds, pieces, texts = {}, {}, {}
     found = engines(home, contest, mode, beam)
     for _ in range(rounds):
@@ -66,7 +66,7 @@ def measure(home: Path, contest: Contest, lines: Path, mode: str, beam: int, rou
 
 
 def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
-    """Peer -> how many times as fast cpunmt is as its better setting: the median over rounds."""
+    """Returns peer -> cpunmt's speed over its better setting: the median over rounds."""
     found = {}
     for peer in PEERS:
         settings = [times for name, times in seconds.items() if name.startswith(peer)]
@@ -77,7 +77,7 @@ def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
 
 
 def summary(results: dict[str, dict]) -> list[str]:
-    """Lines of a table: a workload each, cpunmt's words/s, and how many times as fast as each peer it is, by mode."""
+    """Returns lines of a table: a workload each, cpunmt's words/s, and its speed over each peer, by mode."""
     heading, rows = ["cpunmt"], []
     for mode in MODES:
         heading += [f"{mode}: words/s", *(f"x {peer}" for peer in PEERS)]
@@ -113,7 +113,7 @@ def main(arguments=None):
     needed = needed if chosen.text else (TEXT, *needed)
     missing = [name for name in needed if not (chosen.home / name).is_file()]
     if missing:
-        parser.error(f"--home {chosen.home}: there is no {', no '.join(missing)}; bench/peers lists the needed files")
+        parser.error(f"--home {chosen.home}: lacks {', '.join(missing)}; bench/peers lists the needed files")
     home = chosen.home.resolve()
     text = read_lines(chosen.text or home / TEXT)
     workloads = {WHOLE: evenly(text, chosen.sentences)}
@@ -146,7 +146,7 @@ def main(arguments=None):
 
 
 def tell(mode: str, found: dict, words: int, lines: int):
-    """Print a line for each engine."""
+    """Prints a line for each engine."""
     for name, seconds in found["seconds"].items():
         ratio = median_ratio(seconds, found["seconds"]["cpunmt"])
         median = statistics.median(seconds)

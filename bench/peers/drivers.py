@@ -1,7 +1,7 @@
-"""The programs that measure: one for each engine, run in a process of its own, as a text for its interpreter.
+"""The measuring programs: one for each engine, run in a process of its own, as a text for its interpreter.
 
-Each prints one JSON line: seconds for all sentences, how many pieces were said, and the texts, but of CTranslate2,
-whose model is another. Lines, mode and beam are their first arguments, those that follow are in `engines`.
+Each prints one JSON line: seconds for all sentences, the number of target pieces, and the texts, except for
+CTranslate2, whose model differs. Lines, mode and beam are the first arguments; `engines` has the others.
 """
 
 # the end of each: `one` translates a line, `run` some, and `figures` counts their pieces

@@ -1,4 +1,4 @@
-"""How each engine is started."""
+"""The commands of each engine."""
 
 import json
 import os
@@ -11,19 +11,19 @@ from bench.harness.texts import ROOT
 from bench.peers.drivers import BERGAMOT, CTRANSLATE2, OURS
 from bench.peers.models import Contest
 
-PEERS = {"bergamot": "bergamot", "CTranslate2": "peers"}  # -> what the name of its environment ends with
+PEERS = {"bergamot": "bergamot", "CTranslate2": "peers"}  # -> the end of its environment's name
 
 
 def python_of(home: Path, peer: str) -> str | None:
-    """The interpreter of a peer's environment, or None if there is none."""
+    """Returns the interpreter of a peer's environment, or None."""
     python = home / f"venv-{PEERS[peer]}" / "bin" / "python"
     return str(python) if python.exists() else None
 
 
 def engines(home: Path, contest: Contest, mode: str, beam: int) -> dict[str, tuple[list[str], dict]]:
-    """Name -> (command in which LINES stands for the file of sentences, environment), of the engines that are there.
+    """Returns name -> (command in which LINES stands for the file of sentences, environment), of the existing engines.
 
-    Names begin with "cpunmt", or with that of a peer. `mode` is "single" or "bulk".
+    Names begin with "cpunmt", or with the peer's name. `mode` is "single" or "bulk".
     """
     found, what = {}, ["LINES", mode, str(beam)]
     for name, model in contest.ours.items():
@@ -49,7 +49,7 @@ def engines(home: Path, contest: Contest, mode: str, beam: int) -> dict[str, tup
 
 
 def run(command: list[str], environment: dict, lines: Path) -> dict:
-    """Returns the figures that an engine prints: see `drivers`. Ends the benchmark if it fails."""
+    """Returns the printed figures of an engine: see `drivers`. Ends the benchmark if it fails."""
     command = [str(lines) if part == "LINES" else part for part in command]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""The models that are compared, in the form that each engine takes."""
+"""The compared models, in the form of each engine."""
 
 import itertools
 import subprocess
@@ -16,9 +16,9 @@ from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 INTEGERS = "model.intgemm.alphas.bin"
 HOME_VOCABULARY, HOME_SHORTLIST = "data/vocab.deen.spm", "data/lex.50.50.ende.s2t.bin"  # in the peers' home
 
-# Run by the interpreter that has CTranslate2: a Transformer with a self-attention decoder that copies its source, made
-# by the generator of the peers' home for another vocabulary; then CTranslate2's own converter for Marian's files. The
-# file `lists` has a line for each piece: its candidates.
+# Run by CTranslate2's interpreter: a Transformer with a self-attention decoder that copies its source, made by the
+# generator of the peers' home for another vocabulary; then CTranslate2's own converter for Marian's files. The file
+# `lists` has a line of candidates for each piece.
 _MAKE_TRANSFORMER = """
 import sys, json, shutil, os
 home, folder, vocabulary, lists = sys.argv[1:5]
@@ -50,17 +50,17 @@ shutil.rmtree(work)
 class Contest(NamedTuple):
     """One model in all forms."""
 
-    ours: dict[str, Path]  # what an engine of ours is called, "cpunmt" first -> a model's directory
+    ours: dict[str, Path]  # name of our engine, "cpunmt" first -> a model's directory
     marian: list[tuple[Path, str]]  # a file for bergamot, and the precision of products with it
     vocabulary: Path
     shortlist: Path
     ctranslate2: Path | None  # a Transformer of equal dimensions; it may be missing
-    length_factor: float = 2.5  # bergamot's limit; ours is that of the model
-    cut: bool = False  # every translation ends at the limit: figures are for as many pieces as cpunmt says
+    length_factor: float = 2.5  # bergamot's limit; ours is the model's
+    cut: bool = False  # every translation ends at the limit: figures are for cpunmt's number of pieces
 
 
 def _contest(packed, npz, integers, vocabulary, shortlist, ctranslate2, folder) -> Contest:
-    """A student: bergamot's int8, with activation scales, is also given to cpunmt as it is."""
+    """Returns a student: bergamot's int8, with activation scales, is also run by cpunmt."""
     theirs = _beside(folder / "theirs", integers, vocabulary, shortlist)
     ours = {"cpunmt": packed, "cpunmt, bergamot's file": theirs}
     marian = [(integers, "int8shiftAlphaAll"), (npz, "int8shiftAll")]
@@ -68,7 +68,7 @@ def _contest(packed, npz, integers, vocabulary, shortlist, ctranslate2, folder) 
 
 
 def synthetic(home: Path, folder: Path) -> Contest:
-    """The student of random weights that stands in `home`, of tiny11's size, which copies its source."""
+    """Returns the student of random weights in `home`, of tiny11's size, which copies its source."""
     model, vocabulary, shortlist = home / "models" / "copy", home / HOME_VOCABULARY, home / HOME_SHORTLIST
     packed = folder / "tiny11"
     pack_quietly(model / "model.npz", packed, "--vocab", str(vocabulary), "--shortlist", str(shortlist))
@@ -77,14 +77,15 @@ def synthetic(home: Path, folder: Path) -> Contest:
 
 
 def trained(home: Path, folder: Path, model: Path, lines: list[str], python: str | None) -> Contest:
-    """A packed model with its shortlist; its `float16`, if it has one, is what the others' files are made of.
+    """Returns a packed model with its shortlist; the others' files are made from its `float16`, if it has one.
 
     Parameters
     ----------
-    lines : sentences on which bergamot's activation scales are found: 127 / (mean + 1.1 standard deviations) of the
-        largest activation of each call
-    python : an interpreter with CTranslate2, whose Transformer of equal dimensions, of random weights that copy the
-        source, is made by what stands in `home`; None: there will be none
+    lines : sentences for bergamot's activation scales: 127 / (mean + 1.1 standard deviations) of the largest activation
+    of
+        each call
+    python : an interpreter with CTranslate2, for which the files in `home` make a Transformer of equal dimensions, of
+        random weights that copy the source; None: skip it
     """
     source = model / "float16" if (model / "float16").is_dir() else model
     config, tensors = read_float_checkpoint(source, rounded=True)
@@ -104,7 +105,7 @@ def trained(home: Path, folder: Path, model: Path, lines: list[str], python: str
 
 
 def _beside(folder, *files) -> Path:
-    """A directory with links to files: a model as bergamot has it."""
+    """Returns a directory with links to files: a model in bergamot's form."""
     folder.mkdir()
     for file in files:
         (folder / ("lex.s2t.bin" if file.suffix == ".bin" and file.name != INTEGERS else file.name)).symlink_to(file)
@@ -112,7 +113,7 @@ def _beside(folder, *files) -> Path:
 
 
 def _write_transformer(python, home, folder, config, vocabulary, shortlist):
-    """`_MAKE_TRANSFORMER`, with the lists of the shortlist and, as they are candidates too, the pieces themselves."""
+    """Runs `_MAKE_TRANSFORMER`, with the lists of the shortlist and the pieces themselves, which are candidates too."""
     bounds = shortlist.offsets.tolist()
     lists = folder.with_suffix(".lists")
     with open(lists, "w") as file:

@@ -1,11 +1,11 @@
-"""A recurrent network of random weights that Marian expresses, `s2s`, in the form that each engine takes.
+"""A recurrent network of random weights in Marian's form, `s2s`, for each engine.
 
 It is near S1 of Devlin 2017: a bidirectional encoder of three GRU layers, and one attentional GRU layer. Marian has one
 width for all states, where the paper has 512 in the encoder and 1,024 in the decoder.
 
-Random weights end no sentence on purpose. As in `bench.students`, </s> is barred, and a translation has 1.05 pieces for
-each source piece, in both engines. Marian's limit is that of the longest sentence of a batch: in bulk it says more, and
-its seconds are taken per piece. A piece costs it least so, for no row of a batch ends before the others.
+Random weights never choose </s> meaningfully. As in `bench.students`, </s> is barred, and a translation has 1.05 pieces
+for each source piece, in both engines. Marian's limit is that of the longest sentence of a batch: its bulk translations
+are longer, and its seconds are taken per piece. That favours it, as no row of a batch ends before the others.
 """
 
 from pathlib import Path
@@ -22,15 +22,15 @@ from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_recurrent import without_places
 
 WIDTHS = range(16, 4096 + 1, 16)
-_EMBEDDING = 512  # the widest that is asked for
-_GAIN = 2.0  # deviation of a weight, in inputs^-0.5: what a source says must not drown in what was said last
-# What Marian computes the products in. Bergamot 0.4.5 rounds every matrix of `s2s` when it is first used; a file with
-# activation scales ("alphas") would need some for each, and no tool finds them for this family.
+_EMBEDDING = 512  # the widest in use
+_GAIN = 2.0  # deviation of a weight, in inputs^-0.5: the source must outweigh the last piece
+# Marian's types of products. Bergamot 0.4.5 rounds every matrix of `s2s` on first use; a file with activation scales
+# ("alphas") would need some for each, and no tool makes them for this family.
 _PRECISIONS = {"float32": ("float32",), "int8": ("int8", "int8shift", "int8shiftAll")}
 
 
 def random_recurrent(width: int, vocab_size: int) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Config and float32 tensors of a network with states of `width` numbers, from a seed."""
+    """Returns config and float32 tensors of a network with states of `width` numbers, from a seed."""
     config = ModelConfig.of(
         "config",
         "recurrent",
@@ -54,7 +54,7 @@ def random_recurrent(width: int, vocab_size: int) -> tuple[ModelConfig, dict[str
 
 
 def recurrent(home: Path, folder: Path, width: int) -> dict[str, Contest]:
-    """Precision, "float32" and "int8" -> the same network for cpunmt and bergamot, whose files `folder` receives."""
+    """Returns precision, "float32" and "int8" -> the same network for cpunmt and bergamot, with files in `folder`."""
     vocabulary, shortlist = home / HOME_VOCABULARY, home / HOME_SHORTLIST
     npz = folder / "recurrent.npz"
     write_marian_npz(npz, *random_recurrent(width, Vocabulary(vocabulary).size))

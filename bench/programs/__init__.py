@@ -1,1 +1,1 @@
-"""The compiled program as benchmarks want it: with loops, with clocks, with other kernels."""
+"""The compiled program for benchmarks: with loops, with clocks, with other kernels."""

@@ -1,7 +1,7 @@
 """The program with a `repeat_NAME` beside each kernel: loops in machine code, so that no call from Python is timed.
 
-Also the machine's limits, as kernels: `int8_peak`, `int16_peak`, `float_peak`, `read_memory`, and `matrix_peak`
-where there are matrix registers.
+Also the machine's limits, as kernels: `int8_peak`, `int16_peak`, `float_peak`, `read_memory`, and with matrix registers
+`matrix_peak`.
 """
 
 import functools
@@ -53,7 +53,7 @@ def _define_repeats():
 
 @functools.cache
 def load() -> Program:
-    """Compile everything anew, with the additions (about ten seconds)."""
+    """Compiles everything anew, with the additions (about ten seconds)."""
     import bench.limits  # noqa: F401
     import cpunmt.search.beam  # noqa: F401  defines the kernels
 

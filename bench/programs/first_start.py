@@ -1,13 +1,13 @@
 """The first start on a fresh machine: python -m bench.programs.first_start --wheel dist/cpunmt-*.whl
 
-    --wheel FILE    a wheel with programs (make wheel): pip installs it into a new environment, with what it needs from
-                    the network; its size is printed, and what Numba adds
-    --programs DIR  instead: this environment, and what tools.programs has built
+    --wheel FILE    a wheel with programs (make wheel): pip installs it into a new environment, with its dependencies
+                    from the network; its size is printed, and Numba's
+    --programs DIR  instead: this environment, and the output of tools.programs
     --model DIR     a packed model (default: models/ende-tiny)
 
-Each process has no home, no variables, no cache folder and no compiled program. As root it has a file system that
-cannot be written, too (a mount namespace). Time is from before the process is started to the first translation, peak
-memory is the process's own (VmHWM). The time of the CPU tells more where others use the machine.
+Each process has no home, no variables, no cache folder and no compiled program. As root it has a read-only file system,
+too (a mount namespace). Time is from before the process starts to the first translation, peak memory is the process's
+own (VmHWM). CPU time is more reliable if the machine is busy.
 """
 
 import os
@@ -51,7 +51,7 @@ _READ_ONLY = 'mount --bind / / && mount -o remount,ro,bind / && cd / && exec "$@
 
 
 def isolated() -> list[str]:
-    """Returns the prefix of a command whose file system is read-only; empty where that is not allowed."""
+    """Returns the prefix of a command with a read-only file system; empty if that is not allowed."""
     command = ["unshare", "--mount", "sh", "-c", _READ_ONLY, "sh"]
     if os.geteuid() or not shutil.which("unshare"):
         return []
@@ -59,7 +59,9 @@ def isolated() -> list[str]:
 
 
 def start(python: str, model: Path, programs: Path | None, folder: str) -> dict:
-    """One process: seconds until all is imported, the model is loaded, the first text is translated; MB; and how."""
+    """Runs one process; returns seconds until imports, the model, and the first translation are done; MB; and the
+    program's origin.
+    """
     path = ["env", f"PYTHONPATH={ROOT}"] if programs else []
     command = [*isolated(), *path, python, "-c", _TRANSLATE, str(model)]
     began = time.monotonic()
@@ -82,7 +84,7 @@ def megabytes(python: Path) -> float:
 
 
 def install(wheel: Path, folder: Path) -> tuple[Path, dict]:
-    """(interpreter of a new environment with the wheel, MB of its packages without and with Numba)."""
+    """Returns (interpreter of a new environment with the wheel, MB of its packages without and with Numba)."""
     sizes = {}
     for name, wanted in (("with Numba", f"{wheel}[jit]"), ("without Numba", str(wheel))):
         python = folder / name.split()[0] / "bin" / "python"
@@ -93,7 +95,7 @@ def install(wheel: Path, folder: Path) -> tuple[Path, dict]:
 
 
 def main(arguments=None):
-    """The command."""
+    """Runs the command."""
     parser = command("bench.programs.first_start", __doc__, rounds=9)
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--wheel", type=Path)

@@ -1,4 +1,4 @@
-"""Several programs translate the same lines in turn, so that changes of the machine's speed meet all of them alike."""
+"""Several programs translate the same lines in turn, so that changes of the machine's speed affect all alike."""
 
 import time
 from collections.abc import Hashable, Mapping
@@ -28,7 +28,7 @@ def seconds_in_turn(
                     engine._program = programs[name]
                     began = time.process_time()
                     said = run()
-                    if number:  # the first round is for the caches
+                    if number:  # the first round fills the caches
                         found[mode][name].append(time.process_time() - began)
                     if said != expected:
                         raise RuntimeError(f"the translations of {name} differ")

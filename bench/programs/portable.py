@@ -1,11 +1,11 @@
-"""What a wheel's program costs beside one tuned for this processor: taskset -c 1 python -m bench.programs.portable
+"""A wheel's program beside one tuned for this processor: taskset -c 1 python -m bench.programs.portable
 
     --model DIR     a packed model (default: models/ende-tiny)
     --input FILE    lines, or lines with tabs whose first column is taken (default: tests/golden/sentences.en.txt)
-    --programs DIR  what tools.programs has built (default: cpunmt/engine/prebuilt)
+    --programs DIR  the output of tools.programs (default: cpunmt/engine/prebuilt)
 
 Both in one process, in turn, for this process's path (CPUNMT_ISA); CPU time, the same translations. The tuned program
-is that of `cpunmt warmup`, which is compiled where there is none yet.
+is that of `cpunmt warmup`, compiled here if it is missing.
 """
 
 import statistics
@@ -21,7 +21,7 @@ from cpunmt.simd import isa
 
 
 def programs() -> dict[str, program.Program]:
-    """Portable and tuned."""
+    """Returns the portable and the tuned program."""
     try:
         found = prebuilt.find(isa.current())
     except prebuilt.Unfit as error:
@@ -50,7 +50,7 @@ def measure(translator: Translator, lines: list[str], rounds: int) -> dict:
 
 
 def main(arguments=None):
-    """The command."""
+    """Runs the command."""
     parser = command("bench.programs.portable", __doc__, rounds=20, sentences=100)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--input", type=Path, default=SENTENCES)

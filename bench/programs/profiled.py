@@ -1,8 +1,8 @@
-"""The program with a clock around every kernel: where the time of a real translation goes, by phase.
+"""The program with a clock around every kernel: the time of a real translation, by phase.
 
-Kernels call one another by symbol. So each is renamed, and a wrapper takes its name: it reads the cycle counter
-before and after, and books the difference minus what was spent in kernels called from there. Nothing else changes.
-A wrapper costs some 20 ns a call, which is booked on the caller.
+Kernels call one another by symbol. So each is renamed, and a wrapper takes its name: it reads the cycle counter before
+and after, and counts the difference minus the time of kernels called from there. Nothing else changes. A wrapper costs
+some 20 ns a call, which is counted for the caller.
 """
 
 import ctypes
@@ -17,8 +17,8 @@ from cpunmt.engine.program import Program
 from cpunmt.simd import jit
 
 _LLVM = {"i": "i64", "f": "float", "v": "void"}
-ENTERED = {"encode": "encoder"}  # kernel -> the phase that it begins, which lasts until it returns
-ELSE = "decoder"  # the phase of what is in none
+ENTERED = {"encode": "encoder"}  # kernel -> its phase, which lasts until it returns
+ELSE = "decoder"  # the phase outside the others
 PHASES = ("encoder", ELSE)
 
 _WRAPPER = """
@@ -59,15 +59,15 @@ define {result} @{symbol}({typed}) {{
 
 
 class Profiled(Program):
-    """A Program that counts.
+    """A Program that counts cycles.
 
     names    of all kernels
-    phases   those of ENTERED and what `entered` adds
+    phases   those of ENTERED and the additional `entered`
     counts   int64 [phases, kernels, 2]: cycles of its own, and calls
     """
 
     def __init__(self, entered: Mapping[str, str] | None = None):
-        """`entered`: as ENTERED, further kernels."""
+        """`entered`: further kernels, as in ENTERED."""
         import cpunmt.search.beam  # noqa: F401  defines the kernels
 
         self.names, self._entered = list(jit.KERNELS), {**ENTERED, **(entered or {})}

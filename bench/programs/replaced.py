@@ -1,4 +1,4 @@
-"""The program with other kernels in the places of some: what a part of the engine brings, all else being equal."""
+"""The program with some kernels replaced, to measure a part of the engine with all else equal."""
 
 import functools
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ def _compiled(kernel: jit.Kernel) -> llvm.ModuleRef:
 
 
 def program_with(replacements: Mapping[str, jit.Kernel]) -> Program:
-    """`replacements`: name of one of the engine's kernels -> a kernel with the same arguments."""
+    """Returns the program. `replacements`: name of one of the engine's kernels -> a kernel with the same arguments."""
     import cpunmt.search.beam  # noqa: F401  defines the kernels
 
     initialize_llvm()
@@ -28,7 +28,7 @@ def program_with(replacements: Mapping[str, jit.Kernel]) -> Program:
         chosen = replacements.get(name, kernel)
         if chosen.letters != kernel.letters:
             raise TypeError(f"{chosen.name} takes other arguments than {name}")
-        _compiled(kernel)  # whatever calls it is compiled against it
+        _compiled(kernel)  # its callers are compiled against it
         module = _compiled(chosen).clone()
         module.get_function(chosen.symbol).name = kernel.symbol
         linked.link_in(module)

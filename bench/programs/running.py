@@ -1,4 +1,4 @@
-"""An engine that runs another program for a while."""
+"""An engine that runs another program temporarily."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from cpunmt.engine.program import Program
 
 @contextlib.contextmanager
 def running(engine: Engine, program: Program) -> Iterator[None]:
-    """Lets the engine run `program` within the block."""
+    """Makes the engine run `program` within the block."""
     own, engine._program = engine._program, program
     try:
         yield

@@ -1,1 +1,1 @@
-"""What protected spans, copied digits and capitals cost and give."""
+"""The cost and benefit of protected spans, copied digits and capitals."""

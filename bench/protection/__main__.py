@@ -1,19 +1,19 @@
-"""What protected spans, copied digits and capitals cost and give: python -m bench.protection --test FILE ...
+"""The cost and benefit of protected spans, copied digits and capitals: python -m bench.protection --test FILE ...
 
     --model DIR         a packed model (default: the shipped one)
     --test NAME=FILE    lines of source TAB reference; may be given several times
 
 Kinds: the share of spans of each kind that survive without protection and with it, and BLEU of the words around them;
 and the spans that the finder sees in ordinary text. Spans: one to three of any kind, put between any two words of a
-sentence; the share that is there afterwards exactly once, byte for byte, and BLEU of the rest, beside that of the
-sentences without them. Then `{name}` in the
-place of a name, BLEU with stand-ins wherever the model copies them, left out, and as they are chosen. Digits: sentences
-whose numbers are not the source's, and BLEU, before and after they are copied. Capitals: BLEU, whatever the case, of
-sentences in capitals as they are, through small letters, and of the same sentences not in capitals.
+sentence; the share that the translation has exactly once, byte for byte, and BLEU of the rest, beside that of the
+sentences without them. Then `{name}` in the place of a name, BLEU with stand-ins wherever the model copies them, left
+out, and as chosen by default. Digits: sentences whose numbers are not the source's, and BLEU, before and after they are
+copied. Capitals: BLEU, ignoring case, of sentences in capitals unchanged, through small letters, and of the same
+sentences not in capitals.
 
-Tags: one or two put around words and between them. In how many sentences all tags come back, and nest as they did; in
-how many the words are those of the sentence without tags; BLEU of the words. In plain text as tags are kept, with tags
-that are a part of the text, with tags that are kept as an address is, and as markup.
+Tags: one or two put around words and between them. The share of sentences whose tags all come back, and nest as before;
+the share whose words are those of the sentence without tags; BLEU of the words. In plain text with kept tags, with tags
+as part of the text, with tags protected like addresses, and as markup.
 """
 
 import html
@@ -38,11 +38,11 @@ MOST = 1000  # sentences of a set with spans, and in capitals
 KINDS_OF = 300  # sentences for each kind of spans
 TAGGED = 300  # sentences with tags
 TAG = re.compile("</?[a-z]+(?: [^<>]*)?/?>")
-ALWAYS = 1000  # a margin with which stand-ins are never taken; its negative: always, if they were copied
+ALWAYS = 1000  # margins that never take stand-ins, and, negative, always if they were copied
 
 
 def bleu(texts, references, **options) -> float:
-    """Returns BLEU of texts with one reference each."""
+    """Returns the BLEU of texts with one reference each."""
     return round(sacrebleu.corpus_bleu(texts, [references], **options).score, 2)
 
 
@@ -52,12 +52,12 @@ def targets(layer, texts) -> list[str]:
 
 
 def spans_beside(layer, sources, references, most) -> dict:
-    """Figures of sentences with one to `most` spans beside what is said."""
+    """Returns figures of sentences with one to `most` inserted spans."""
     marked = beside(sources, references, most)
     made = targets(layer, [one.text for one in marked])
     once = sum(text.count(span) == 1 for text, one in zip(made, marked, strict=True) for span in one.spans)
     rest = [without(text, one.spans) for text, one in zip(made, marked, strict=True)]
-    # through the same layer: signs that the vocabulary lacks are kept in both
+    # through the same layer: both keep signs that the vocabulary lacks
     alone = bleu(targets(layer, sources), references)
     return {
         "once": once,
@@ -68,7 +68,7 @@ def spans_beside(layer, sources, references, most) -> dict:
 
 
 def each_kind(below, layer, sources, references) -> dict:
-    """Measures, for each kind, the share of spans kept without protection and with it, and BLEU of the rest."""
+    """Returns for each kind the share of spans kept without protection and with it, and BLEU of the rest."""
     found = {}
     for kind, spans in BY_KIND.items():
         marked = beside(sources, references, 1, spans=spans)
@@ -90,7 +90,7 @@ def found_in_text(finder, sources) -> dict:
 
 
 def spans_within(layer, sources, references) -> dict:
-    """Figures of sentences with a placeholder in the place of a name."""
+    """Returns figures of sentences with a placeholder in the place of a name."""
     marked = within(sources, references)
     texts, wanted = [one.text for one in marked], [one.reference for one in marked]
     found, margin = {"sentences": len(marked)}, protection.MARGIN
@@ -102,7 +102,7 @@ def spans_within(layer, sources, references) -> dict:
 
 
 def digits(below, sources, references) -> dict:
-    """Figures of copied digits."""
+    """Returns figures of copied digits."""
     chosen = [pair for pair in zip(sources, references, strict=True) if any(map(str.isdigit, pair[0]))]
     found = {"sentences": len(chosen)}
     if chosen:
@@ -115,7 +115,7 @@ def digits(below, sources, references) -> dict:
 
 
 def capitals(below, sources, references) -> dict:
-    """Figures of sentences in capitals."""
+    """Returns figures of sentences in capitals."""
     lines = [source.upper() for source in sources]
     pairs = {"as they are": (below, lines), "through small letters": (capitals_layer(below), lines)}
     pairs["not in capitals"] = below, sources
@@ -123,7 +123,7 @@ def capitals(below, sources, references) -> dict:
 
 
 def nests(text: str) -> bool:
-    """Whether each tag that closes an element closes the last one that is open, and none stays open."""
+    """Returns whether each end tag closes the last open element, and no element stays open."""
     opened = []
     for tag in TAG.findall(text):
         if tag.startswith("</"):
@@ -135,14 +135,14 @@ def nests(text: str) -> bool:
 
 
 def escaped(text: str) -> str:
-    """Plain text with tags as HTML."""
+    """Converts plain text with tags to HTML."""
     return "".join(
         part if TAG.fullmatch(part) else html.escape(part, False) for part in re.split(f"({TAG.pattern})", text)
     )
 
 
 def tags(translator, sources, references) -> dict:
-    """Figures of tags in plain text."""
+    """Returns figures of tags in plain text."""
     chance = random.Random(5)
     marked = [tagged(source, chance) for source in sources]
     plain = [result.text for result in translator.translate(sources)]
@@ -171,19 +171,19 @@ def tags(translator, sources, references) -> dict:
 
 
 def tag_set(sources, references) -> tuple[list[str], list[str]]:
-    """Sentences of a whole set, drawn by chance."""
+    """Returns random sentences of a whole set."""
     pairs = list(zip(sources, references, strict=True))
     chosen = random.Random(1).sample(pairs, min(TAGGED, len(pairs)))
     return [source for source, _ in chosen], [reference for _, reference in chosen]
 
 
 def letters(text: str) -> str:
-    """Its letters and digits: tags may stand in the place of spaces."""
+    """Returns a text's letters and digits: tags may replace spaces."""
     return re.sub(r"\W", "", text)
 
 
 def measure(translator, test) -> dict:
-    """All figures of one set; prints each part as it is ready."""
+    """Returns all figures of one set; prints each part when it is done."""
     vocabulary = translator.source_vocabulary
     below = engine_layer(translator.loaded, translator._default)
     finder = Finder(knows=lambda text: vocabulary.unk_id not in vocabulary.encode(text))
@@ -208,7 +208,7 @@ def measure(translator, test) -> dict:
 
 
 def main(arguments=None) -> None:
-    """The command."""
+    """Runs the command."""
     parser = command("bench.protection", __doc__)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--test", action="append", required=True, metavar="NAME=FILE")

@@ -1,10 +1,10 @@
-"""Sentences with spans that must not be translated: put beside what is said, or in the place of a name."""
+"""Sentences with spans that must not be translated: inserted, or in the place of a name."""
 
 import random
 import re
 from typing import NamedTuple
 
-# Examples of each kind that is protected by default
+# Examples of each default kind
 BY_KIND = {
     "code": ["`make all`"],
     "placeholder": ["{name}", "{{ total }}", "%s", "%1$s", "%(user)s", "${HOME}", "<%= name %>"],
@@ -59,7 +59,7 @@ _ENDS = re.compile(r"[.!?]$")
 
 
 class Marked(NamedTuple):
-    """A sentence with spans in it, as it was without them, and its reference."""
+    """A sentence with spans in it, the sentence without them, and its reference."""
 
     text: str
     plain: str
@@ -82,7 +82,7 @@ def beside(sources, references, most, seed=1, spans=SPANS) -> list[Marked]:
 
 
 def tagged(source: str, chance: random.Random) -> str:
-    """An element around one to three words of a sentence, and before any word a line break in three of ten."""
+    """Puts an element around one to three words of a sentence, and a line break before three of ten words."""
     words = source.split()
     first = chance.randrange(len(words))
     last = min(len(words), first + chance.choice((1, 1, 2, 3))) - 1
@@ -95,7 +95,7 @@ def tagged(source: str, chance: random.Random) -> str:
 
 
 def within(sources, references, span="{name}") -> list[Marked]:
-    """A placeholder in the place of a name, of the sentences that have one in common with their reference."""
+    """Puts a placeholder in the place of a name that the sentence has in common with its reference; skips others."""
     found = []
     for source, reference in zip(sources, references, strict=True):
         names = re.findall(rf"\b(?:{'|'.join(NAMES)})\b", source)
@@ -106,7 +106,7 @@ def within(sources, references, span="{name}") -> list[Marked]:
 
 
 def without(text: str, spans) -> str:
-    """`text` without spans, each once, and without the spaces that are then too many."""
+    """Removes spans from `text`, each once, and the spaces around them."""
     for span in spans:
         text = text.replace(span, "", 1)
     return re.sub(r" +([.,!?])", r"\1", " ".join(text.split()))

@@ -1,1 +1,1 @@
-"""What reranking does to translations, and what it costs."""
+"""The effect of reranking on translations, and its cost."""

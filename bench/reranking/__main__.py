@@ -7,8 +7,8 @@
     --candidates N    samples of each sentence (default: 32)
     --rounds N        each translates all of it in each way in turn (default: 3)
 
-Time is that of the process on its cores per line, the least of all rounds: of the whole, and of that what choosing
-takes, measured alone on the candidates of whole lines.
+Time is the process's on its cores per line, the least of all rounds: of the whole, and of the choice alone, measured on
+the candidates of whole lines.
 """
 
 import math
@@ -32,11 +32,11 @@ SAMPLING: dict[str, dict[str, float]] = {
 
 
 class Way(NamedTuple):
-    """A way to translate: options, or a recipe of docs/options.md that chooses from a list of the best ones.
+    """A way to translate: options, or a recipe of docs/options.md that chooses from an n-best list.
 
     search   options of the search
-    utility  what is compared; None: nothing is
-    chosen   who chooses: the option "rerank", or of an n-best list its "probability" or a noisy "channel"
+    utility  the measure of comparison, or None
+    chosen   the choice: the option "rerank", or of an n-best list its "probability" or a noisy "channel"
     weight   of the other direction's score
     """
 
@@ -47,7 +47,7 @@ class Way(NamedTuple):
 
 
 def ways_of(candidates: int, backward: bool) -> dict[str, Way]:
-    """Name -> way."""
+    """Returns name -> way."""
     found = {"greedy": Way({}), "beam 4": Way({"beam_size": 4}), "beam 8": Way({"beam_size": 8})}
     for utility in ("chrf", "bleu"):
         found[f"beam 8, mbr-{utility}"] = Way({"beam_size": 8}, utility)
@@ -61,7 +61,7 @@ def ways_of(candidates: int, backward: bool) -> dict[str, Way]:
 
 
 def by_probability(found: list[Hypothesis], utility: str) -> str:
-    """The translation of least risk, where each counts as it is probable."""
+    """Returns the translation of least risk, weighted by probability."""
     texts = [hypothesis.text for hypothesis in found]
     best = max(hypothesis.log_prob for hypothesis in found)
     weights = [math.exp(hypothesis.log_prob - best) for hypothesis in found]
@@ -69,7 +69,7 @@ def by_probability(found: list[Hypothesis], utility: str) -> str:
 
 
 def noisy_channel(found: list[Hypothesis], source: str, backward: Translator, weight: float) -> str:
-    """The translation from which the other model gets back to the source."""
+    """Returns the translation that the other model most likely translates back to the source."""
     texts = [hypothesis.text for hypothesis in found]
     back = backward.score(texts, [source] * len(texts))
     scores = [one.score + weight * other.score for one, other in zip(found, back, strict=True)]
@@ -77,7 +77,7 @@ def noisy_channel(found: list[Hypothesis], source: str, backward: Translator, we
 
 
 def translated(way: Way, translator: Translator, backward: Translator | None, sources: list[str]) -> list[str]:
-    """The translations."""
+    """Returns the translations."""
     if way.chosen == "rerank":
         rerank = f"mbr-{way.utility}" if way.utility else None
         return [result.text for result in translator.translate(sources, rerank=rerank, **way.search)]
@@ -97,7 +97,7 @@ def candidates_of(way: Way, translator: Translator, sources: list[str]) -> list[
 
 
 def measure(ways, translator, backward, sources, references, rounds) -> dict:
-    """Figures of each way, by its name."""
+    """Returns figures of each way, by its name."""
     runs = {name: partial(translated, way, translator, backward, sources) for name, way in ways.items()}
     seconds, texts = in_turn(runs, rounds)
     found: dict[str, dict] = {
@@ -119,7 +119,7 @@ def measure(ways, translator, backward, sources, references, rounds) -> dict:
 
 
 def main(arguments=None) -> None:
-    """The command."""
+    """Runs the command."""
     parser = command("bench.reranking", __doc__, rounds=3, sentences=200)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--backward")

@@ -1,1 +1,1 @@
-"""Many machines: how two actors of Ray share a file, and a thousand simulated workers that are preempted."""
+"""Many machines: two actors of Ray that share a file, and a thousand simulated workers with preemption."""

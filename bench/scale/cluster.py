@@ -1,10 +1,10 @@
 """A simulated cluster: workers of different speeds take shards from a queue, read them, translate them, and fail.
 
-Times are seconds. A worker is, at any moment, one of: down (preempted, its successor is not there yet), starting (it
-loads the model), transferring, translating, idle. Failures of a worker that is up come at exponential intervals. A
-shard's transfer, its reading and writing together, comes first; all that transfer share the storage equally, and none
-is faster than a network card. With speculation an idle worker makes a copy of the shard that was begun the longest ago
-and has no copy yet; who is first wins, and the other one stops.
+Times are seconds. A worker is, at any moment, one of: down (preempted, without a successor yet), starting (loading the
+model), transferring, translating, idle. Failures of a worker that is up come at exponential intervals. A shard's
+transfer, its reading and writing together, comes first; all transfers share the storage equally, up to a network card's
+speed each. With speculation an idle worker copies the shard that was begun the longest ago and has no copy yet; the
+first to finish wins, and the other one stops.
 """
 
 import heapq
@@ -21,9 +21,9 @@ DOWN, STARTING, TRANSFERRING, TRANSLATING, IDLE = range(5)
 class Cluster:
     """A cluster of workers.
 
-    workers         how many, of one core each
+    workers         their number, of one core each
     speed_spread    standard deviation of the logarithm of a machine's speed, whose median is 1
-    mean_failure    seconds of being up until a worker is preempted, on average; infinite: never
+    mean_failure    mean seconds of being up until a worker is preempted; infinite: never
     replacement     seconds until its successor is there
     startup         seconds of a start until the first shard, the model's loading
     storage         bytes per second of the storage, for all
@@ -43,14 +43,14 @@ class Cluster:
 
 @dataclass
 class Outcome:
-    """The result of a simulation, in seconds of workers but for the makespan.
+    """The result of a simulation, in seconds of workers except for the makespan.
 
-    useful    transfers and translations of those attempts that counted
-    lost      those that were preempted
-    doubled   those that another attempt was faster than
+    useful    transfers and translations of successful attempts
+    lost      preempted attempts
+    doubled   attempts slower than another one
     starting, down, idle   the rest of workers times makespan
     waiting   of `useful`: transfers
-    attempts  how many there were; done: how often each shard counted
+    attempts  their number; done: how often each shard counted
     """
 
     makespan: float = 0.0
@@ -67,15 +67,15 @@ class Outcome:
 
     @property
     def total(self) -> float:
-        """Workers times makespan, if nothing was forgotten."""
+        """Returns workers times makespan, if all states were counted."""
         return self.useful + self.lost + self.doubled + self.starting + self.down + self.idle
 
 
 class Storage:
-    """Processor sharing: each of n transfers goes at the rate min(card, storage / n).
+    """Processor sharing: each of n transfers has the rate min(card, storage / n).
 
-    What each has had since the beginning is the same for all that are there: one number, `served`. A transfer ends when
-    that has grown by its size, so a heap knows the next one.
+    All present transfers have received the same since the beginning: one number, `served`. A transfer ends when that
+    has grown by its size, so a heap finds the next one.
     """
 
     def __init__(self, storage, card):
@@ -86,22 +86,22 @@ class Storage:
         return min(self._card, self._storage / len(self._active))
 
     def advance(self, now):
-        """Serve until then."""
+        """Serves until then."""
         if self._active:
             self.served += (now - self._time) * self._rate()
         self._time = now
 
     def add(self, worker, size):
-        """A transfer begins, now."""
+        """Begins a transfer, now."""
         self._active[worker] = self.served + size
         heapq.heappush(self._ends, (self.served + size, worker))
 
     def remove(self, worker):
-        """A transfer has ended, or its worker has."""
+        """Removes a transfer that has ended, or whose worker has."""
         self._active.pop(worker, None)
 
     def next(self):
-        """(time, worker) of the transfer that ends next, if no other begins; None if there is none."""
+        """Returns (time, worker) of the next transfer to end, if no other begins, or None."""
         while self._ends and self._active.get(self._ends[0][1]) != self._ends[0][0]:
             heapq.heappop(self._ends)
         if not self._ends:
@@ -111,12 +111,13 @@ class Storage:
 
 
 def simulate(cluster: Cluster, seconds: np.ndarray, sizes: np.ndarray, seed: int = 1) -> Outcome:
-    """Translate all shards.
+    """Translates all shards.
 
     Parameters
     ----------
     seconds : float [shards], of translating each at speed 1
-    sizes : float [shards], bytes of each that are read and written; with 0, or of infinitely fast storage, no time
+    sizes : float [shards], bytes read and written for each; transfers of 0 bytes, or with infinitely fast storage, take
+        no time
     """
     return _Run(cluster, seconds, sizes, np.random.default_rng(seed)).outcome()
 
@@ -130,7 +131,7 @@ class _Run:
         self.state, self.since = [STARTING] * cluster.workers, [0.0] * cluster.workers
         self.shard, self.spent = [-1] * cluster.workers, [0.0] * cluster.workers
         self.queue, self.at = deque(range(len(seconds))), [[] for _ in seconds]  # workers at each shard
-        self.begun = {}  # shard -> when its first attempt that lives began, in that order
+        self.begun = {}  # shard -> the beginning of its first living attempt, in that order
         self.idle, self.storage = set(), Storage(cluster.storage, cluster.card)
         self.instant = cluster.storage == cluster.card == float("inf")
         self.found = Outcome(done=np.zeros(len(seconds), np.int64))
@@ -166,7 +167,7 @@ class _Run:
         heapq.heappush(self.events, (self.now + seconds, next(self.numbers), worker, self.epoch[worker], what))
 
     def _enter(self, worker, state):
-        """Count the time in the old state, and begin a new one."""
+        """Counts the time in the old state, and begins a new one."""
         self._leave(worker)
         self.epoch[worker] += 1
         self.state[worker] = state
@@ -204,7 +205,7 @@ class _Run:
         self._after(self.cluster.replacement, worker, self._up)
 
     def _drop(self, worker, what):
-        """An attempt ends without a result."""
+        """Ends an attempt without a result."""
         shard, self.shard[worker] = self.shard[worker], -1
         self.at[shard].remove(worker)
         self.storage.remove(worker)

@@ -2,9 +2,9 @@
 
     python -m bench.scale.ray_actors [--model DIR] [--input FILE] [--sentences 12000] [--rounds 3] [--rows 500]
 
-Needs the extra `ray`. Rates are of the whole call, of the time between the first and the last part, as the files'
-times say, and for each second of a processor that the workers have used, without the time before the first parts: the
-last rate does not depend on who else uses the machine.
+Needs the extra `ray`. Rates are of the whole call, of the time between the first and the last part by the files' times,
+and for each processor second of the workers, without the time before the first parts: the last rate does not depend on
+the machine's load.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from bench.harness.texts import SENTENCES, SHIPPED, count_words, text_lines
 
 
 def bytes_of(folder) -> str:
-    """A digest of the parts of a folder, by name."""
+    """Returns a digest of the parts of a folder, by name."""
     whole = hashlib.sha256()
     for path in sorted(Path(folder).glob("*.parquet")):
         whole.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
@@ -31,7 +31,7 @@ def bytes_of(folder) -> str:
 
 
 def steady(folder, rows) -> float:
-    """Rows per second between the first part's end and the last one's."""
+    """Returns rows per second between the first part's end and the last one's."""
     ends = sorted(path.stat().st_mtime for path in Path(folder).glob("*.parquet"))
     return (len(ends) - 1) * rows / (ends[-1] - ends[0])
 
@@ -49,9 +49,9 @@ def workers(name: bytes = b"") -> list[int]:
 
 
 class Seconds(threading.Thread):
-    """Watches the seconds of processors that workers use while the block runs.
+    """Counts the processor seconds of workers within the block.
 
-    total is all; begun is what they had used when the folder had as many parts as there are workers: starts, mostly.
+    total is all; begun is their use when the folder had a part for each worker: starts, mostly.
     """
 
     def __init__(self, folder, count):

@@ -1,4 +1,4 @@
-"""How large a shard should be: a thousand workers that are preempted, simulated, with shards of many sizes.
+"""The best size of a shard: a thousand simulated workers with preemption, with shards of many sizes.
 
     python -m bench.scale.simulate [--words 1e12] [--speed 10477] [--workers 1000] [--minutes 1 5 10 30 120]
 
@@ -17,7 +17,7 @@ HOUR = 3600.0
 
 
 def real(low, high):
-    """The type of an argument: a number in this range."""
+    """Returns the type of an argument: a number in this range."""
     return number(float, lambda value: low <= value <= high, f"a number from {low:g} to {high:g}")
 
 
@@ -39,7 +39,7 @@ def parser():
 
 
 def shards_of(given, minutes, random):
-    """Seconds and bytes of each: shards of equal words, whose sentences are not equally fast."""
+    """Returns seconds and bytes of each: shards of equal words, whose sentences differ in speed."""
     words = given.speed * minutes * 60
     count = max(1, round(given.words / words))
     words = given.words / count
@@ -87,7 +87,7 @@ def main(arguments=None):
                 "transfers": found.waiting,
             }
             share = {name: 100 * value / found.total for name, value in share.items()}
-            # a machine that is not there costs nothing
+            # a missing machine costs nothing
             dollars = (found.total - found.down) / HOUR * given.price
             row = {"minutes": minutes, "shards": len(seconds), "speculation": speculation, **share}
             rows.append(row | {"makespan": found.makespan / HOUR, "failures": found.failures, "dollars": dollars})

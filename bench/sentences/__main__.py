@@ -1,8 +1,8 @@
-"""The sentence splitter: precision, recall and F1 of the ends it finds where sentences were joined, and MB/s.
+"""The sentence splitter: precision, recall and F1 of its boundaries in joined sentences, and MB/s.
 
     python -m bench.sentences FILE.tsv.gz ... [--languages en de] [--sentences 15] [--errors]
 
-A file has a sentence a line in each of its columns. Those that end with a stop are joined by spaces, some to a
+A file has a sentence a line in each of its columns. Sentences with a final stop are joined by spaces, some to a
 document; the end of a document is not counted. Speed is that of the whole column in one piece, UTF-8.
 """
 
@@ -15,7 +15,7 @@ from bench.harness.command import command, machine, positive, save
 from bench.harness.texts import tsv_rows
 from bench.harness.timing import seconds_of
 
-# what a sentence ends with that can be found: a stop, what closes
+# the end of a sentence that can be found: a stop, and closing marks
 STOP = re.compile(
     "[.?!\u2026\u3002\uff01\uff1f\u061f\u06d4\u0964\u0589\u1362\u17d4\u104b][\"'\u201d\u2019\u201c\u00bb)]*$"
 )
@@ -47,13 +47,13 @@ def main(arguments=None):
 
 
 def read_column(path: Path, column: int) -> list[str]:
-    """The sentences of a column that end with a stop."""
+    """Returns the sentences of a column with a final stop."""
     found = [columns[column].strip() for columns in tsv_rows(path)]
     return [line for line in found if STOP.search(line)]
 
 
 def measure(sentences: list[str], language: str | None, count: int) -> dict:
-    """Precision, recall, F1 and errors ("+" one too many, "-" one missed) in documents of `count` sentences."""
+    """Returns precision, recall, F1 and errors ("+" one too many, "-" one missed) in documents of `count` sentences."""
     from cpunmt.text.sentences import sentence_spans
 
     right = extra = missed = 0
@@ -78,7 +78,7 @@ def measure(sentences: list[str], language: str | None, count: int) -> dict:
 
 
 def speed(text: str, language: str | None, rounds: int) -> float:
-    """10^6 bytes of UTF-8 per second, the median."""
+    """Returns 10^6 bytes of UTF-8 per second, the median."""
     from cpunmt.text.sentences import sentence_spans
 
     seconds = seconds_of(lambda: sentence_spans(text, language), rounds, time.perf_counter)

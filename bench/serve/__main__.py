@@ -1,9 +1,9 @@
-"""The server: what HTTP and the queue cost, many clients beside bulk, and how long a request takes at a steady rate.
+"""The server: the cost of HTTP and the queue, many clients beside bulk, and latency at a steady rate.
 
     python -m bench.serve [--model DIR] [--sentences 2000] [--clients 200] [--rate 20] [--seconds 30]
 
-The server has the last of the cores that are allowed, its clients the first; nothing is kept in its cache. Every answer
-is compared with `Translator`.
+The server has the last of the allowed cores, its clients the first; its cache is off. Every answer is compared with
+`Translator`.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from bench.harness.timing import median_ratio
 from bench.serve.clients import at_a_rate, one_by_one, parts, side_by_side
 from bench.serve.echo import floor
 
-ALONE = 300  # sentences that are translated one by one
+ALONE = 300  # sentences translated one by one
 
 
 def sentences(most=None):
@@ -31,7 +31,7 @@ def sentences(most=None):
 
 
 def memory_of(pid) -> int:
-    """Returns the bytes of a process's memory that are in use."""
+    """Returns the bytes of a process's memory in use."""
     status = Path(f"/proc/{pid}/status").read_text()
     return 1024 * int(next(line.split()[1] for line in status.split("\n") if line.startswith("VmRSS:")))
 
@@ -51,7 +51,7 @@ class Running:
         self.start_again()
 
     def start_again(self):
-        """Start it, at the port that it had; what was there is gone."""
+        """Starts it again, at the same port; its state is lost."""
         command = [sys.executable, "-m", "cpunmt", "serve", f"en-de={self._model}", "--preload"]
         command += ["--port", str(self.port), "--cache-mb", str(self._cache_mb)]
         with tempfile.NamedTemporaryFile("w") as file:
@@ -69,11 +69,11 @@ class Running:
                 time.sleep(0.05)
 
     def memory(self):
-        """Returns the bytes of its memory that are in use."""
+        """Returns the bytes of its memory in use."""
         return memory_of(self.process.pid)
 
     def seconds(self):
-        """Returns the processor's seconds that it has used."""
+        """Returns its processor seconds."""
         tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
@@ -108,7 +108,7 @@ def main(arguments=None):
 
 
 def measured(model, lines, chosen, ours, theirs) -> dict:
-    """All figures, in turns; the translator works on the server's core, while that has nothing to do."""
+    """Returns all figures, in turns; the translator works on the server's core while that is idle."""
     from cpunmt import Translator
 
     translator, alone = Translator(model), lines[:ALONE]
@@ -140,7 +140,7 @@ def measured(model, lines, chosen, ours, theirs) -> dict:
 
 
 def report(found, chosen):
-    """The figures as text."""
+    """Formats the figures."""
     alone, http = (1000 * statistics.median(found[name]) for name in ("alone", "http"))
     bulk, parallel = (found["words"] / statistics.median(found[name]) for name in ("bulk", "parallel"))
     share = median_ratio(found["bulk"], found["parallel"])

@@ -1,12 +1,12 @@
-"""Our server beside another one that speaks LibreTranslate's dialect: the same clients, the same sentences, in turns.
+"""Our server beside another one with LibreTranslate's dialect: the same clients, the same sentences, in turns.
 
     taskset -c 1 libretranslate --load-only en,de --threads 1 --port 5071 &
     python -m bench.serve.beside --port 5071 --pid $! [--model DIR] [--sentences 400] [--clients 8 200]
 
-The other server has to be there already, on the last of the cores that are allowed: there ours is started, and the
-clients have the first. The one that is not asked has nothing to do. Every request has a connection of its own. For
-equal work both need the same model; the words of both translations are printed, since a longer translation takes
-longer. Answers of ours are compared with `Translator`; those of the other one must only be answers.
+The other server must be running already, on the last of the allowed cores: ours is started there, and the clients have
+the first. One server is idle while the other one works. Every request has a connection of its own. For equal work both
+need the same model; the words of both translations are printed, since a longer translation takes longer. Our answers
+are compared with `Translator`; the other server's need only exist.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from bench.harness.timing import pinned
 from bench.serve.__main__ import Running, memory_of, sentences
 from bench.serve.clients import at_a_rate, one_by_one, parts, side_by_side
 
-ALONE = 100  # sentences that are translated one by one
+ALONE = 100  # sentences translated one by one
 PARTS = ("p50", "p95", "p99")
 
 
@@ -49,7 +49,7 @@ def measured(server, lines, chosen) -> dict:
     right = [result.text for result in Translator(chosen.model).translate(lines)]
     rated = [number % len(lines) for number in range(chosen.rate * chosen.seconds)]
     ports, found = {"cpunmt": server.port, "other": chosen.port}, {}
-    for port in ports.values():  # what is loaded or compiled with the first requests
+    for port in ports.values():  # the first requests load and compile
         asyncio.run(side_by_side(port, lines[:20], 4, keep=False))
     for _ in range(chosen.rounds):
         for name, port in ports.items():
@@ -72,13 +72,13 @@ def measured(server, lines, chosen) -> dict:
 
 
 def _checked(name, made, right) -> int:
-    """Words of the translations; ours must be right, the other's must be there."""
+    """Returns the words of the translations; ours must be right, the other's must exist."""
     assert all(made) and (name != "cpunmt" or made == right[: len(made)]), f"an answer of {name} is wrong"
     return sum(len(text.split()) for text in made)
 
 
 def report(found, chosen):
-    """The figures as text: medians over the rounds, and of the ratios within each round."""
+    """Formats the figures: medians over the rounds, and of the ratios within each round."""
     ours, other = found["cpunmt"], found["other"]
     _line("one at a time, ms", ours["alone"], other["alone"], 1000)
     for count in chosen.clients:

@@ -1,4 +1,4 @@
-"""Clients of the server that cost little: HTTP/1.1 with one connection each, on asyncio's streams; and their times."""
+"""Cheap clients of the server: HTTP/1.1 with one connection each, on asyncio's streams; and their times."""
 
 import asyncio
 import json
@@ -8,7 +8,7 @@ _PARTS = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 
 class Client:
-    """One request after the other, on one connection or, without `keep`, on a new one for each."""
+    """A client with one request after the other, on one connection or, without `keep`, on a new one for each."""
 
     def __init__(self, port, keep=True, key=""):
         self._port, self._keep, self._streams = port, keep, None
@@ -16,7 +16,7 @@ class Client:
         self._head += f"X-Api-Key: {key}\r\n" if key else ""
 
     async def translate(self, text) -> str:
-        """The translation of a text from English to German. Raises RuntimeError for any answer but 200."""
+        """Translates a text from English to German. Raises RuntimeError for any answer but 200."""
         if self._streams is None:
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._streams
@@ -30,7 +30,7 @@ class Client:
         return json.loads(content)["translatedText"]
 
     def close(self):
-        """End the connection."""
+        """Closes the connection."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None

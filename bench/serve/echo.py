@@ -1,8 +1,8 @@
-"""The least that a request can take: bytes that come back when a process has worked as long as a translation takes.
+"""The minimum of a request: bytes that come back after a process has worked for a translation's time.
 
     python -m bench.serve.echo SECONDS CORE
 
-prints its port, and serves one connection on that core. What a client waits for beyond that time is the system's: two
+prints its port, and serves one connection on that core. A client's waiting time beyond SECONDS is the system's: two
 ways through the loopback, and two processors that wake up.
 """
 
@@ -16,7 +16,7 @@ import time
 
 
 def answer(seconds, core):
-    """Send back what comes, after so long."""
+    """Returns received bytes after `seconds` of work."""
     os.sched_setaffinity(0, {core})
     with socket.create_server(("127.0.0.1", 0)) as server:
         print(server.getsockname()[1], flush=True)
@@ -31,7 +31,7 @@ def answer(seconds, core):
 
 
 def floor(seconds, core, count=300) -> float:
-    """Seconds, median, that a client on another core waits longer than these."""
+    """Returns the median seconds that a client on another core waits beyond these."""
     command = [sys.executable, "-m", "bench.serve.echo", str(seconds), str(core)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     passed = []

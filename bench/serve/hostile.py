@@ -2,8 +2,8 @@
 
     python -m bench.serve.hostile [--minutes 10] [--each 12]
 
-Each kind of attack has `--each` connections all the time, on this machine only; a connection that the server ends is
-opened again. Four honest clients ask for a sentence every tenth of a second, with a key, and compare the answer with
+Each kind of attack always has `--each` connections, on this machine only; a connection that the server ends is opened
+again. Four honest clients with a key ask for a sentence every tenth of a second, and compare the answer with
 `Translator`. The server asks for keys; some attackers have one.
 """
 
@@ -69,7 +69,7 @@ async def _slow_body(reader, writer, chance):
 
 
 async def _never_reads(reader, writer, chance):
-    """Asks for large answers without an end and reads none of them."""
+    """Requests large answers for ever, and reads none of them."""
     reader._transport.pause_reading()
     text = " ".join(f"{chance.random()}" for _ in range(2500))
     asked = request(text, path="/v1/translate", name="text")

@@ -1,10 +1,11 @@
-"""Clients of all sizes at once: measures how long lists wait beside single sentences, and both beside endless ones.
+"""Clients of all sizes at once: measures waiting times of lists beside single sentences, and of both beside endless
+ones.
 
     python -m bench.serve.mixed [--clients 200] [--seconds 60] [--model DIR]
 
-Half of the clients ask for a sentence at a time, the others for lists of 2 to 30. Each asks again as soon as it has its
-answer. `--endless N` adds N clients whose sentences have 50,000 characters. Every answer to a list or a single sentence
-is compared with `Translator`.
+Half of the clients ask for a sentence at a time, the others for lists of 2 to 30. Each asks again after its answer.
+`--endless N` adds N clients whose sentences have 50,000 characters. Every answer to a list or a single sentence is
+compared with `Translator`.
 """
 
 import asyncio
@@ -45,7 +46,7 @@ def main(arguments=None):
 
 
 async def measured(port, right, chosen) -> dict:
-    """Returns the seconds that answers took, by kind of client."""
+    """Returns the seconds of answers, by kind of client."""
     lines, found = list(right), {"sentences": [], "lists": [], "endless": []}
     end = time.monotonic() + chosen.seconds
 

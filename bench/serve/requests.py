@@ -1,4 +1,4 @@
-"""Requests of all dialects, with what their answers have to be: made with `Translator`, without a server."""
+"""Requests of all dialects, with their right answers: made with `Translator`, without a server."""
 
 import html
 import json
@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 _PAIR = {"source": "en", "target": "de"}
-# What is wrong: path, body, its type, and the statuses that answer it
+# Wrong requests: path, body, its type, and the statuses that answer it
 WRONG = [
     ("/translate", b"{", JSON, (400,)),
     ("/translate", b"\xff\xfe", JSON, (400,)),
@@ -28,7 +28,7 @@ WRONG = [
 
 
 class Texts(NamedTuple):
-    """Parts of a request: a text, several texts, and the translator that gives the right answers."""
+    """Parts of a request: a text, several texts, and the translator of the right answers."""
 
     number: int
     text: str
@@ -43,7 +43,7 @@ class Texts(NamedTuple):
 
 
 def questions(model, lines, seed):
-    """[(path, body, content type, whether an answer is right)]: of sentences, paragraphs, lists, HTML and options."""
+    """Returns [(path, body, content type, test of an answer)]: of sentences, paragraphs, lists, HTML and options."""
     from cpunmt import Translator
 
     chosen, translator, found = random.Random(seed), Translator(model), []

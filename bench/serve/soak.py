@@ -1,10 +1,11 @@
-"""A server under everything at once, for as long as is wanted: is every answer right, and does its memory stay flat?
+"""A server under mixed load, for any time: is every answer right, and does its memory stay flat?
 
     python -m bench.serve.soak [--minutes 30] [--clients 32] [--connections 0] [--kill SECONDS]
 
-Clients ask in all dialects, for short and long texts, HTML, lists and streams, with options and without; some send what
-is wrong, or leave in the middle. Every translation is compared with `Translator`. `--connections` opens so many
-besides, which ask for /health now and then; `--kill` ends the server by SIGKILL from time to time and starts it again.
+Clients ask in all dialects, for short and long texts, HTML, lists and streams, with options and without; some send
+wrong requests, or leave in the middle. Every translation is compared with `Translator`. `--connections` opens this
+number of further connections, which ask for /health now and then; `--kill` ends the server by SIGKILL from time to time
+and starts it again.
 """
 
 import asyncio
@@ -22,14 +23,14 @@ from bench.serve.__main__ import Running, sentences
 from bench.serve.clients import parts, read_answer
 from bench.serve.requests import WRONG, questions
 
-_SETTLED = 0.2  # of the time, after which memory is to be flat
-_EVERY = 2.0  # seconds between looks at the memory
-_ALIVE = 20.0  # seconds after which each idle connection has asked something
+_SETTLED = 0.2  # of the time, after which memory must be flat
+_EVERY = 2.0  # seconds between measurements of the memory
+_ALIVE = 20.0  # seconds within which each idle connection asks something
 _WAIT = 120  # seconds for an answer
 
 
 class Soak:
-    """Clients of one server, and what they have found."""
+    """Clients of one server, and their findings."""
 
     def __init__(self, server, asked, seed, pause):
         self.server, self.asked, self.random, self.pause = server, asked, random.Random(seed), pause
@@ -38,7 +39,7 @@ class Soak:
         self.counts = dict.fromkeys(("right", "wrong", "refused", "left", "broken", "lost"), 0)
 
     async def run(self, seconds, clients, connections, kill):
-        """Ask for so long."""
+        """Runs the clients for `seconds`."""
         began = time.monotonic()
         self.end = began + seconds
         held = [await asyncio.open_connection("127.0.0.1", self.server.port) for _ in range(connections)]
@@ -48,7 +49,7 @@ class Soak:
             writer.close()
 
     async def _hold(self, held):
-        """Keep connections by asking something, each in turn."""
+        """Keeps connections alive by asking something, each in turn."""
         while held and time.monotonic() < self.end:
             began = time.monotonic()
             for number, streams in enumerate(held):
@@ -74,7 +75,7 @@ class Soak:
             streams[1].close()
 
     async def _some(self, streams):
-        """One request of some kind; the streams if they can be used again."""
+        """Makes one request of some kind; returns the streams if they can be reused."""
         kind = self.random.random()
         if kind < 0.08:
             path, content, form, statuses = self.random.choice(WRONG)
@@ -100,7 +101,7 @@ class Soak:
         return streams
 
     async def _one(self, streams, method, path, content, form):
-        """(status, body) of a request."""
+        """Returns (status, body) of a request."""
         reader, writer = streams
         writer.write(_head(method, path, len(content), form) + content)
         lines, body = await asyncio.wait_for(read_answer(reader), _WAIT)

@@ -1,1 +1,1 @@
-"""The product of rows that are mostly zeros, against the dense one."""
+"""The product of mostly zero rows, against the dense one."""

@@ -1,8 +1,8 @@
-"""Products of what a ReLU has made: sparse, dense, and as a model chooses. taskset -c 1 python -m bench.sparse_product
+"""Products of a ReLU's output: sparse, dense, and as a model chooses. taskset -c 1 python -m bench.sparse_product
 
 A product walks through the second matrices of LAYERS feed-forward networks in turn, so that weights are as cold as in a
-model, and rows take turns: no row meets the same weights twice in a row of products. Every figure is of one row and one
-product, its quantization included; that of the product alone is what remains of it. Best of interleaved rounds.
+model, and rows take turns: no row meets the same weights twice in sequence. Every figure is of one row and one product,
+with its quantization, and of the product alone. Best of interleaved rounds.
 """
 
 import ctypes
@@ -25,14 +25,16 @@ WAYS = ("dense", "sparse", "chosen")  # see limits.repeat_rectified
 
 
 def rectified(arena: Arena, rows: int, depth: int, share: float) -> np.ndarray:
-    """float32 [rows * depth], of which that share is positive, in random places: halves of a normal distribution."""
+    """Returns float32 [rows * depth], of which that share is positive, in random places: halves of a normal
+    distribution.
+    """
     x = arena.zeros(rows * depth)
     x[:] = np.abs(arena.random.standard_normal(rows * depth)) * (arena.random.random(rows * depth) < share)
     return x
 
 
 def layers(arena: Arena, depth: int, columns: int, number: int) -> np.ndarray:
-    """LINEAR [number] that have both layouts of their weights."""
+    """Returns LINEAR [number] with both layouts of their weights."""
     found = arena.linears("int8", [(depth, columns)] * number)
     for record in found:
         size = ctypes.c_int8 * (depth * columns)
@@ -45,7 +47,7 @@ def layers(arena: Arena, depth: int, columns: int, number: int) -> np.ndarray:
 
 
 def scratch(arena: Arena, rows: int, depth: int, columns: int) -> np.ndarray:
-    """A SCRATCH record with what these products need."""
+    """Returns a SCRATCH record for these products."""
     record = np.zeros(1, records.SCRATCH)
     record["quantized"] = arena.zeros(2 * rows * depth, np.uint8).ctypes.data
     record["row_scales"] = arena.zeros(2 * rows).ctypes.data
@@ -56,7 +58,7 @@ def scratch(arena: Arena, rows: int, depth: int, columns: int) -> np.ndarray:
 
 
 def measure(program, arena, rounds, counts, shapes=SHAPES, shares=SHARES) -> dict:
-    """Print and return microseconds per row and product."""
+    """Prints and returns microseconds per row and product."""
     results = {}
     for depth, columns in shapes:
         weights, out = layers(arena, depth, columns, LAYERS), arena.zeros(TOGETHER * columns)
@@ -68,7 +70,7 @@ def measure(program, arena, rounds, counts, shapes=SHAPES, shares=SHARES) -> dic
                 items = [_timed(program, way, given) for way in range(len(WAYS))]
                 for _ in range(rounds):
                     for item in items:
-                        item.run(1)  # its own weights are in the caches then, as far as they fit
+                        item.run(1)  # its own weights are then in the caches, as far as they fit
                         began = time.perf_counter()
                         item.run(1)
                         item.seconds.append(time.perf_counter() - began)
@@ -89,7 +91,7 @@ def main(arguments=None):
     from bench.programs import compiled
 
     parser = command("bench.sparse_product", __doc__, rounds=15)
-    shares = [rows for rows in range(1, TOGETHER + 1) if TOGETHER % rows == 0]  # memory is of that many
+    shares = [rows for rows in range(1, TOGETHER + 1) if TOGETHER % rows == 0]  # memory is for that number
     parser.add_argument("--rows", type=int, nargs="+", choices=shares, default=ROWS, help="how many at a time")
     chosen = parser.parse_args(arguments)
     print(machine())

@@ -1,1 +1,1 @@
-"""Measures the time of the text layers for sentences that need none of them."""
+"""The time of the text layers for sentences without work for them."""

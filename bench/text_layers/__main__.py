@@ -1,17 +1,17 @@
-"""What the text layers take of a sentence, by what is in it: python -m bench.text_layers --test FILE
+"""The time of the text layers, by the content of a sentence: python -m bench.text_layers --test FILE
 
     --model DIR       a packed model (default: the shipped one)
     --test FILE       lines of source TAB reference; may be given several times
     --sentences N     of each style, of the beginning (default: 400)
     --rounds N        all ways in turn (default: 15)
 
-Styles: plain sentences; those with quotation marks; with decimals; with abbreviations. Sentences are clean: nothing in
-them is kept, and their translations have their numbers. The engine is taken out: each sentence is translated once, and
-its translation is looked up from then on.
+Styles: plain sentences; sentences with quotation marks; with decimals; with abbreviations. Sentences are clean: they
+have no protected spans, and their translations have their numbers. The engine is taken out: each sentence is translated
+once, and its translation is looked up from then on.
 
-Medians of CPU time, in microseconds of a sentence. Parts: `cut` finds where the sentence ends, `keep` that nothing in
-it must be kept, `numbers` that its translation, and `right` that the reference, has its numbers. Calls: `alone` is one
-for each sentence, `list` one for all; both less what they take with split="none", which is without any text layer.
+Medians of CPU time, in microseconds of a sentence. Parts: `cut` finds the sentence's end, `keep` that it has no
+protected spans, `numbers` that its translation, and `right` that the reference, has its numbers. Calls: `alone` is one
+for each sentence, `list` one for all; both less their time with split="none", which is without any text layer.
 """
 
 import copy
@@ -28,7 +28,7 @@ from cpunmt.decoding.call_settings import settings_of
 from cpunmt.sentence_layers.numbers import is_doubtful
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
-STYLES = {  # style -> whether a sentence, which is one by itself, is of it
+STYLES = {  # style -> test of a single sentence
     "plain": re.compile(r"[A-Za-z][A-Za-z0-9 ,'-]*[a-z][.!?]").fullmatch,
     "quotes": lambda text: '"' in text,
     "decimals": re.compile(r"\d[.,]\d").search,
@@ -46,7 +46,7 @@ class Recorded:
         return getattr(self._engine, name)
 
     def translate(self, sources, limits, search, *prefixes, **asked):
-        """The engine's translations."""
+        """Returns the engine's translations."""
         keys = [(search, tuple(source)) for source in sources]
         if any(map(bool, prefixes)) or not self._known.keys() >= set(keys):
             self._known |= zip(keys, self._engine.translate(sources, limits, search, *prefixes, **asked), strict=True)
@@ -54,7 +54,7 @@ class Recorded:
 
 
 def is_clean(translator, text) -> bool:
-    """Whether a text is one sentence that the layers leave as it is, before and after it is translated."""
+    """Returns whether a text is one sentence that the layers leave unchanged, before and after it is translated."""
     settings = translator._default
     if not translator._cutter(settings).is_one(text) or not translator._layers.leave(text, settings.options):
         return False
@@ -62,7 +62,7 @@ def is_clean(translator, text) -> bool:
 
 
 def ways_of(translator, sources, references) -> dict:
-    """Name -> a function that does it for all sentences."""
+    """Returns name -> a function that does it for all sentences."""
     settings, layers = translator._default, translator._layers
     cutter = translator._cutter(settings)
     without = copy.copy(translator)
@@ -81,7 +81,7 @@ def ways_of(translator, sources, references) -> dict:
 
 
 def measure(translator, sources, references, rounds) -> dict:
-    """Microseconds of a sentence."""
+    """Returns microseconds of a sentence."""
     ways = ways_of(translator, sources, references)
     seconds = in_turn(ways, rounds, warm=1).seconds
     found = {name: 1e6 * median(some) / len(sources) for name, some in seconds.items()}
@@ -91,7 +91,7 @@ def measure(translator, sources, references, rounds) -> dict:
 
 
 def main(arguments=None) -> None:
-    """The command."""
+    """Runs the command."""
     parser = command("bench.text_layers", __doc__, rounds=15, sentences=400)
     parser.add_argument("--model", default=str(SHIPPED))
     parser.add_argument("--test", action="append", required=True, metavar="NAME=FILE")

@@ -1,4 +1,4 @@
-"""What removal and top-up bring. On one core: taskset -c 1 python -m bench.top_up
+"""The gain of removal and top-up. On one core: taskset -c 1 python -m bench.top_up
 
     --model DIR         a packed Transformer (default: the shipped one)
     --input FILE        lines, or lines with tabs whose first column is taken; may be packed. Sentences as long as news
@@ -7,8 +7,8 @@
     --slots N           sentences side by side, and of a mini-batch (default: the engine's own number)
     --picture FILE      draw the rows of each step of a greedy search, unsorted, as SVG
 
-Ids in, ids out, at most 1.5 times as many as the source has. Medians of interleaved rounds, CPU time. All ways say the
-same, to the bit: that is checked.
+Ids in, ids out, at most 1.5 times the source's. Medians of interleaved rounds, CPU time. All ways must agree to the
+bit.
 """
 
 import math
@@ -22,10 +22,8 @@ from cpunmt.engine.search import Search
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import replacing_file
 
-LIMIT = (
-    1.5  # times as many target pieces as source pieces: where a weak model is in a loop, its sentence is not the one
-)
-# that all others of a mini-batch wait for, as it would be with the usual limit
+LIMIT = 1.5  # target pieces for each source piece: with the usual limit, a weak model's loop would be the one
+# sentence that all others of a mini-batch wait for
 DRAWN = 128  # sentences of a picture
 
 
@@ -41,7 +39,7 @@ def parse(arguments):
 
 
 def main(arguments=None):
-    """The command."""
+    """Runs the command."""
     chosen = parse(arguments)
     with one_line_errors("bench.top_up"):
         results = _measured(chosen)
@@ -94,7 +92,7 @@ def _work(translator, sentences: list[str]):
 
 
 def show(title: str, rows: list[dict]):
-    """Print a table."""
+    """Prints a table."""
     print(f"\n{title}\n{'':22}{'words/s':>9}{'x padded':>10}{'x removal':>11}{'steps':>8}{'rows each':>11}")
     for row in rows:
         print(

@@ -1,9 +1,9 @@
-"""Mini-batches: the next sentences begin when all have ended, and until then those that have ended are decoded on.
+"""Mini-batches: the next sentences begin when all have ended; until then ended ones are decoded on.
 
 Sources may be padded to the longest of their mini-batch with </s>: padding is encoded, is attended over, and gets
-weights of 0. All else is the engine, so that translations have its bits. Some of its kernels are replaced. How long a
-sentence is without its padding they find where nothing else looks: of a padded sentence the upper half of a length is
-that with padding, the lower half that without, and these numbers stand behind the offsets of a BATCH.
+weights of 0. All else is the engine, so that translations have its bits. Some of its kernels are replaced. They read a
+sentence's length without padding from unused bits: the upper half of a padded sentence's length is with padding, the
+lower half without, and these numbers follow the offsets of a BATCH.
 """
 
 import functools
@@ -34,8 +34,8 @@ from cpunmt.simd.intrinsics import address_of, at, load_i64, store_f32, store_i6
 from cpunmt.simd.jit import address, count, inlined, kernel
 
 ROOM = 1 << 20  # sentences of a call at most
-LENGTHS = 8 * ROOM  # bytes from where an offset is to where its sentence's length, or both lengths, are
-NOTHING = np.float32(0.0)  # in place of the least that our exp gives: what that is multiplied to is denormal, and slow
+LENGTHS = 8 * ROOM  # bytes from an offset to its sentence's length, or both lengths
+NOTHING = np.float32(0.0)  # instead of the smallest result of our exp, whose products are denormal, and slow
 
 
 @inlined
@@ -46,7 +46,7 @@ def _fill(numbers, begin, end, number):
 
 @kernel
 def masked_encoder_attention(layer: address, settings: address, scratch: address, offsets: address, sentences: count):
-    """`encoder_attention`, where sentences are padded."""
+    """Computes `encoder_attention` for padded sentences."""
     weights, s, w = at(SELF_ATTENTION, layer, 0), at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, sentences) - start
@@ -62,7 +62,7 @@ def masked_encoder_attention(layer: address, settings: address, scratch: address
 
 @kernel
 def masked_self_attention(settings: address, scratch: address, qkv: address, length: count, out: address):
-    """`self_attention` of a padded sentence, both of whose lengths are in `length`."""
+    """Computes `self_attention` of a padded sentence, both of whose lengths are in `length`."""
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     model_dim, heads, factor = s.model_dim, s.heads, s.attention_scale
     packed, scores = w.packed, w.scores
@@ -92,11 +92,11 @@ def masked_self_attention(settings: address, scratch: address, qkv: address, len
 def masked_cross_attention_row(
     settings: address, scratch: address, q: address, keys: address, values: address, length: count, out: address
 ):
-    """`cross_attention_row`; of a padded sentence both lengths are in `length`."""
+    """Computes `cross_attention_row`; of a padded sentence both lengths are in `length`."""
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     model_dim, heads = s.model_dim, s.heads
     padded, real = length >> 32, length & 0xFFFFFFFF
-    if padded == 0:  # the decoder's self-attention: what has been said is never padded
+    if padded == 0:  # the decoder's self-attention: targets are never padded
         padded = real
     head_dim = model_dim // heads
     panels = (padded + 15) // 16
@@ -119,7 +119,7 @@ def masked_cross_attention_row(
 
 @kernel
 def translate_mini_batches(batch: address, workspace: address, begin: count, budget: count) -> count:
-    """`translate`, where slots are filled when all sentences have ended; none leaves before."""
+    """Translates as `translate`, but fills slots only when all sentences have ended."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     model = at(MEMBER, w.members, 0).model
     fused = w.models == 1 and at(SEARCH, b.search, 0).whole_logits == 0
@@ -205,7 +205,7 @@ def translate_mini_batches(batch: address, workspace: address, begin: count, bud
 
 @functools.cache
 def replaced(padded: bool) -> program.Program:
-    """The program with these kernels; compiled anew, some ten seconds."""
+    """Returns the program with these kernels; compiles it anew, some ten seconds."""
     masked = {
         "encoder_attention": masked_encoder_attention,
         "self_attention": masked_self_attention,
@@ -215,14 +215,14 @@ def replaced(padded: bool) -> program.Program:
 
 
 class MiniBatches(Engine):
-    """An Engine of one Transformer that decodes mini-batches; no prefixes, no attention, nothing is drawn."""
+    """An Engine of one Transformer that decodes mini-batches, without prefixes, attention or sampling."""
 
     def __init__(self, model, shortlist, padded: bool):
         super().__init__(model, shortlist)
         self._padded, self._program = padded, replaced(padded)
 
     def _prepared(self, sources, limits, search, prefixes, slots, refill=1.0):
-        """As there; sources padded if they are to be. Raises ValueError for more than ROOM sentences."""
+        """Prepares as the base class; pads sources if required. Raises ValueError for more than ROOM sentences."""
         if len(sources) > ROOM:
             raise ValueError(f"{len(sources)} sentences, expected at most {ROOM}")
         lengths, padded = np.array(list(map(len, sources))), []
@@ -233,7 +233,7 @@ class MiniBatches(Engine):
                 padded += [[*source, *end * (longest - len(source))] for source in sources[first : first + slots]]
         given = padded or sources
         record, workspace, made, kept = super()._prepared(given, limits, search, prefixes, slots, refill)
-        places, count = np.zeros(2 * ROOM, np.int64), len(given)  # only what is written becomes memory
+        places, count = np.zeros(2 * ROOM, np.int64), len(given)  # memory is used only when written
         sizes = np.array(list(map(len, given)))
         np.cumsum(sizes, out=places[1 : count + 1])
         places[ROOM : ROOM + count] = lengths + (sizes << 32 if self._padded else 0)

@@ -1,4 +1,4 @@
-"""How many rows each step has, drawn: a panel for each way and workload. Greys only; it prints in black and white."""
+"""A picture of the rows of each step: a panel for each way and workload. Greys only; it prints in black and white."""
 
 import io
 
@@ -9,10 +9,10 @@ _TEXT = 8  # points
 
 
 def picture(rows: dict[str, dict[str, list[int]]]) -> bytes:
-    """SVG of the rows of each step, by workload and way; the same bytes for the same numbers.
+    """Returns SVG of the rows of each step, by workload and way; the same bytes for the same numbers.
 
-    Of mini-batches those of sentences that have not ended, the rows of removal, are dark. Raises CpunmtError if
-    matplotlib is not installed.
+    In mini-batches the rows of unfinished sentences, equal to removal's, are dark. Raises CpunmtError if matplotlib is
+    not installed.
     """
     workloads, ways = list(rows), list(next(iter(rows.values())))
     figure = load_figure()(figsize=(8, 0.6 + 1.1 * len(ways)), layout="constrained")
@@ -36,7 +36,7 @@ def picture(rows: dict[str, dict[str, list[int]]]) -> bytes:
     import matplotlib
 
     drawn = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "cpunmt"}):  # names inside are random otherwise
+    with matplotlib.rc_context({"svg.hashsalt": "cpunmt"}):  # ids inside are random otherwise
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
     return drawn.getvalue()
 

@@ -1,4 +1,4 @@
-"""The ways to decode a workload, timed in turn, and how many rows each of their steps has."""
+"""The ways to decode a workload, timed in turn, and the number of rows of each of their steps."""
 
 import ctypes
 import statistics
@@ -13,10 +13,10 @@ from cpunmt.search.records import WORKSPACE
 
 
 class Way(NamedTuple):
-    """How sentences leave a batch and enter it."""
+    """The rule by which sentences leave a batch and enter it."""
 
-    padded: bool = False  # sources are, see mini_batches
-    stays: bool = False  # a sentence that has ended, until all of its mini-batch have
+    padded: bool = False  # whether sources are, see mini_batches
+    stays: bool = False  # whether an ended sentence stays until its whole mini-batch has ended
     refill: float = 1.0  # see Engine.translate
 
 
@@ -38,10 +38,10 @@ class Work(NamedTuple):
 
     sources: list[list[int]]  # ids with their </s>
     limits: list[int]
-    words: int  # of all sources, as white space separates them
+    words: int  # of all sources, separated by white space
 
     def sorted(self) -> "Work":
-        """The longest source first, as a Translator sorts them."""
+        """Returns the longest source first, as a Translator sorts them."""
         order = sorted(range(len(self.sources)), key=lambda i: -len(self.sources[i]))
         return Work([self.sources[i] for i in order], [self.limits[i] for i in order], self.words)
 
@@ -65,7 +65,7 @@ class Decoders:
         return self.of(way).translate(work.sources, work.limits, search, slots=slots, refill=way.refill)
 
     def rows(self, way: Way, work: Work, search: Search, slots: int) -> list[int]:
-        """Returns the number of hypotheses that each step computes."""
+        """Returns the number of hypotheses in each step."""
         engine = self.of(way)
         record, memory, *kept = engine._prepared(work.sources, work.limits, search, None, slots, way.refill)
         state = {
@@ -78,16 +78,16 @@ class Decoders:
             more = engine._program.translate(record.buffer_info()[0], memory.address, begin, 1)
             begin = 0
             begun += state["waiting"].value - waited
-            if not state["filling"].value:  # else no step was made, and those who begin are rows already
+            if not state["filling"].value:  # else no step was made, and new sentences are rows already
                 found.append(before + state["waiting"].value - waited)
         del kept  # compiled code has read it
         return found
 
 
 def measure(decoders: Decoders, work: Work, search: Search, slots: int, rounds: int) -> list[dict]:
-    """Rows for WAYS: words/s, and the speed over that of padded mini-batches and of removal; CPU time.
+    """Returns rows for WAYS: words/s, and the speed over that of padded mini-batches and of removal; CPU time.
 
-    Raises RuntimeError if one of them says anything else than the others.
+    Raises RuntimeError if their translations differ.
     """
     said = {name: decoders.run(way, work, search, slots) for name, way in WAYS.items()}  # caches, memory
     if any(found != said[REMOVAL] for found in said.values()):

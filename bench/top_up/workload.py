@@ -1,4 +1,4 @@
-"""Sentences as long as those of the paper's Table 1: news, and subtitles."""
+"""Sentences with the lengths of the paper's Table 1: news, and subtitles."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ DRAWS = 100_000
 
 
 class Lengths(NamedTuple):
-    """How many words sentences have."""
+    """The distribution of words in a sentence."""
 
     mean: float
     deviation: float  # the standard one
@@ -20,9 +20,10 @@ LENGTHS = {"news": Lengths(26.3, 14.9), "subtitles": Lengths(9.4, 6.1)}
 
 
 def drawn(lengths: Lengths, count: int) -> list[int]:
-    """Numbers of words: `count` quantiles of a gamma distribution, one word at least, in random order by a fixed seed.
+    """Returns numbers of words: `count` quantiles of a gamma distribution, one word at least, in random order by a
+    fixed seed.
 
-    Quantiles, and not as many draws, so that a few sentences have the mean and deviation too.
+    Quantiles instead of draws, so that a few sentences have the mean and deviation too.
     """
     generator = np.random.default_rng(1)
     shape, scale = (lengths.mean / lengths.deviation) ** 2, lengths.deviation**2 / lengths.mean
@@ -32,5 +33,5 @@ def drawn(lengths: Lengths, count: int) -> list[int]:
 
 
 def sentences(lines: list[str], lengths: Lengths, count: int) -> list[str]:
-    """`count` of them, cut out of the lines, which are joined where a sentence is longer."""
+    """Returns `count` sentences, cut from the lines, which are joined for longer ones."""
     return of_lengths(lines, drawn(lengths, count))

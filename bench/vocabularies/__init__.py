@@ -1,1 +1,1 @@
-"""What a step may choose from: all pieces, the sentence's shortlist, the state's cluster, or both, side by side."""
+"""The choices of a step, side by side: all pieces, the sentence's shortlist, the state's cluster, or both."""

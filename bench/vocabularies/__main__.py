@@ -1,15 +1,15 @@
-"""What a step may choose from, side by side. On one core: taskset -c 1 python -m bench.vocabularies MODEL --tsv FILE
+"""The choices of a step, side by side. On one core: taskset -c 1 python -m bench.vocabularies MODEL --tsv FILE
 
     MODEL                 a packed model, with a shortlist or clusters or both
     --tsv [NAME=]FILE     lines of source TAB reference, further references if there are any; may be given several times
-    --timed N             lines of each set that are timed, evenly spaced (default: 300)
+    --timed N             lines of each set to time, evenly spaced (default: 300)
     --rounds N            of the timing (default: 5)
 
 The whole vocabulary, the sentence's lexical shortlist, the cluster of the decoder's state, shortlist and cluster
-together: those of them that the model has. Of each set, and of all together: BLEU; the share of lines that are
-translated as over the whole vocabulary; of the steps of the whole vocabulary's translations the share whose best piece
-may be chosen, and how many pieces may be, in the mean; speed one line at a time and in bulk, as a ratio to the whole
-vocabulary's: CPU time, the median of interleaved rounds. Greedy search, lines that are not split.
+together, as far as the model has them. Of each set, and of all together: BLEU; the share of lines with the whole
+vocabulary's translation; the share of the whole vocabulary's steps whose best piece may be chosen, and the mean number
+of choices; speed one line at a time and in bulk, as a ratio to the whole vocabulary's: CPU time, the median of
+interleaved rounds. Greedy search, lines that are not split.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,21 +34,21 @@ FILES = ("weights.safetensors", "shortlist.bin", "clusters.safetensors")
 
 
 def ways_of(model: LoadedModel) -> list[str]:
-    """Values of the option `vocabulary` that the model has what they need for."""
+    """Returns the values of the option `vocabulary` that the model supports."""
     listed, clustered = model.engine.shortlist is not None, model.engine.clusters is not None
     needed = {"full": True, "shortlist": listed, "clusters": clustered, "both": listed and clustered}
     return [way for way, there in needed.items() if there]
 
 
 def translated(translator: Translator, sources: list[str], way: str) -> list[str]:
-    """Texts of the translations."""
+    """Returns the texts of the translations."""
     return [result.text for result in translator.translate(sources, vocabulary=way, split="none")]
 
 
 def choices(model: LoadedModel, ways: list[str], sources: list[str]) -> dict[str, tuple[float, float]]:
-    """Way -> (share of steps whose best piece may be chosen, pieces that may be chosen in the mean).
+    """Returns way -> (share of steps whose best piece may be chosen, mean number of choices).
 
-    Of the steps that greedy search makes over the whole vocabulary.
+    Over the steps of greedy search over the whole vocabulary.
     """
     config, shortlist, sets = model.config, model.engine.shortlist, model.engine.clusters or {}
     ids = [found for found in map(list, model.source_vocabulary.encode_batch(sources)) if len(found) > 1]
@@ -83,12 +83,12 @@ def choices(model: LoadedModel, ways: list[str], sources: list[str]) -> dict[str
 
 
 def own_set(sets: Mapping[int, Clusters], source: Sequence[int]) -> int | None:
-    """The key of the clusters that a sentence has; None: all pieces."""
+    """Returns the key of a sentence's clusters; None: all pieces."""
     return next((piece for piece in (*source[:2], OTHERS) if piece in sets), None)
 
 
 def _active(clusters: Clusters, size: int) -> np.ndarray:
-    """Which pieces are active in each cluster: bool [K, size]."""
+    """Returns the active pieces of each cluster: bool [K, size]."""
     found = np.zeros((len(clusters.centroids), size), bool)
     for cluster, row in enumerate(found):
         row[clusters.active(cluster)] = True
@@ -96,7 +96,7 @@ def _active(clusters: Clusters, size: int) -> np.ndarray:
 
 
 def speeds(translator: Translator, ways: list[str], sources: list[str], rounds: int) -> dict[str, dict[str, float]]:
-    """Way -> how many times as fast as the whole vocabulary, one line at a time and in bulk."""
+    """Returns way -> its speed over the whole vocabulary's, one line at a time and in bulk."""
     runs = {}
     for way in ways:
         translated(translator, sources[:20], way)
@@ -112,7 +112,7 @@ def speeds(translator: Translator, ways: list[str], sources: list[str], rounds: 
 def measure(
     model: LoadedModel, translator: Translator, test: EvaluationSet, timed: list[str], rounds: int
 ) -> list[dict]:
-    """Figures of each way on one set."""
+    """Returns figures of each way on one set."""
     ways = ways_of(model)
     texts = {way: translated(translator, test.sources, way) for way in ways}
     same = {way: sum(map(str.__eq__, texts[way], texts["full"])) for way in ways}
@@ -131,7 +131,7 @@ def measure(
 
 
 def show(test: EvaluationSet, rows: list[dict]) -> None:
-    """Print a table."""
+    """Prints a table."""
     print(f"\n{test.name}, {len(test.sources)} lines\n{'':10}  BLEU  same %  covered %  pieces  x single  x bulk")
     for row in rows:
         score = "    -" if row["bleu"] is None else f"{row['bleu']:5.2f}"
@@ -143,7 +143,7 @@ def show(test: EvaluationSet, rows: list[dict]) -> None:
 
 
 def main(arguments=None) -> None:
-    """The command."""
+    """Runs the command."""
     parser = command("bench.vocabularies", __doc__, rounds=5)
     parser.add_argument("model", metavar="MODEL", type=Path)
     parser.add_argument("--tsv", type=parsed(named_set), action="append", required=True, metavar="[NAME=]FILE")

@@ -1,4 +1,4 @@
-"""`cpunmt batch`: corpora in, parts of their translations out."""
+"""`cpunmt batch`: writes the translations of corpora in parts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def batch_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_fields(parser, Job)
     add_fields(parser, Filters)
-    parser.add_argument("--cache", metavar="FILE", help="keep translations in this file, and use those that are there")
+    parser.add_argument("--cache", metavar="FILE", help="keep translations in this file, and reuse them")
     parser.add_argument(
         "--score", nargs=0, const=True, default=False, help="score pairs instead, with the model and --reverse"
     )
@@ -105,7 +105,7 @@ def batch(given: argparse.Namespace) -> int:
 
 
 def _refuse_contradictions(given: argparse.Namespace, options: dict[str, Any]) -> None:
-    """Ends with a usage error for arguments that are wrong whatever the inputs are."""
+    """Ends with a usage error for arguments that are wrong for any input."""
     for name, most in (("workers", MOST_WORKERS), ("shard_rows", MOST_ROWS)):
         if not 1 <= getattr(given, name) <= most:
             given.parser.error(f"{flag_of(name)} is {getattr(given, name)}, expected 1 to {most}")

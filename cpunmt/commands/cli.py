@@ -1,7 +1,7 @@
 """Command line: `cpunmt translate | translate-file | score | serve | info | convert | ls | fetch | warmup | doctor`.
 
 Exit status: 0, 1 after an error (one line on stderr), 2 for wrong usage, 128 + its number after a signal (130 after
-Ctrl-C), and 141, as a shell reports it of other programs, when nobody reads the output any more.
+Ctrl-C), and 141, as shells report it, when the reader has closed the output.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cpunmt.values.command_line import Parser
 
 
 class Command(NamedTuple):
-    """A command: a module of this folder has its functions NAME_arguments(parser) and NAME(given) -> status."""
+    """A command: its module in this folder has the functions NAME_arguments(parser) and NAME(given) -> status."""
 
     name: str
     module: str
@@ -25,7 +25,7 @@ class Command(NamedTuple):
     description: str
 
     def fill(self, parser: argparse.ArgumentParser) -> None:
-        """Adds the arguments, when the parser is first used: no command imports what another one needs."""
+        """Adds the arguments when the parser is first used, so that no command imports another's modules."""
         module, function = importlib.import_module(f"cpunmt.commands.{self.module}"), self.name.replace("-", "_")
         getattr(module, f"{function}_arguments")(parser)
         parser.set_defaults(run=getattr(module, function), parser=parser)
@@ -95,7 +95,7 @@ COMMANDS = (
         "ls",
         "registry",
         "list the models that can be fetched",
-        "List the models that can be fetched, of Firefox and of OPUS-MT, and those that have been. Older releases are "
+        "List the models of Firefox and of OPUS-MT that can be fetched, and the fetched ones. Older releases are "
         "shown for a TEXT with @. Models of the Hugging Face hub are not listed, but can be fetched: hf:OWNER/NAME.",
     ),
     Command(

@@ -1,4 +1,4 @@
-"""Flags of the command line, made from dataclasses whose fields say what they are: options, filters, settings."""
+"""Flags of the command line, generated from dataclasses: options, filters, settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cpunmt.results.alignments import alignment_kind
 from cpunmt.values.checks import whole
 from cpunmt.values.command_line import Parser
 
-NAMED_OTHERWISE = {"return_alternatives": "--alternatives"}  # option -> its flag: they are the translations themselves
+NAMED_OTHERWISE = {"return_alternatives": "--alternatives"}  # option -> its flag: the alternatives are translations
 
 
 def flag_of(name: str) -> str:
@@ -28,9 +28,9 @@ def add_fields(parser: argparse.ArgumentParser, of: type) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser, names: Collection[str], help: Mapping[str, str] | None = None) -> None:
-    """Adds a flag for each option, and Marian's spellings; no flag of its own for what only Python's results have.
+    """Adds a flag for each option, and Marian's spellings; skips options that affect only Python's results.
 
-    `help`: of options that mean something else in this command.
+    `help`: texts for options with another meaning in this command.
     """
     flags_of_names = {flag_of(name) for name in names}
     if isinstance(parser, Parser):
@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser, names: Collection[str], help: M
         if name == "return_alignments":
             settings = {"help": option.metadata["help"], "type": _alignment, "nargs": "?", "const": "hard"}
             settings["metavar"] = "hard|soft|THRESHOLD"
-        elif "const" in settings and option.default is None:  # it may be on by itself
+        elif "const" in settings and option.default is None:  # may be given without a value
             parser.add_argument(f"--no-{flags[0][2:]}", dest=name, nargs=0, const=False, help=f"not {flags[0]}")
         parser.add_argument(*sorted(flags, key=lambda flag: flag.startswith("--")), dest=name, **settings)
     for flag, (name, value) in MARIAN_FLAGS.items():
@@ -80,12 +80,12 @@ def _settings(field: dataclasses.Field[Any]) -> dict[str, Any]:
 
 
 def fields_of(given: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """Returns the fields that the command line gives values to."""
+    """Returns the fields that the command line sets."""
     return {name: value for name in names if (value := getattr(given, name, None)) is not None}
 
 
 def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None:
-    """Ends with a usage error unless the options can be right for some model."""
+    """Ends with a usage error unless the options are valid for some model."""
     from cpunmt.commands.model_choice import check_weights
 
     try:

@@ -1,4 +1,4 @@
-"""Chooses the model of a command: the named one, one for two languages, or the default; or several, an ensemble."""
+"""The choice of a command's model: the named one, one for two languages, or the default; or several, an ensemble."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _GET_ONE = (
 
 
 def model_of(named: str | None, source: str | None = None, target: str | None = None) -> Path:
-    """Returns the model's path: as -m says, or for two languages (both or neither), or the default.
+    """Returns the model's path: named by -m, for two languages (both or neither), or the default.
 
-    Raises CpunmtError if there is none; the message says how to get one.
+    Raises CpunmtError without a model; the message says how to get one.
     """
     if source is not None and target is not None:
         named = _between(source, target)
@@ -38,21 +38,21 @@ def model_of(named: str | None, source: str | None = None, target: str | None = 
 
 
 def paths_of(first: Path, given: argparse.Namespace) -> list[Path]:
-    """Returns the paths of the first model and of those that --ensemble names. Raises CpunmtError as `located`."""
+    """Returns the paths of the first model and of the models in --ensemble. Raises CpunmtError as `located`."""
     return [first, *map(located, given.ensemble)]
 
 
 def translator_arguments(given: argparse.Namespace) -> dict[str, Any]:
-    """Returns the arguments of the Translator that the command line asks for."""
+    """Returns the Translator's arguments on the command line."""
     first = model_of(given.model, given.source_language, given.target_language)
     return {"model_path": paths_of(first, given), "weights": given.weights, "inter_threads": given.inter_threads}
 
 
 def check_weights(given: argparse.Namespace) -> None:
-    """Ends with a usage error unless the weights, if there are any, can be those of the models."""
+    """Ends with a usage error if there are weights that do not fit the models."""
     if given.weights is None:
         return
-    from cpunmt.decoding.ensemble import checked_weights  # a command of one model does without it
+    from cpunmt.decoding.ensemble import checked_weights  # not needed for one model
 
     try:
         checked_weights(given.weights, 1 + len(given.ensemble))
@@ -78,7 +78,7 @@ def _numbers(text: str) -> list[float]:
 
 def _language(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no code of a language, expected one such as en, de or pt-BR")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a code of a language, expected one such as en, de or pt-BR")
     return text
 
 
@@ -99,7 +99,7 @@ def add_ensemble(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model(parser: argparse.ArgumentParser, threads: bool = True) -> None:
-    """Adds the arguments that choose the model; `threads`: and the number of batches translated in parallel."""
+    """Adds the arguments that choose the model; `threads`: also the number of batches translated in parallel."""
     parser.add_argument(
         "-m",
         "--model",
@@ -132,7 +132,7 @@ def add_model(parser: argparse.ArgumentParser, threads: bool = True) -> None:
 
 
 def _default() -> str:
-    """Returns the environment's model, or that of a checkout. Raises CpunmtError if there is neither."""
+    """Returns the environment's model, or a checkout's. Raises CpunmtError if there is neither."""
     chosen = os.environ.get("CPUNMT_MODEL")
     if chosen:
         return chosen
@@ -148,8 +148,7 @@ def _between(source: str, target: str) -> str:
     """Returns the name of a model that translates from one language to the other; of several the first, with a notice.
 
     The order: CPUNMT_MODEL, Firefox's, OPUS-MT's, Hugging Face's, the checkout's; of each the newest version (without
-    @) first, then by name. A model of several target languages is left out: each text would have to say which one is
-    meant.
+    @) first, then by name. Models of several target languages are left out: each text would have to name its own.
     """
     found: list[str] = []
     unclear: list[str] = []
@@ -160,7 +159,7 @@ def _between(source: str, target: str) -> str:
         several = f"; {_listed(unclear)} does among other languages, which each text must name" if unclear else ""
         raise CpunmtError(
             f"no model in {models_folder()} translates {source} to {target}{several}; `cpunmt ls '{source} > {target}'"
-            f"` lists those that can be fetched, `cpunmt fetch firefox:{source}{target}` fetches Firefox's"
+            f"` lists models that can be fetched, `cpunmt fetch firefox:{source}{target}` fetches Firefox's"
         )
     if len(found) > 1 and found[0] != os.environ.get("CPUNMT_MODEL"):
         say(f"cpunmt: {source} to {target} with {found[0]}; others, for -m: {_listed(found[1:])}")
@@ -174,10 +173,10 @@ def _candidates() -> Iterator[tuple[str, list[str], list[str]]]:
         installed(), key=lambda model: (ranks[model.name.partition(":")[0]], "@" in model.name, model.name)
     )
     known = [(model.name, model.metadata) for model in fetched]
-    with contextlib.suppress(CpunmtError):  # a wheel's user has none
+    with contextlib.suppress(CpunmtError):  # wheels bring no model
         known.append((str(SHIPPED), read_json(SHIPPED / METADATA, "model metadata")))
     if chosen := os.environ.get("CPUNMT_MODEL"):
-        with contextlib.suppress(CpunmtError):  # other programs' models do not tell their languages
+        with contextlib.suppress(CpunmtError):  # other programs' models do not state their languages
             known.insert(0, (chosen, read_json(model_folder(located(chosen)) / METADATA, "model metadata")))
     for name, metadata in known:
         languages = languages_of(metadata)

@@ -1,4 +1,4 @@
-"""`cpunmt info` and `cpunmt convert`: what a model's directory is, and our form of it."""
+"""`cpunmt info` and `cpunmt convert`: describe a model's directory, and convert it to our format."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def convert(given: argparse.Namespace) -> int:
 
 
 def describe(path: Path, verified: bool) -> dict[str, str]:
-    """Returns what the model's directory, or that of the file, holds, and what loading it will do: heading -> text.
+    """Returns the content of the model's directory (or the file's), and how it loads: heading -> text.
 
-    `verified` compares every file of a packed directory with the SHA-256 of its metadata; those follow the rest.
+    `verified` compares every file of a packed directory with the SHA-256 of its metadata, at the end of the lines.
 
     Raises ModelFileError for a directory that cannot be loaded.
     """
@@ -133,7 +133,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
 
 
 def _clusters(found: Any) -> str:
-    """Returns the number of clusters, and of pieces that a step scores with them, of each target language."""
+    """Returns the number of clusters, and of pieces scored with them in a step, for each target language."""
     told = []
     for piece, clusters in read_clusters(found.clusters, found.config).items():
         share = clusters.texts.get("active_share", "")
@@ -158,12 +158,12 @@ def _stored(config: ModelConfig) -> str:
 
 
 def _line(value: object) -> str:
-    """Returns a value on one line: what a stranger wrote must not look like a line of ours, or move the cursor."""
+    """Returns a value on one line: foreign text must not look like our lines, or move the cursor."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in str(value)).split())
 
 
 def converted(path: Path, out: Path, scheme: str | None, activation_scales: str, force: bool) -> list[str]:
-    """Writes another program's model, given by its directory or a file in it, as a packed one; returns what to tell.
+    """Converts another program's model, given by its directory or a file in it, to a packed one; returns messages.
 
     Raises ModelFileError if it cannot be read or written, or is packed already.
     """

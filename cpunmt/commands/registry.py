@@ -21,7 +21,7 @@ def ls_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "text", metavar="TEXT", nargs="*", help="show only lines that have all of these: firefox: en tiny"
     )
-    parser.add_argument("--installed", action="store_true", help="only those that have been fetched; needs no network")
+    parser.add_argument("--installed", action="store_true", help="only fetched models; needs no network")
 
 
 def fetch_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def fetch_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def ls(given: argparse.Namespace) -> int:
-    """Prints one line for each model that fits; returns 1 if a registry could not be read."""
+    """Prints one line for each matching model; returns 1 if a registry could not be read."""
     status = 0
     rows: list[list[str]] = []
     here = {model.name: model for model in store.installed()}
@@ -103,7 +103,7 @@ def fetch(given: argparse.Namespace) -> int:
 
 
 def _fetched(entry: Any, force: bool) -> Path:
-    """Fetches a model, from a later address of its registry if its own does not give a file. Returns its path."""
+    """Fetches a model, trying the registry's further addresses if one lacks a file. Returns its path."""
     from cpunmt.registry import catalogue
     from cpunmt.registry.connection import HttpStatusError
     from cpunmt.registry.install import install
@@ -120,7 +120,7 @@ def _fetched(entry: Any, force: bool) -> Path:
 
 
 def _installed(name: str) -> Path | None:
-    """Returns the path of the model, if `name` is whole and it is there: that needs no network."""
+    """Returns the path of an installed model, without network; None unless `name` is complete."""
     if store.is_name(name):
         store.split_name(name)
         with contextlib.suppress(CpunmtError):

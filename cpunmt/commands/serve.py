@@ -13,7 +13,7 @@ _PORT = 5000  # LibreTranslate's
 
 
 def serve_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the command: the settings of a server, and where it is."""
+    """Adds the arguments of the command: a server's settings and address."""
     from cpunmt.serve.settings import ServeSettings
 
     parser.add_argument(
@@ -41,7 +41,7 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def serve(given: argparse.Namespace) -> int:
-    """Serves until a signal ends it."""
+    """Serves until a signal arrives."""
     try:
         from cpunmt.serve import server
         from cpunmt.serve.keys import read_keys
@@ -52,7 +52,7 @@ def serve(given: argparse.Namespace) -> int:
         ) from None
     chosen = fields_of(given, ServeSettings.__dataclass_fields__)
     if not 0 <= given.port <= 65535:
-        given.parser.error(f"argument --port: {given.port} is no port, expected 0 to 65535")
+        given.parser.error(f"argument --port: {given.port} is not a port, expected 0 to 65535")
     try:
         if given.api_keys is not None:
             chosen["api_keys"] = read_keys(given.api_keys)

@@ -1,4 +1,4 @@
-"""`cpunmt translate-file`: documents in, the same documents in another language out."""
+"""`cpunmt translate-file`: translates documents to documents of the same formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cpunmt.markup.units import Unit, bare, parts_of
 from cpunmt.options.options import Options
 from cpunmt.translator.translator import Translator
 
-# Options that a format decides about, or that are no text.
+# Options that the format decides, or that do not apply to text.
 LEFT_OUT = ("html", "xml", "num_hypotheses", "min_alternative_expansion_prob")
 
 
@@ -80,15 +80,15 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
 
 
 def translate_file(given: argparse.Namespace) -> int:
-    """Translates the files that the command line names and prints the names of the new files.
+    """Translates the files on the command line and prints the names of the new files.
 
     Returns 1 if one of several files could not be translated: it is reported, and the others are translated. Raises
-    CpunmtError if the model or the only file cannot be used, or an option does not fit the model; and, before anything
-    is translated, if a source is missing or a target exists.
+    CpunmtError if the model or the only file cannot be used, or an option does not fit the model. It also does so
+    before any translation, if a source is missing or a target exists.
     """
     options = checked_options(given)
     _refuse_contradictions(given)
-    from cpunmt.documents import translate as documents  # with the readers of all formats
+    from cpunmt.documents import translate as documents  # imports the readers of all formats
 
     sources = list(_sources(given, documents))
     for path, _ in sources:
@@ -150,7 +150,7 @@ class _Told:
         return counted
 
     def end(self, name: str | None) -> None:
-        """Reports doubtful translations of the file `name`."""
+        """Reports the doubtful translations of the file `name`."""
         self.doubts.report(name)
         for heading, count in self.doubts.counts.items():
             self.counts[heading] = self.counts.get(heading, 0) + count
@@ -194,7 +194,7 @@ def _make_folder(folder: Path) -> None:
 def _translate(
     given: argparse.Namespace, documents: ModuleType, translator: _Told, path: str, target: Path | str
 ) -> None:
-    """Translates one file and prints where its translation is."""
+    """Translates one file and prints the path of its translation."""
     translator.begin()
     with contextlib.ExitStack() as stack:
         bar: Any = None

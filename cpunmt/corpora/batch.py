@@ -1,4 +1,4 @@
-"""A run: inputs cut to shards, those that are not there yet made by workers."""
+"""A run: cuts inputs into shards, and has workers make the missing parts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import remove_abandoned
 
 SHARD_ROWS = 50_000
-Advance = Callable[[int, int], object]  # told how many rows and words more are done
+Advance = Callable[[int, int], object]  # called with numbers of further rows and words
 
 
 @dataclass
 class Totals:
-    """What a run did; of parts that were there already only how many they are, and their rows."""
+    """The counts of a run; of existing parts only their number and their rows."""
 
     parts: int = 0
     rows: int = 0
@@ -35,7 +35,7 @@ class Totals:
 
 
 class AnyPool(Protocol):
-    """Makes parts, see `Pool`."""
+    """A maker of parts, see `Pool`."""
 
     @property
     def identity(self) -> dict[str, Any]: ...
@@ -73,12 +73,12 @@ class Batch:
         return sum(KINDS[corpus.kind].count(corpus.path) for corpus in self._corpora) // self._share[1]
 
     def run(self, pool: AnyPool, advance: Advance = lambda rows, words: None) -> None:
-        """Makes the parts that are not there.
+        """Makes the missing parts.
 
         Raises CpunmtError as `Pool.run`, and for an input that cannot be read.
         """
         self._tidy()
-        told: dict[str, tuple[int, int]] = {}  # rows and words of parts that are not done
+        told: dict[str, tuple[int, int]] = {}  # rows and words of unfinished parts
         try:
             for task, kind, value in pool.run(self._tasks(pool.identity, advance)):
                 path = task.part.path
@@ -122,16 +122,16 @@ class Batch:
             self._remove_from(corpus, number)
 
     def _remove_from(self, corpus: Corpus, number: int) -> None:
-        """Parts of an earlier run that cut the input to more of them: they would stand behind the last one."""
+        """Removes parts of an earlier run that cut the input into more: they would follow the last one."""
         named = re.compile(rf"_{re.escape(corpus.stem)}\.(\d{{5}}){re.escape(corpus.ending)}\.json")
         for found in filter(None, map(named.fullmatch, os.listdir(self._folder))):
             path = os.path.join(self._folder, corpus.part(int(found[1])))
             if int(found[1]) >= number and sidecar.is_ours(path):
-                for name in (path, sidecar.sidecar_of(path)):  # the sidecar last: it says that the other is ours
-                    with contextlib.suppress(FileNotFoundError):  # another job is at it, too
+                for name in (path, sidecar.sidecar_of(path)):  # the sidecar last: it marks the other as ours
+                    with contextlib.suppress(FileNotFoundError):  # another job removes it too
                         os.unlink(name)
 
     def _tidy(self) -> None:
-        """Removes the unfinished files of killed writers."""
+        """Removes unfinished files of killed writers."""
         stems = [corpus.stem for corpus in self._corpora]
         remove_abandoned(self._folder, [*stems, *(f"_{stem}" for stem in stems)])

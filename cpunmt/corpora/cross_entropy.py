@@ -2,8 +2,8 @@
 
     score = exp(-(|H(y|x) - H(x|y)| + (H(y|x) + H(x|y)) / 2))
 
-H is the cross-entropy per piece, </s> included, in nats; the paper's is per word. 1 is best. What cannot be scored (a
-side is blank, or has more than 4,095 pieces) has 0.
+H is the cross-entropy per piece, </s> included, in nats; the paper's is per word. 1 is best. A pair that cannot be
+scored (a side is blank, or has more than 4,095 pieces) has 0.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from cpunmt.results.results import ScoringResult
 from cpunmt.translator.translator import Translator
 
 WINDOW = 4096  # pairs
-_DIGITS = 6  # of a score: its last bits would be those of a mathematics library
+_DIGITS = 6  # of a score: further bits depend on the mathematics library
 
 Pair = tuple[str, str]
 
 
 def dual_score(forward: float, backward: float) -> float:
-    """The score of a pair with these cross-entropies, in nats per piece; 0 of infinite ones."""
+    """Returns the score of a pair with these cross-entropies, in nats per piece; 0 for infinite ones."""
     if not (math.isfinite(forward) and math.isfinite(backward)):
         return 0.0
     exact = math.exp(-(abs(forward - backward) + (forward + backward) / 2))
@@ -41,7 +41,7 @@ class Scoring:
         self._forward, self._backward, self._job = forward, backward, job
 
     def made(self, rows: Rows, progress: Progress) -> Made:
-        """The columns: scores and flags, as the job says. A row without a side has no score."""
+        """Returns the columns: scores and flags, as the job says. A row without a side has no score."""
         assert rows.targets is not None
         pairs = [
             None if source is None or target is None else (source, target)

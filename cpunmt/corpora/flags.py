@@ -12,13 +12,13 @@ from cpunmt.sentences.detection import Detector
 from cpunmt.text.language_codes import base_of
 from cpunmt.translator.translator import Translator
 
-IsIn = Callable[[str], bool]  # whether a text is in the wanted language, as far as can be told
+IsIn = Callable[[str], bool]  # whether a text seems to be in the wanted language
 
 
 def flags_of(made: Translated, filters: Filters, is_in: IsIn | None) -> tuple[str, ...]:
-    """Names of what is wrong, in this order: score, ratio, loop, truncated, language.
+    """Returns the names of a row's faults, in this order: score, ratio, loop, truncated, language.
 
-    A blank text has nothing that could be wrong. `is_in`: needed where a language is wanted.
+    A blank text has no faults. `is_in`: needed if the filters want a language.
     """
     if not made.sources:
         return ()
@@ -37,18 +37,18 @@ def flags_of(made: Translated, filters: Filters, is_in: IsIn | None) -> tuple[st
 
 
 def ratio(sources: int, targets: int) -> float:
-    """How many times more pieces one side has, the end of a sentence counted on both."""
+    """Returns how many times more pieces one side has; the end of a sentence counts on both."""
     return max((sources + 1) / (targets + 1), (targets + 1) / (sources + 1))
 
 
-# What else a text may be in; with more of them, short texts are more often taken for others.
+# The other languages that a text may be in; with more of them, short texts are mistaken more often.
 OTHERS = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "cs", "sv", "ru", "uk", "ar", "tr", "zh", "ja", "ko", "el")
 
 
 def wanted_language(language: str | None, translator: Translator) -> IsIn | None:
-    """A function that tells whether a text is in this language; None if none is wanted.
+    """Returns a function that tests whether a text is in this language; None if none is wanted.
 
-    Beside it, a text may be in the model's source language, or in one of OTHERS; what could be in any has it.
+    It compares with the model's source language and OTHERS; an ambiguous text passes.
 
     Raises CpunmtError if py3langid is not installed.
     """

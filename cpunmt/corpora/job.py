@@ -1,4 +1,4 @@
-"""What is to be made of rows: the columns, the filters, and the names of all that in a sidecar."""
+"""The work on rows: columns, filters, and their description in a sidecar."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cpunmt.values.checks import check_fields, shown
 from cpunmt.values.fields import checked, ranged, switch
 
 _MOST = 1e9  # of a filter: JSON has no infinity
-_NO_MATTER = ("max_batch_size", "max_batch_tokens")  # options that change the time, and no bit of a result
+_NO_MATTER = ("max_batch_size", "max_batch_tokens")  # options that change the time, and no result
 
 LEFT_OUT = (
     *("html", "xml", "tags", "num_hypotheses", "num_candidates", "rerank"),
     *("return_alternatives", "min_alternative_expansion_prob"),
-)  # options of other results than one text for each
+)  # options with other results than one text for each
 
 
 def _code(name: str, value: object) -> str:
@@ -36,7 +36,7 @@ def _column(name: str, value: object) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Filters:
-    """Which rows are flagged; None and False: not for that. See `flags`. `help` is that of the command line."""
+    """The filters that flag rows; None and False switch one off. See `flags`. `help` is that of the command line."""
 
     min_score: float | None = ranged(
         -_MOST, _MOST, None, takes="X", help="flag rows of a lower score (see --length-penalty)"
@@ -45,7 +45,7 @@ class Filters:
         1, _MOST, None, takes="R", help="flag rows whose one side has more than R times the pieces"
     )
     no_loops: bool = switch(False, help="flag translations that look like loops")
-    no_truncated: bool = switch(False, help="flag those that the length limit cut off")
+    no_truncated: bool = switch(False, help="flag translations that the length limit cut off")
     language: str | None = checked(
         _code, None, takes="CODE", help="flag translations that are in another language than this"
     )
@@ -59,10 +59,10 @@ class Filters:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What is made of each row. `help` is that of the command line.
+    """The work on each row. `help` is that of the command line.
 
-    target   of pairs that are scored: the column of the other side; None: texts are translated
-    filters  which rows are flagged, in a new column `flags`
+    target   of scored pairs: the column of the other side; None: texts are translated
+    filters  flag rows, in a new column `flags`
     """
 
     column: str = checked(_column, "source", takes="NAME", help="the column of JSON and Parquet to translate")
@@ -84,9 +84,9 @@ class Job:
 
 
 def named_options(options: Options) -> dict[str, Any]:
-    """What options are, as JSON holds it: those that are not `Options()`'s and may change a result.
+    """Returns options as JSON values: the ones that differ from `Options()` and may change a result.
 
-    Raises ValueError for a function, which cannot be told from another one by what it is called.
+    Raises ValueError for a function, which its name does not identify.
     """
     found = {}
     for one in dataclasses.fields(Options):

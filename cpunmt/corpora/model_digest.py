@@ -1,4 +1,4 @@
-"""What a model is, in one number: its files' content, wherever they lie and whatever they are called by."""
+"""The digest of a model: of its files' contents, wherever they are and whatever their names."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SIZE = 16  # bytes
 
 
 def model_digest(paths: Sequence[Path], arguments: object = None) -> str:
-    """BLAKE2b of the files of a model, or of all models of an ensemble in their order; hexadecimal.
+    """Returns the BLAKE2b of a model's files, or of all models of an ensemble in their order; hexadecimal.
 
     Parameters
     ----------
-    paths : of the directory of each, or of a file in it that says which of several models is meant
-    arguments : what else of a `Translator`'s arguments changes its results, such as weights; its repr counts
+    paths : of the directory of each, or of a file in it that selects one of several models
+    arguments : a `Translator`'s further arguments that change results, such as weights; its repr counts
 
-    Raises ModelFileError for a directory that is not there or cannot be read.
+    Raises ModelFileError for a directory that is missing or cannot be read.
     """
     whole = hashlib.blake2b(repr(arguments).encode(), digest_size=_SIZE)
     for path in paths:

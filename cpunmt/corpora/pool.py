@@ -1,4 +1,4 @@
-"""Processes that make parts, each on a core: one that dies is replaced, and its part made by another."""
+"""Processes that make parts, each on a core: a process that dies is replaced, and another makes its part."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from cpunmt.files.console import say
 from cpunmt.files.line_stream import write_all
 from cpunmt.process import interrupts
 
-ATTEMPTS = 3  # a part that so many workers died of is given up
+ATTEMPTS = 3  # a part is given up after the deaths of this many workers
 _PATIENCE = 2.0  # seconds for workers to end by themselves, and for a signal that ended one to end this process too
-# Statuses of a worker that was asked to end. Who ends a whole group of processes reaches workers first, or this one.
+# Statuses of a worker that was asked to end. A signal to a group of processes may reach workers first, or this one.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ASKED_TO_END = {status for number in _SIGNALS for status in (-number, 128 + number)}
 _BLOCK = 1 << 16
-_SHOWN = 3  # parts that were given up and are named
-# The current folder, which python -c looks in first, is no place for modules: a random.py there would be run.
+_SHOWN = 3  # given-up parts named in a message
+# python -c looks for modules in the current folder first: a random.py there must not be run.
 _START = (
     "import sys; sys.path[:] = filter(None, sys.path); from cpunmt.process.run import run; "
     "sys.exit(run('cpunmt', 'cpunmt.corpora.worker'))"
@@ -41,7 +41,7 @@ _START = (
 
 @dataclass
 class Task:
-    """A part to make, its rows, how many they are, and how many workers have died of it."""
+    """A part to make, its rows, their number, and the number of workers that have died of it."""
 
     part: Part
     payload: bytes
@@ -59,21 +59,21 @@ class _Worker:
 
 
 class Pool:
-    """Processes for some work; to be closed."""
+    """Worker processes for some work; to be closed."""
 
     def __init__(self, work: Work, count: int):
-        """Start the first one; the others when it is ready, so that what is compiled on first use is there.
+        """Starts the first one; the others when it is ready, so that compiled programs are there.
 
         Raises CpunmtError if models cannot be loaded, or options are wrong.
         """
         self._work, self._count = work, count
         self._workers: list[_Worker] = []
         self._ending = threading.Event()
-        self._unready = 0  # workers in a row that ended before they were ready
+        self._unready = 0  # successive workers that ended before they were ready
         self._said_of_starts = ""
         interrupts.end_by(self._end_now)
         self.identity = self._first()
-        """What parts depend on, apart from their rows; see `sidecar.identity`."""
+        """The identity of parts, apart from their rows; see `sidecar.identity`."""
 
     def __enter__(self) -> Pool:
         return self
@@ -83,11 +83,12 @@ class Pool:
         self._stop()
 
     def run(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, str, Any]]:
-        """Make the parts. Of each come (task, "progress", [share that is done, words in all]), (task, "done", sidecar).
+        """Makes the parts. Yields for each (task, "progress", [finished share, words in all]) and (task, "done",
+        sidecar).
 
-        A worker is started when there is a task for it, and none is idle. As many tasks as there are workers are held,
-        and one more. A part that cannot be made ends it: those that have been begun come first, then
-        CpunmtError. So does one that ATTEMPTS workers died of, after all others.
+        Starts a worker if there is a task and no idle worker. Holds one more task than there are workers. A part that
+        cannot be made ends the run with a CpunmtError, after the parts in progress. So does a part that ATTEMPTS
+        workers died of, after all others.
         """
         again: deque[Task] = deque()
         failed: list[str] = []
@@ -100,7 +101,7 @@ class Pool:
                     free.task = again.popleft()
                 else:
                     free.task, following = following, None
-                if free.is_ready:  # to the others when they are: writing would wait for their start
+                if free.is_ready:  # the others get it when they are ready: writing would wait for their start
                     self._send(free)
                 if following is None:
                     following = next_task(tasks, failed)
@@ -132,7 +133,7 @@ class Pool:
             raise CpunmtError(_told(given_up))
 
     def _free(self, failed: list[str]) -> _Worker | None:
-        """A worker without a task: a new one if there is none, as long as that may help."""
+        """Returns a worker without a task: a new one if there is none, as long as that may help."""
         for worker in self._workers:
             if worker.task is None:
                 return worker
@@ -150,7 +151,7 @@ class Pool:
 
     def _died(self, worker: _Worker, again: deque[Task], given_up: list[str]) -> None:
         task, how = worker.task, _ended(worker.process.returncode)
-        if not worker.is_ready:  # it has seen nothing of its task
+        if not worker.is_ready:  # it has read nothing of its task
             self._unready += 1
             self._said_of_starts = _at_start(how)
             if task is not None:
@@ -159,7 +160,7 @@ class Pool:
                 if self._unready == ATTEMPTS and ready:
                     say(f"cpunmt: {self._said_of_starts} It goes on with {ready} of {self._count}")
             return
-        self._unready = 0  # it has left room
+        self._unready = 0  # it has freed its memory
         if task is None:
             return
         task.died += 1
@@ -182,7 +183,7 @@ class Pool:
                 stdout=subprocess.PIPE,
                 bufsize=0,
                 env=environment,
-                start_new_session=True,  # Ctrl-C is this process's, which ends them
+                start_new_session=True,  # this process handles Ctrl-C, and ends them
             )
         except OSError as error:
             limit = "n" if error.errno == errno.EMFILE else "u"
@@ -195,7 +196,7 @@ class Pool:
         return worker
 
     def _first(self) -> dict[str, Any]:
-        """Starts the first worker, and returns what it says that parts depend on."""
+        """Starts the first worker, and returns its identity of parts (`sidecar.identity`)."""
         for _ in range(ATTEMPTS):
             worker = self._start()
             while worker in self._workers:
@@ -218,11 +219,11 @@ class Pool:
 
     def _written(self, worker: _Worker, content: bytes) -> None:
         assert worker.process.stdin is not None
-        with contextlib.suppress(OSError):  # it has died: what it says next is nothing
+        with contextlib.suppress(OSError):  # it has died: its output will end
             write_all(worker.process.stdin.fileno(), content)
 
     def _waited(self) -> list[_Worker]:
-        """Those that have said something, or died: these are none of the workers any more."""
+        """Waits for workers with output, reads it, and returns them; drops dead ones from the pool."""
         by_descriptor = {}
         poll = select.poll()
         for worker in self._workers:
@@ -236,13 +237,13 @@ class Pool:
             *lines, worker.said = (worker.said + block).split(b"\n")
             worker.replies += [next(iter(json.loads(line).items())) for line in lines]
             if not block:
-                self._wait_for_the_end()  # which leaves no workers
+                self._wait_for_the_end()  # after which no workers are left
                 self._workers.remove(worker)
                 _closed(worker)
         return found
 
     def _wait_for_the_end(self, status: int = 0) -> None:
-        """Returns unless this process is ending; then its workers have been ended, and nothing is to be done any more.
+        """Returns unless this process is ending; then the workers have been ended.
 
         `status`: of a worker that has ended. If a signal asked it to end, this process may be about to get it too.
         """
@@ -252,8 +253,8 @@ class Pool:
             time.sleep(1)
 
     def _end_now(self) -> bool:
-        """Ends the workers, which take away what is unfinished. A signal came: this process ends then."""
-        self._ending.set()  # before the workers end: who sees that they have must know why
+        """Ends the workers after a signal; they remove their unfinished files, and this process ends."""
+        self._ending.set()  # before the workers end: other threads that see their end must know why
         self._stop(signal.SIGTERM)
         return False
 
@@ -290,7 +291,7 @@ def _taken(worker: _Worker) -> Iterator[tuple[str, Any]]:
 
 
 def _closed(worker: _Worker) -> None:
-    with contextlib.suppress(subprocess.TimeoutExpired):  # it has closed its pipe, and is at its end
+    with contextlib.suppress(subprocess.TimeoutExpired):  # it has closed its pipe, and is ending
         worker.process.wait(_PATIENCE)
     worker.process.kill()
     worker.process.wait()
@@ -301,7 +302,7 @@ def _closed(worker: _Worker) -> None:
 
 
 def _told(given_up: list[str]) -> str:
-    """Names the first parts that were given up, and the number of others."""
+    """Names the first given-up parts, and the number of others."""
     more = len(given_up) - _SHOWN
     named = "; ".join(given_up[:_SHOWN]) + (f"; and so of {more} parts more" if more > 0 else "")
     return f"{named}; is there too little memory? Then use fewer --workers, or a smaller --shard-rows. All else is done"

@@ -39,9 +39,9 @@ def translate_corpora(
 ) -> Totals:
     """Translates corpora on a Ray cluster, part by part, as `cpunmt batch` does.
 
-    All machines see the same file system. `ray.init` may have been called before, to choose the cluster. Called again,
-    after whatever has happened, it makes the parts that are missing or were made of something else. Any process and any
-    machine may be killed: a part is there whole or not at all, and a part that is made twice has the same bytes.
+    All machines see the same file system. `ray.init` may have been called before, to choose the cluster. Another call
+    makes only the parts that are missing or out of date. Any process and any machine may be killed: a part exists
+    completely or not at all, and a part made twice has the same bytes.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ def translate_corpora(
     model : a model's path or name, or several for an ensemble
     column, into, with_score, filters, drop, cache, options : as of `translate_shard`
     shard_rows : rows of a part
-    workers : how many parts are made at once, each on a core; None: as many as the cluster has cores, as it grows
+    workers : number of parts made at once, each on a core; None: as many as the cluster has cores, as it grows
 
-    Returns what was done. Raises CpunmtError as `cpunmt batch` tells errors, and if Ray is not installed; TypeError or
+    Returns the totals. Raises CpunmtError for the errors of `cpunmt batch`, and if Ray is not installed; TypeError or
     ValueError for a wrong argument.
     """
     try:
@@ -81,7 +81,7 @@ def _absolute(path: AnyPath) -> str:
 
 
 class RayPool:
-    """Makes parts by tasks of Ray, in the place of a `Pool` of processes."""
+    """A maker of parts by tasks of Ray, instead of a `Pool` of processes."""
 
     def __init__(self, ray: Any, work: Work, workers: int | None):
         """Raises CpunmtError if models cannot be loaded, or options are wrong."""
@@ -121,21 +121,21 @@ class RayPool:
 
 
 def cpunmt_part(work: Work, part: Part, payload: bytes) -> tuple[str, Any]:
-    """A task of Ray, by whose name its processes are known: makes a part.
+    """Makes a part as a task of Ray, which names its processes after this function.
 
-    It returns an error: from an exception Ray makes one of its own kind.
+    Returns an error instead of raising it: Ray would convert the exception to one of its own.
     """
     kind, value = _maker(work)
     return attempt_part(value, part, payload, lambda share, words: None) if kind == "ready" else (kind, value)
 
 
 def _ready(work: Work) -> tuple[str, Any]:
-    """A task of Ray: returns what parts depend on."""
+    """Returns the identity of parts, as a task of Ray."""
     kind, value = _maker(work)
     return (kind, value.identity) if kind == "ready" else (kind, value)
 
 
-_LAST: list[Any] = []  # the work of this process's last task, and what came of its preparation
+_LAST: list[Any] = []  # the work of this process's last task, and its prepared maker
 
 
 def _maker(work: Work) -> tuple[str, Any]:

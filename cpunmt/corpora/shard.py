@@ -1,4 +1,4 @@
-"""One shard: rows in, a part and its sidecar out. `cpunmt.translate_shard` does it with a file."""
+"""One shard: from rows to a part and its sidecar. `cpunmt.translate_shard` does it with a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST = 1 << 40  # rows
 
 @dataclass(frozen=True)
 class Part:
-    """A part that is to be made of a shard.
+    """A part to make of a shard.
 
     path    the file to write
     kind    one of `formats.KINDS`
@@ -44,7 +44,7 @@ class Part:
 
     @property
     def place(self) -> str:
-        """The shard's rows, for messages."""
+        """Returns the position of the shard's rows, for messages."""
         return f"{self.where}, rows from {self.first} on"
 
 
@@ -58,15 +58,15 @@ def make_part(
 ) -> dict[str, Any]:
     """Makes a part, writes its sidecar and then the part, and returns the content of the sidecar.
 
-    The sidecar is written first. A part without one, left by a killed process, would look like a file of somebody else,
-    and would stay when its input has fewer parts.
+    The sidecar is written first. A part without one, left by a killed process, would look like a foreign file, and
+    would stay when its input has fewer parts.
 
     Parameters
     ----------
-    wanted : what the part depends on, see `sidecar.identity`
-    progress : told which share of it is done, and how many words it has
+    wanted : the identity of the part, see `sidecar.identity`
+    progress : called with the finished share, and the number of words in it
 
-    Raises CpunmtError for rows that are wrong, and if it cannot be written.
+    Raises CpunmtError for rows that are wrong, and if the part cannot be written.
     """
     began = time.perf_counter()
     kind = KINDS[part.kind]
@@ -116,29 +116,28 @@ def translate_shard(
     progress: Callable[[float], object] = lambda share: None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Translate a file of rows, which is one shard, to another: complete and on the disk, or not there at all.
+    """Translates a file of rows, one shard, to another: complete and on the disk, or absent.
 
-    Lines of text, JSON (.jsonl, .ndjson) or Parquet, as the name of `source` says; n rows in, n rows out. If `out` was
-    made of the same rows, by the same model, options and version, it is left as it is. So calls may be repeated, and
-    made twice at once, by any program that hands files to processes and machines. Equal texts are translated once.
+    The name of `source` decides: lines of text, JSON (.jsonl, .ndjson) or Parquet. N rows give N rows. If `out` was
+    made of the same rows, by the same model, options and version, it stays as it is. So any program that hands files to
+    processes and machines may repeat a call, or make it twice at once. Equal texts are translated once.
 
     Parameters
     ----------
     source : the file, also packed (.gz, .zst); it is read into memory
-    out : the file to write, packed if it is called so; beside it a sidecar, _NAME.json
-    model : a `Translator`, or what one is made of
-    column, into : of JSON and Parquet, where texts are, and the new column
-    with_score : a column `score` too
-    filters : which rows are flagged, in a column `flags`; a flagged line of text becomes empty. A dict with some of
-        min_score, max_length_ratio (more pieces on one side than so many times those of the other), no_loops,
-        no_truncated (True) and language (a code)
+    out : the file to write, packed if its name says so; beside it a sidecar, _NAME.json
+    model : a `Translator`, or its first argument
+    column, into : in JSON and Parquet, the column of the texts, and the new one
+    with_score : adds a column `score`
+    filters : flag rows in a column `flags`; a flagged line of text becomes empty. A dict with some of min_score,
+        max_length_ratio (of the pieces of the two sides), no_loops, no_truncated (True) and language (a code)
     drop : leave flagged rows out
-    cache : a file of translations that were made before, which processes may share
-    progress : told which share of the rows is done, 0 to 1
+    cache : a file of earlier translations, which processes may share
+    progress : called with the finished share of the rows, 0 to 1
     options : of `Translator.translate`
 
     Returns the sidecar's content: rows, words, distinct (rows), flagged, seconds, model, source and output (digests).
-    Raises CpunmtError for a file that cannot be read or written, or a row that is wrong, which it names; TypeError or
+    Raises CpunmtError for a file that cannot be read or written, or a wrong row, which it names; TypeError or
     ValueError for an option.
     """
     path, target = os.fsdecode(source), os.fsdecode(out)
@@ -171,7 +170,7 @@ def translate_shard(
 
 
 def whole_payload(path: str, kind: str) -> bytes:
-    """All rows of a file. Raises CpunmtError if they are more than one shard can hold."""
+    """Returns all rows of a file. Raises CpunmtError if they are more than one shard can hold."""
     shards = list(KINDS[kind].shards(path, _MOST))
     if len(shards) > 1:
         raise CpunmtError(f"{path}: is too large for one shard; cut it, or use cpunmt batch, which does")
@@ -179,7 +178,7 @@ def whole_payload(path: str, kind: str) -> bytes:
 
 
 def refuse_contradictions(job: Job, kind: str) -> None:
-    """Raise ValueError if something is asked for that inputs of this kind cannot have."""
+    """Raises ValueError for a job that inputs of this kind do not support."""
     if job.drop and not job.filters:
         raise ValueError("drop is given, and no filter that rows could be flagged by; expected one, such as min_score")
     if job.drop and not KINDS[kind].has_rows:
@@ -194,7 +193,9 @@ def refuse_contradictions(job: Job, kind: str) -> None:
 
 
 def checked_options(translator: Translator, options: dict[str, Any]) -> Any:
-    """The Options of a call. Raises TypeError or ValueError for one that is wrong, or none of single translations."""
+    """Returns the Options of a call. Raises TypeError or ValueError for wrong ones, and ones that return more than a
+    text.
+    """
     for name in options:
         if name in LEFT_OUT or name.startswith("return_"):
             raise ValueError(f"{name} is given, but a corpus has one translation for each text; leave it out")
@@ -212,7 +213,7 @@ def digest_of(translator: Translator) -> str:
 
 
 def cache_of(path: AnyPath | None, digest: str, names: dict[str, Any]) -> TranslationCache | None:
-    """The cache in this file, for translations by this model with these named options."""
+    """Returns the cache in this file, for translations by this model with these named options."""
     if path is None:
         return None
     return TranslationCache(os.fsdecode(path), repr(sidecar.identity(digest, names, {})))

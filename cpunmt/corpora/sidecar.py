@@ -1,4 +1,4 @@
-"""The file beside each part, which tells what it was made of: whoever finds it need not make the part again."""
+"""The sidecar of each part, which records its origin, so that an existing part is not made again."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MOST = 1 << 20
 
 
 def sidecar_of(part: str) -> str:
-    """Its name: readers of whole directories of Parquet pass over what begins with an underscore."""
+    """Returns the sidecar's name: readers of directories of Parquet skip names that begin with an underscore."""
     folder, name = os.path.split(part)
     return os.path.join(folder, f"_{name}.json")
 
 
 def identity(model: str, options: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
-    """What a part depends on, apart from its rows: the model's digest, named options, and what is made of them."""
-    version = importlib.import_module("cpunmt").__version__  # by name: it offers what is built on this module
+    """Returns the identity of a part apart from its rows: the model's digest, named options, and the job."""
+    version = importlib.import_module("cpunmt").__version__  # by name: cpunmt imports this module
     return {"format": FORMAT, "cpunmt": version, "model": model, "options": options, "job": job}
 
 
@@ -35,7 +35,7 @@ def digest(content: bytes) -> str:
 
 
 def fitting(part: str, wanted: dict[str, Any], source: str) -> dict[str, Any] | None:
-    """What the sidecar of a part says, if that is the part of the rows with this digest, and its bytes are there."""
+    """Returns a part's sidecar if it belongs to the rows with this digest, and describes the part's bytes."""
     found = _read(sidecar_of(part))
     if found is None or found.get("source") != source or any(found.get(name) != wanted[name] for name in wanted):
         return None
@@ -52,7 +52,7 @@ def fitting(part: str, wanted: dict[str, Any], source: str) -> dict[str, Any] | 
 
 
 def is_ours(part: str) -> bool:
-    """Returns whether this part has a sidecar, of whatever rows."""
+    """Returns whether this part has a sidecar, whatever its rows."""
     found = _read(sidecar_of(part))
     return found is not None and "format" in found and "source" in found
 

@@ -1,4 +1,4 @@
-"""Arrow tables in, the same tables with a column of translations out: `TableTranslator`."""
+"""`TableTranslator`: adds a column of translations to Arrow tables."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ else:
 
     TranslationOptions = Any
 
-# The models that this process has loaded. Tables of one model share it.
+# The models loaded in this process; tables of one model share it.
 _LOADED: dict[tuple[str, ...], Translator] = {}
 
 
 class TableTranslator:
-    """Translates a column of tables: called with a pyarrow Table or RecordBatch, it returns the same with a new column.
+    """A function of pyarrow Tables or RecordBatches that returns them with a new column of translations.
 
     translate = TableTranslator("models/ende-tiny", column="source")
     translated = translate(table)
 
-    Rows stay in their order, and all columns stay as they are, so that ids go along. A null stays null. A row's
-    translation depends on its text alone, so tables may be cut and sent to processes as one likes.
+    Rows keep their order, all columns stay as they are, and nulls stay null. A row's translation depends on its text
+    alone, so tables may be cut and distributed to processes in any way.
 
     It is made for frameworks that run a function in many processes (Ray, Spark, Dask: see docs/scale.md). It holds only
-    its arguments, and can be sent to other processes. The first call loads the model, once in each process, however
-    many TableTranslators there are. A call has one thread: start as many processes as there are cores.
+    its arguments, and can be sent to other processes. The first call loads the model, once in each process for all
+    TableTranslators. A call has one thread: start as many processes as there are cores.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class TableTranslator:
         with_score: bool = False,
         **options: TranslationOptions,
     ) -> None:
-        """Loads nothing yet. The path or name of the model must lead to it wherever tables are translated.
+        """Loads nothing yet. The path or name of the model must be valid on every machine that translates tables.
 
         Parameters
         ----------
         model : as `Translator` takes it: a directory, the name of a fetched model, or a list of them, an ensemble
-        column : the column to translate, of strings, which may be nulls, dictionary-encoded, or of large strings
+        column : the column to translate, of strings or large strings, which may be nulls or dictionary-encoded
         into : the new column, of large strings if `column` is, else of strings
-        with_score : another new column `score`, float64: the score of each translation; see `Hypothesis`
+        with_score : adds a column `score`, float64: the score of each translation; see `Hypothesis`
 
         Options are those of `Translator.translate`.
 
@@ -69,14 +69,14 @@ class TableTranslator:
         self._job = Job(column, into, None, with_score)
         refuse_contradictions(self._job, "parquet")
         self._options: dict[str, Any] = {**options}
-        make_options(self._options)  # a wrong one is told here, not on another machine
+        make_options(self._options)  # a wrong option raises here, not on another machine
         models = [model] if isinstance(model, str | os.PathLike) else [*model]
         self._model = tuple(_whole_path(os.fspath(one)) for one in models)
 
     def __call__(self, table: AnyTable) -> AnyTable:
-        """Returns the table, or batch, with the column of translations behind its others, and that of scores behind it.
+        """Returns the table, or batch, with new last columns: translations, and then scores.
 
-        Raises CpunmtError for another type, if there is no such column of texts, or if there is one with the new name.
+        Raises CpunmtError for another type, a missing column of texts, or an existing column of the new name.
         """
         import pyarrow as pa
 
@@ -103,7 +103,7 @@ class TableTranslator:
 
 
 def _whole_path(model: str) -> str:
-    """Returns the absolute path of a directory, for workers have other current folders; a name stays as it is."""
+    """Returns the absolute path of a directory, as workers have other current folders; a name stays as it is."""
     return os.path.abspath(model) if os.path.exists(model) else model
 
 

@@ -1,4 +1,4 @@
-"""Rows -> their translations: equal texts once, those that a cache has not at all."""
+"""Translations of rows: equal texts are translated once, and cached ones not at all."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from cpunmt.results.repetition import repeats
 from cpunmt.results.results import Result
 from cpunmt.translator.translator import Translator
 
-WINDOW = 4096  # texts that are translated together: progress is told, and their results are dropped, after each
+WINDOW = 4096  # texts translated together: after each window progress is reported, and its results are dropped
 
-Progress = Callable[[float], object]  # told which share of a shard is done
+Progress = Callable[[float], object]  # called with the finished share of a shard
 
 
 class Maker(Protocol):
-    """What makes new columns of rows."""
+    """A maker of new columns."""
 
     def made(self, rows: Rows, progress: Progress) -> Made:
-        """The columns."""
+        """Returns the new columns."""
 
 
 class Translating:
@@ -37,12 +37,12 @@ class Translating:
         cache: TranslationCache | None = None,
         is_in: IsIn | None = None,
     ):
-        """`is_in`: whether a text is in the language that the filters want."""
+        """`is_in`: tests whether a text is in the filters' language."""
         self._translator, self._options, self._job = translator, options, job
         self._cache, self._is_in = cache, is_in
 
     def made(self, rows: Rows, progress: Progress) -> Made:
-        """Makes the columns of a job: translations, scores and flags."""
+        """Returns the columns of a job: translations, scores and flags."""
         texts, job = rows.texts, self._job
         distinct = dict.fromkeys(text for text in texts if text is not None)
         found = self._translated(list(distinct), progress)

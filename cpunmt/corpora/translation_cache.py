@@ -1,6 +1,6 @@
-"""Translations that were made before, in a file that any number of processes may use at once: SQLite's.
+"""Earlier translations, in a file of SQLite's that any number of processes may use at once.
 
-What is found is what would be made again: keys are digests of model, options and text.
+Keys are digests of model, options and text, so that a cached translation equals a new one.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from cpunmt.errors import CpunmtError
 _APPLICATION, _VERSION = 0x63706E6D, 1  # "cpnm"
 _PATIENCE = 600.0  # seconds to wait for other writers
 _PAUSE = 0.01
-_AT_ONCE = 500  # keys of a question
+_AT_ONCE = 500  # keys of a query
 _HEAD = struct.Struct("<IdIIB")  # checksum, score, pieces of both sides, flags
 
 
 class Translated(NamedTuple):
-    """A translation, and what filters ask of it.
+    """A translation with its filter data.
 
     score            of its pieces, see `Hypothesis.score`
-    sources, pieces  how many pieces the text and its translation have
+    sources, pieces  the numbers of pieces of the text and its translation
     loops            whether it repeats itself, and the text does not
     truncated        whether the length limit cut it off
     """
@@ -42,14 +42,14 @@ class Translated(NamedTuple):
 
 
 class TranslationCache:
-    """The translations that a model with some options made. A process has its own."""
+    """The translations by a model with certain options. Each process opens its own."""
 
     def __init__(self, path: str, of: str):
-        """`of`: what names the model and the options. Raises CpunmtError for a file of something else, or damaged."""
+        """`of`: identifies the model and the options. Raises CpunmtError for a damaged or foreign file."""
         self._path, self._key = path, hashlib.blake2b(of.encode()).digest()
         with self._told():
             self._file = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-            self._file.execute("BEGIN IMMEDIATE")  # another process may be making it now
+            self._file.execute("BEGIN IMMEDIATE")  # another process may be creating it now
             if not self._is_ours():
                 self._make()
             self._file.execute("COMMIT")
@@ -57,7 +57,7 @@ class TranslationCache:
             self._file.execute("PRAGMA synchronous=NORMAL")
 
     def _is_ours(self) -> bool:
-        """Returns whether it has been made. Raises CpunmtError if something else is there."""
+        """Returns whether it exists. Raises CpunmtError for another kind of file."""
         (application,) = self._file.execute("PRAGMA application_id").fetchone()
         (version,) = self._file.execute("PRAGMA user_version").fetchone()
         (tables,) = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -71,7 +71,7 @@ class TranslationCache:
         return False
 
     def _use_log(self) -> None:
-        """Let others read while one writes. SQLite does not wait by itself for this change, as it does for all else."""
+        """Lets others read while one writes. For this change SQLite itself does not wait."""
         until = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -89,7 +89,7 @@ class TranslationCache:
         self._file.execute(f"PRAGMA user_version={_VERSION}")
 
     def found(self, texts: Sequence[str]) -> Iterator[tuple[str, Translated]]:
-        """Yields the texts that are there, with their translations."""
+        """Yields the cached texts with their translations."""
         for begin in range(0, len(texts), _AT_ONCE):
             keys = {self._key_of(text): text for text in texts[begin : begin + _AT_ONCE]}
             marks = ",".join("?" * len(keys))
@@ -139,7 +139,7 @@ class TranslationCache:
 
 
 def settle(path: str) -> None:
-    """Bring all that was added into the file itself, so that it can be copied; nothing, while others use it."""
+    """Moves all additions into the file itself, so that it can be copied; does nothing while others use it."""
     with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as file:
         file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

@@ -1,13 +1,12 @@
-"""Makes parts in a process: `main` reads from a pipe what to make, and writes to another one what it has done.
+"""A worker process: `main` reads tasks from a pipe, makes their parts, and writes reports to another pipe.
 
-It ends when the process that started it is gone: then its pipe is closed. What it was writing is removed.
+It ends when the process that started it is gone: then its pipe is closed. Its unfinished files are removed.
 
 It reads frames: the sizes of a header and of a payload (8 bytes each), the header (JSON), the payload. The first frame
-has models, options and the job (`Work`), each of the others is a part to make. It writes lines of JSON, each with one
-key:
+has models, options and the job (`Work`); each later one is a part to make. It writes lines of JSON, each with one key:
 
-    ready     what parts depend on, see `sidecar.identity`
-    progress  the share of the part that is done, and how many words it has
+    ready     the identity of parts, see `sidecar.identity`
+    progress  the finished share of the part, and its number of words
     done      the content of its sidecar
     failed    a message: the part cannot be made, or the models cannot be loaded
 """
@@ -48,7 +47,7 @@ class Work:
     digests  of the models, see `work_of`
     options  of translations
     job      see `Job.to_dict`
-    cache    the file of translations that were made before, or None
+    cache    the file of earlier translations, or None
     """
 
     models: list[dict[str, Any]]
@@ -59,7 +58,7 @@ class Work:
 
 
 def work_of(models: list[dict[str, Any]], options: dict[str, Any], job: Job, cache: str | None = None) -> Work:
-    """Makes a Work, with the digests of the models as they are now. Raises ModelFileError if one cannot be read."""
+    """Returns a Work, with the digests of the models as they are now. Raises ModelFileError if one cannot be read."""
     return Work(models, list(map(_digest, models)), options, job.to_dict(), cache)
 
 
@@ -69,13 +68,13 @@ def _digest(arguments: Mapping[str, Any]) -> str:
 
 
 class PartMaker:
-    """Makes the parts of a run, in any process."""
+    """A maker of a run's parts, in any process."""
 
     def __init__(self, work: Work):
         """Loads the models.
 
-        Raises CpunmtError, TypeError or ValueError for a model or an option that cannot be used, and if a model is not
-        the one that the run began with: sidecars would name another one.
+        Raises CpunmtError, TypeError or ValueError for a model or an option that cannot be used, and if a model has
+        changed since the run began: sidecars would name another one.
         """
         from cpunmt.corpora.cross_entropy import Scoring
         from cpunmt.corpora.flags import wanted_language
@@ -94,7 +93,7 @@ class PartMaker:
         if reverse:
             self._maker: Maker = Scoring(translator, reverse[0], job)
             self.identity = sidecar.identity(digest, {}, work.job)
-            """What parts depend on, apart from their rows."""
+            """The identity of parts, apart from their rows."""
             return
         options = dict(work.options)
         if "glossary" in options:
@@ -113,7 +112,7 @@ class PartMaker:
 def attempt(kind: str, call: Callable[[], Any], *expected: type[Exception], where: str = "") -> tuple[str, Any]:
     """Returns (kind, the result of `call`), or ("failed", a message) for an error.
 
-    A message of an error that is not `expected` begins with `where` and tells its type. Only MemoryError is raised:
+    The message of an error that is not `expected` begins with `where` and names its type. Only MemoryError is raised:
     another process may have more memory.
     """
     try:
@@ -132,13 +131,13 @@ def attempt_part(
 
 
 def frame(header: Mapping[str, Any], payload: bytes = b"") -> bytes:
-    """Makes the bytes that are sent before a payload."""
+    """Returns the bytes that precede a payload."""
     said = json.dumps(header).encode()
     return SIZES.pack(len(said), len(payload)) + said
 
 
 def main() -> int:
-    """Works until nothing more comes; what libraries write to standard output goes to standard error.
+    """Works until the pipe closes; output of libraries goes to standard error.
 
     Without memory the process ends, with one line and status 1: another one, which may have more, makes the part.
     """
@@ -158,7 +157,7 @@ def _work() -> int:
     def reply(kind: str, value: object) -> None:
         try:
             write_all(replies, json.dumps({kind: value}).encode() + b"\n")
-        except OSError:  # nobody hears it
+        except OSError:  # the reader is gone
             _end(1)
 
     kind, value = attempt("ready", lambda: PartMaker(Work(**frames.get()[0])), ValueError, TypeError, OSError)
@@ -179,10 +178,10 @@ def _unforeseen(error: Exception) -> str:
 
 
 def _listen(frames: queue.SimpleQueue[Frame]) -> None:
-    """Hands frames on; ends the process when no more can come."""
+    """Passes frames on; ends the process when no more can come."""
     status = 0
     try:
-        # Not sys.stdin: if the interpreter ends while a thread reads from that, it aborts.
+        # Not sys.stdin: if the interpreter ends while a thread reads from it, it aborts.
         with open(0, "rb", closefd=False) as file:
             while (sizes := _read(file, SIZES.size)) is not None:
                 header, payload = (_read(file, size) for size in SIZES.unpack(sizes))
@@ -197,12 +196,12 @@ def _listen(frames: queue.SimpleQueue[Frame]) -> None:
 
 
 def _end(status: int) -> None:
-    """Ends the process, and removes what it was writing."""
+    """Ends the process, and removes its unfinished files."""
     abandon()
     os._exit(status)
 
 
 def _read(file: BinaryIO, size: int) -> bytes | None:
-    """Reads `size` bytes; returns None if the file ends before."""
+    """Reads `size` bytes; returns None if the file ends earlier."""
     found = file.read(size)
     return found if len(found) == size else None

@@ -361,7 +361,7 @@ def parse_yaml(text: bytes, where: str) -> dict[str, Any]:
     Raises
     ------
     ModelFileError
-        Starting with `where`: over 16 KiB, not YAML, not a mapping, a name that is no text or comes twice, aliases
+        Starting with `where`: over 16 KiB, not YAML, not a mapping, a name that is not text or is repeated, aliases
         (a few bytes of them unfold to gigabytes), or deep nesting (which costs PyYAML minutes).
     """
     if len(text) > _MAX_YAML:

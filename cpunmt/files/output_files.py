@@ -151,7 +151,7 @@ def check_file(path: _Path, force: bool) -> None:
     if not force and os.path.lexists(target) and not _is_special(target):
         raise CpunmtError(f"{path}: exists; choose another name, or pass --force to replace it")
     if not target.parent.is_dir():
-        raise CpunmtError(f"{path}: there is no directory {target.parent}; make it first")
+        raise CpunmtError(f"{path}: the directory {target.parent} does not exist; make it first")
 
 
 def refuse_overwriting(outputs: Collection[_Path | None], inputs: Collection[_Path | None]) -> None:
@@ -178,7 +178,7 @@ def check_directory(path: _Path, force: bool, names: Collection[str]) -> None:
     target = Path(os.path.realpath(path))
     if not os.path.lexists(target):
         if not target.parent.is_dir():
-            raise CpunmtError(f"{path}: there is no directory {target.parent}; make it first")
+            raise CpunmtError(f"{path}: the directory {target.parent} does not exist; make it first")
         return
     if not force:
         raise CpunmtError(f"{path}: exists; choose another directory, or pass --force to replace it")

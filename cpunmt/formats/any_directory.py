@@ -1,15 +1,15 @@
-"""Reading a model of any kind: one of the `KINDS`, a reader for it, canonical tensors, packed tensors.
+"""Reads a model of any kind: one of the `KINDS`, a reader for it, canonical tensors, packed tensors.
 
     path --look--> FoundModel --reader--> ForeignModel --conversion.packed_tensors--> tensors of a Model
 
-kind     a row of `KINDS`: title, files, how config.json or a file's name tells it, and the module of its reader. Rows
+kind     a row of `KINDS`: title, files, the marks in config.json or a file's name, and the module of its reader. Rows
          are tried in order, first all by config.json, then by names.
-reader   `read_directory(found)` returns a ForeignModel. It raises ModelFileError for all that is missing, damaged or
-         not supported. It runs no code from a file: nothing is unpickled, no header may claim more than its file has.
-         If no name of a file tells the kind, `recognizes(names)` does.
+reader   `read_directory(found)` returns a ForeignModel. It raises ModelFileError for missing, damaged or unsupported
+         files. It runs no code from a file: nothing is unpickled, no header may claim more than its file has.
+         If no name of a file identifies the kind, `recognizes(names)` does.
 tensors  canonical: the names, float32 matrices [in, out] and tables [pieces, model_dim] that
          `model.tensors.checkpoint_tensors` lists, or `StoredIntegers` in their place.
-packing  `conversion.packed_tensors` merges, quantizes and lays out, without knowing where a model came from.
+packing  `conversion.packed_tensors` merges, quantizes and lays out, whatever the model's origin.
 
 A packed model is in that form already, so `packed_directory.read_directory` maps it. A new kind is a reader and a row.
 """
@@ -73,16 +73,16 @@ KINDS = {
 _CTRANSLATE2 = "a CTranslate2 model, which is not read; load the one it was converted from"
 # Files of kinds that are not read -> the reason, and what to do
 _REFUSED = dict.fromkeys(("shared_vocabulary.json", "shared_vocabulary.txt", "source_vocabulary.json"), _CTRANSLATE2)
-# How the files of models end, each with or without .gz: another file is no name of a model.
+# The extensions of models' files, each with or without .gz: another file does not name a model.
 MODEL_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm")
-_CHOOSING = (".yml", ".yaml", ".npz", ".bin")  # of these, some say which model of their directory is meant
+_CHOOSING = (".yml", ".yaml", ".npz", ".bin")  # some of these select a model of their directory
 _OWN = ("shortlist.bin", "pytorch_model.bin")  # of packed models and of Hugging Face; other .bin may be Marian's
 _MAX_FILES = 10_000
 _SHOWN = 20
 
 
 def model_folder(path: str | os.PathLike[str]) -> Path:
-    """Returns the directory of the model that `path` means, which need not exist: itself, or the one of the file.
+    """Returns the directory of the model at `path`, which need not exist: itself, or the file's.
 
     Raises ModelFileError for a file that no model has, and for a device or a pipe.
     """
@@ -97,9 +97,9 @@ def model_folder(path: str | os.PathLike[str]) -> Path:
 
 
 def look(path: str | os.PathLike[str]) -> FoundModel:
-    """Finds the kind of a directory, or of the one of a file: by config.json, or else by the names of its files.
+    """Finds the kind of a directory, or of a file's directory: by config.json, or else by the names of its files.
 
-    Raises ModelFileError, with the names that are there, if it is of no known kind.
+    Raises ModelFileError, with the existing names, for an unknown kind.
     """
     folder = model_folder(path)
     chosen = marian_file(path, folder)
@@ -130,12 +130,12 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 
 def _reader(kind: str) -> Reader:
-    with LOCK:  # our own models need none of the readers of others
+    with LOCK:  # our own models need no other reader
         return cast(Reader, importlib.import_module(KINDS[kind].reader))
 
 
 def marian_file(path: str | os.PathLike[str], folder: Path) -> str | None:
-    """Returns the name of the file that `path` is, if it says which of Marian's models in its folder is meant."""
+    """Returns the name of the file `path` if it selects one of Marian's models in its folder."""
     name = Path(path).name
     if Path(path) == folder or name in _OWN or not name.removesuffix(".gz").endswith(_CHOOSING):
         return None
@@ -145,7 +145,7 @@ def marian_file(path: str | os.PathLike[str], folder: Path) -> str | None:
 
 
 def listing(folder: Path) -> list[str]:
-    """Returns the names of the files, sorted; of a file that is also there packed, with .gz or .zst, only one."""
+    """Returns the names of the files, sorted; a file and its packed forms, .gz or .zst, count once."""
     if not folder.is_dir():
         raise ModelFileError(f"{folder}: no such directory; expected one with a model, a vocabulary and a shortlist")
     try:
@@ -172,15 +172,15 @@ def read_checkpoint(path: str | os.PathLike[str] | FoundModel) -> ForeignModel:
 def read_model(
     path: str | os.PathLike[str] | FoundModel, scheme: str | None = None, activation_scales: str = "dynamic"
 ) -> ForeignModel:
-    """Reads it ready to run: `tensors` are those that `tensors.expected_tensors` lists.
+    """Reads a model ready to run: `tensors` are listed by `tensors.expected_tensors`.
 
-    Integers are used as they are stored; float weights are quantized, or kept. Scales of activations that the file has
-    are used where that is asked for; by default each row has its own, which is closer to float32.
+    Integers are used as they are stored; float weights are quantized, or kept. The file's scales of activations are
+    used only on request; by default each row has its own, which is closer to float32.
 
     Parameters
     ----------
     scheme : one of `config.SCHEMES`; None: int8
-    activation_scales : "dynamic", or "static" for those that the file has
+    activation_scales : "dynamic", or "static" for the file's
 
     Raises ModelFileError also for a file without such scales, and as `packed_tensors` does.
     """

@@ -1,4 +1,7 @@
-"""Canonical tensors to those of a packed model: merged, quantized, laid out."""
+"""Packs canonical tensors: merges, quantizes and lays them out.
+
+Weights stored as integers with one scale (Marian's intgemm) are used as they are.
+"""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -24,7 +27,7 @@ from cpunmt.model.tensors import (
     table_sizes,
 )
 
-# How a float32 matrix [in, out] becomes integers and one scale per column, unless the caller knows better.
+# The default conversion of a float32 matrix [in, out] to integers and one scale per column.
 QUANTIZERS: dict[str, Callable[[Array], tuple[Array, Array]]] = {
     "int8": int8.quantize_columns,
     "int16": int16.quantize_columns,
@@ -45,14 +48,13 @@ def packed_tensors(
 
     Parameters
     ----------
-    tensors : what `model.tensors.checkpoint_tensors` lists, float32 or stored integers
+    tensors : those of `model.tensors.checkpoint_tensors`, float32 or stored integers
     scheme : one of `config.SCHEMES`
     schemes : exceptions: name of a linear layer or a table (`model.tensors.matrices`) -> its scheme
-    quantizer : called with (name, float32 weights [in, out], scheme) for every matrix that becomes integers here;
-        gives (integers [in, out], float32 scales [out]). A table is handed over as [model_dim, pieces]. None:
-        `QUANTIZERS`
-    alphas : name of a weight -> what its input is multiplied with before it is rounded to 8 bits; None: every row of
-        activations gets a scale of its own
+    quantizer : called with (name, float32 weights [in, out], scheme) for every matrix to be quantized; returns
+        (integers [in, out], float32 scales [out]). A table is passed as [model_dim, pieces]. None: `QUANTIZERS`
+    alphas : name of a weight -> multiplier of its input before rounding to 8 bits; None: every row of activations has a
+        scale of its own
 
     Raises
     ------
@@ -83,7 +85,7 @@ def packed_tensors(
         if SCHEMES[stored] == "float32":
             made[f"{name}.weight"] = _as_floats(name, _floats(table), stored)
             continue
-        if stored == "int8" and _ready(table):  # the largest of all: its rows stay where they are, in the file
+        if stored == "int8" and _ready(table):  # the largest of all: its rows stay in the file
             rows = np.ascontiguousarray(table.values)
             multipliers = np.full(len(rows), table.multiplier, np.float32)
             scales = 1 / multipliers
@@ -162,6 +164,6 @@ def _alpha(weights: list[str], alphas: Mapping[str, float] | None) -> Array:
     missing = [name for name in weights if name not in alphas]
     values = {alphas[name] for name in weights if name in alphas}
     if missing or len(values) != 1:
-        problem = f"{missing[0]} has none" if missing else f"{', '.join(weights)} have {sorted(values)} for one input"
+        problem = f"{missing[0]} lacks one" if missing else f"{', '.join(weights)} have {sorted(values)} for one input"
         raise ModelFileError(f"calibrated activation scales: {problem}; load with activation_scales='dynamic'")
     return np.array([values.pop()], np.float32)

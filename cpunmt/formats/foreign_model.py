@@ -28,7 +28,7 @@ class StoredIntegers(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the weight."""
+        """Returns the shape of the weight."""
         return self.values.shape
 
     def weights(self) -> Array:
@@ -47,7 +47,7 @@ class VocabularyFiles(NamedTuple):
 
     @property
     def ids_from(self) -> Path:
-        """The file that says which piece an id is: two vocabularies with the same are shared."""
+        """Returns the file that defines the ids: two vocabularies with the same one are shared."""
         file = self.table or self.pieces
         assert file
         return file
@@ -58,32 +58,32 @@ class FoundModel(NamedTuple):
 
     kind: str
     folder: Path
-    names: Sequence[str] = ()  # of its files, each packed or not; empty if config.json says the kind
-    chosen: str | None = None  # of several models in it, the name of the file that says which is meant
+    names: Sequence[str] = ()  # of its files, each packed or not; empty if config.json identifies the kind
+    chosen: str | None = None  # the file that selects one of several models in it
 
 
 class ForeignModel(NamedTuple):
-    """A model of another program: canonical tensors, and everything beside them in our form."""
+    """Another program's model: canonical tensors, and everything else in our form."""
 
     config: ModelConfig
-    tensors: dict[str, Weight]  # what tensors.checkpoint_tensors lists
-    alphas: dict[str, float] | None  # scales of activations that the file has: see packed_tensors
+    tensors: dict[str, Weight]  # listed by tensors.checkpoint_tensors
+    alphas: dict[str, float] | None  # the file's scales of activations: see packed_tensors
     weights: Path  # the file that holds all these
     source_vocabulary: VocabularyFiles
     target_vocabulary: VocabularyFiles
     shortlist: ShortlistOptions | None
     metadata: dict[str, Any]
-    stored: str  # what the weights are on disk: "int8", "float32", "float16" or "bfloat16"
+    stored: str  # the stored type of the weights: "int8", "float32", "float16" or "bfloat16"
 
 
 def vocabulary_files(path: str | os.PathLike[str]) -> VocabularyFiles:
-    """Tells by its name whether a single file is a table, then one of words, or a SentencePiece model."""
+    """Decides by its name whether a single file is a table, then one of words, or a SentencePiece model."""
     path = Path(path)
     return VocabularyFiles(None, path) if is_table(path) else VocabularyFiles(path)
 
 
 def is_table(file: Path) -> bool:
-    """Returns whether the file is called as tables are, and not as SentencePiece models."""
+    """Returns whether the file has a table's name, and not a SentencePiece model's."""
     return plain_name(file.name).endswith((".yml", ".yaml", ".json", ".txt"))
 
 

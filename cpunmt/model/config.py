@@ -70,7 +70,7 @@ class ModelConfig:
 
     @property
     def source_size(self) -> int:
-        """The number of source pieces."""
+        """Returns the number of source pieces."""
         return self.source_vocab_size or self.vocab_size
 
     def __post_init__(self) -> None:
@@ -97,7 +97,7 @@ class ModelConfig:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any], where: str = "config.json") -> "ModelConfig":
-        """Inverse of `to_json`. Raises ModelFileError for another format or a newer version, and for wrong fields."""
+        """Inverts `to_json`. Raises ModelFileError for another format or a newer version, and for wrong fields."""
         if not isinstance(fields, dict) or fields.get("format") != "cpunmt":
             raise ModelFileError(f'{where}: not a cpunmt model config (no "format": "cpunmt")')
         version = fields.get("version")

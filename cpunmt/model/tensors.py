@@ -1,4 +1,4 @@
-"""The tensors of a model: in its files, as the config alone tells them, and in memory, as compiled code reads them.
+"""The tensors of a model: in its files, as the config determines them, and in memory, as compiled code reads them.
 
 `checkpoint_tensors` lists those of a float32 checkpoint, `expected_tensors` those of a packed model, in which products
 of one input are one matrix (see `layers.stored`). Any other tensor is refused.
@@ -117,7 +117,7 @@ def storage_of(config: ModelConfig) -> dict[str, Storage]:
 
 
 def is_static(config: ModelConfig, name: str) -> bool:
-    """Returns whether the input of a layer or the output table is quantized with a scale that the model stores."""
+    """Returns whether the model stores the scale that quantizes the input of a layer or the output table."""
     return config.activation_scales == "static" and SCHEMES[config.scheme_of(name)] == "int8"
 
 
@@ -150,7 +150,7 @@ class Model:
     """
 
     def __init__(self, config: ModelConfig, tensors: dict[str, np.ndarray[tuple[Any, ...], np.dtype[Any]]]) -> None:
-        """Stores the tensors, checked and C-contiguous, which must be those that `expected_tensors` lists."""
+        """Stores the tensors, checked and C-contiguous; `expected_tensors` lists the required ones."""
         self.config = config
         self.bytes = sum(tensor.nbytes for tensor in tensors.values())
         filler = RecordFiller(tensors, storage_of(config))

@@ -1,1 +1,1 @@
-"""Getting a model: what is offered where, fetching it into the user's folder, and finding it there again."""
+"""Models from registries: lists them, fetches them into the user's folder, and finds them there."""

@@ -1,4 +1,4 @@
-"""Unpacking a model from a zip archive of unknown origin: flat, bounded, and each file checked by its CRC-32."""
+"""Unpacks a model from an untrusted zip archive: flat, bounded, and each file checked by its CRC-32."""
 
 import io
 import os
@@ -15,20 +15,20 @@ from cpunmt.files.output_files import told
 from cpunmt.registry.entries import LARGEST_MODEL, check_file_name, fetch_again
 
 _MOST_FILES = 1000
-_LARGEST_DIRECTORY = 1 << 20  # bytes; zipfile reads it before anything can be checked
-_END = 22  # bytes of the record at the end of an archive that has no comment
+_LARGEST_DIRECTORY = 1 << 20  # bytes; zipfile reads it before any check
+_END = 22  # bytes of the record at the end of an archive without a comment
 _BLOCK = 1 << 20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What zipfile raises for broken content: OSError is a place in the file that cannot be.
+# zipfile's errors for broken content: OSError is an impossible offset in the file.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
 
 
 class BrokenArchiveError(CpunmtError):
-    """The archive itself is wrong: having it again may help, keeping it will not."""
+    """The archive itself is wrong: fetching it again may help, keeping it will not."""
 
 
 def unpack(archive: Path, folder: Path, where: str) -> None:
-    """Unpack every file of `archive` into `folder`.
+    """Unpacks every file of `archive` into `folder`.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def unpack(archive: Path, folder: Path, where: str) -> None:
     BrokenArchiveError
         Not a zip archive, a damaged one, one with folders or unsafe names, or with over LARGEST_MODEL bytes in it.
     CpunmtError
-        No room. In both cases, what has been unpacked stays for the caller to remove.
+        No room. In both cases, the caller removes the unpacked files.
     """
     _check_end(archive, where)
     try:
@@ -65,7 +65,7 @@ def _check_end(archive: Path, where: str) -> None:
     if len(end) < _END or not end.startswith(b"PK\5\6") or end[20:] != b"\0\0":
         raise BrokenArchiveError(f"{where}: no zip archive, or one that was cut off or has a comment; fetch again")
     directory = int.from_bytes(end[12:16], "little")
-    if directory > _LARGEST_DIRECTORY or tail.startswith(b"PK\6\7"):  # zip64, for more than there may be
+    if directory > _LARGEST_DIRECTORY or tail.startswith(b"PK\6\7"):  # zip64, for larger archives than allowed
         raise BrokenArchiveError(f"{where}: a zip archive of far too many files, expected at most {_MOST_FILES}")
 
 

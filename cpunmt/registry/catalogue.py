@@ -1,4 +1,4 @@
-"""The registries together: what they offer, and which model a name means."""
+"""All registries together: lists their models, and resolves names."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,44 +13,46 @@ from cpunmt.registry.store import is_name, plain, split_name
 from cpunmt.values.spelling import hint, nearest
 
 _LISTED: dict[str, ModuleType] = {"firefox": firefox, "opus": opus}
-_MOST_CHOICES = 12  # of a message
-_ATTEMPTS = 2  # at an address where there is another one
+_MOST_CHOICES = 12  # shown in a message
+_ATTEMPTS = 2  # at an address with alternatives
 
 
 def addresses(registry: str) -> tuple[str, ...]:
-    """URLs of a registry: "firefox", "opus" or "hf"; the one that its environment variable names, and no other."""
+    """Returns the URLs of a registry: "firefox", "opus" or "hf"; only the one that its environment variable names, if
+    set.
+    """
     module = huggingface if registry == "hf" else _LISTED[registry]
     chosen = os.environ.get(module.VARIABLE)
     return (chosen,) if chosen else module.REGISTRIES
 
 
 def listed(words: Iterable[str] = ()) -> list[str]:
-    """The registries that have a list, and that none of `words`, such as "opus:en", excludes."""
+    """Returns the registries with a list that no word, such as "opus:en", excludes."""
     named = [word.partition(":")[0] for word in words if is_name(word)]
     return [registry for registry in _LISTED if all(name == registry for name in named)]
 
 
 def list_models(registry: str, say: Callable[[str], object]) -> list[ModelEntry]:
-    """All models of one registry, from the first of its addresses that has some; CpunmtError where none can be read.
+    """Returns all models of one registry, from its first address with models; raises CpunmtError if none can be read.
 
-    `say` is told in one line when another address has to be tried.
+    `say` is called with a line when another address must be tried.
     """
     return next(_lists(registry, addresses(registry), say))
 
 
 def _lists(registry: str, urls: Sequence[str], say: Callable[[str], object]) -> Iterator[list[ModelEntry]]:
-    """The lists at those of `urls` that can be read; if none can, the last one's CpunmtError. Read as asked for."""
+    """Yields the lists at the readable `urls`, lazily; if none can be read, raises the last one's CpunmtError."""
     found, unreachable = False, []
     for place, url in enumerate(urls, 1):
         attempts = _ATTEMPTS if place < len(urls) else None
         try:
             entries = _list(registry, url, partial(fetch_document, say=say, attempts=attempts))
             if not entries and not found and place < len(urls):
-                raise CpunmtError(f"{url}: there is no model in it")
+                raise CpunmtError(f"{url}: lists no models")
         except OfflineError:
             raise
         except UnreachableError:
-            unreachable.append(url)  # told when another address can be reached, or by the error of the last
+            unreachable.append(url)  # reported when another address is reached, or by the last error
             if place == len(urls) and not found:
                 raise
             continue
@@ -68,14 +70,14 @@ def _lists(registry: str, urls: Sequence[str], say: Callable[[str], object]) -> 
 
 
 def _tell_unreachable(urls: list[str], other: str, say: Callable[[str], object]) -> None:
-    """Reports once which addresses were not found, when `other` has answered."""
+    """Reports once the unreachable addresses, when `other` has answered."""
     for url in urls:
         say(f"{url} cannot be read (host not found); trying {other}")
     urls.clear()
 
 
 def _list(registry: str, url: str, fetch: Callable[[str], bytes]) -> list[ModelEntry]:
-    """The list at `url`; whatever is in it, it cannot keep others from being tried."""
+    """Returns the list at `url`; any error in it is a CpunmtError, so that others are tried."""
     try:
         models: list[ModelEntry] = _LISTED[registry].list_models(url, fetch)
         return models
@@ -84,7 +86,7 @@ def _list(registry: str, url: str, fetch: Callable[[str], bytes]) -> list[ModelE
 
 
 def elsewhere(entry: ModelEntry, say: Callable[[str], object]) -> ModelEntry | None:
-    """The model of the same name at a later address of its registry; None where there is none."""
+    """Returns the model of the same name at a later address of its registry; None if there is none."""
     registry = entry.name.partition(":")[0]
     urls = addresses(registry)
     if entry.registry not in urls:
@@ -100,7 +102,7 @@ def elsewhere(entry: ModelEntry, say: Callable[[str], object]) -> ModelEntry | N
 
 
 def resolve(name: str, say: Callable[[str], object]) -> ModelEntry:
-    """The model that `name` means: exactly, up to hyphens and case, with or without its registry's name.
+    """Returns the model that `name` means: exactly, up to hyphens and case, with or without its registry's name.
 
     Raises
     ------
@@ -141,7 +143,7 @@ def resolve(name: str, say: Callable[[str], object]) -> ModelEntry:
 
 
 def _nearest(name: str, entries: list[ModelEntry]) -> str:
-    """The end of a message: the model whose name without its registry's is most like `name`, or nothing."""
+    """Returns the end of a message: the model whose name without its registry's is most like `name`, or ""."""
     names = {entry.name.partition(":")[2]: entry.name for entry in entries if "@" not in entry.name}
     found = nearest(name.partition(":")[2] if is_name(name) else name, names)
     return hint(names.get(found or ""))

@@ -1,10 +1,9 @@
-"""Opening URLs: https only, no reading without a time limit, failures that may pass told from those that will not.
+"""Opens URLs: https only, with time limits, and a distinction between temporary and final failures.
 
-urllib3 speaks HTTP and TLS. What is allowed is decided here, for each step of a redirect. Each request has a
-connection of its own, so that nothing is shared between threads or with a forked child; proxies are those of the
-environment (https_proxy, http_proxy, no_proxy), as in all of Python. Plain http is accepted for this machine, and for
-the host of a registry that the user's environment names with it. With CPUNMT_OFFLINE set (to anything but 0), nothing
-is opened at all.
+urllib3 speaks HTTP and TLS. This module checks each step of a redirect. Each request has a connection of its own, so
+that nothing is shared between threads or with a forked child; proxies are those of the environment (https_proxy,
+http_proxy, no_proxy), as in all of Python. Plain http is accepted for this machine, and for the host of a registry in
+the user's environment. With CPUNMT_OFFLINE set (to anything but 0), nothing is opened at all.
 """
 
 import contextlib
@@ -18,7 +17,7 @@ import ssl
 import threading
 import time
 import urllib.parse
-import urllib.request  # which proxies there are: urllib3 does not look
+import urllib.request  # finds the proxies: urllib3 does not
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -29,10 +28,10 @@ from cpunmt.errors import CpunmtError
 
 Response = urllib3.BaseHTTPResponse
 TIMEOUT = 30.0  # seconds for connecting, for the headers, and from one piece of the body to the next
-SLOWEST = 100  # bytes a second; a connection below it is given up
+SLOWEST = 100  # bytes a second; a slower connection is given up
 ATTEMPTS = 5  # failures in a row
 BACKOFF = 1.0  # seconds before the second attempt; doubled each time
-LONGEST_WAIT = 60.0  # seconds; a server that asks for more is not waited for
+LONGEST_WAIT = 60.0  # seconds; a longer Retry-After is an error
 BLOCK = 1 << 16
 LARGEST_DOCUMENT = 16 << 20  # bytes of a registry; Firefox's has under 1 MB
 _MOST_REDIRECTS = 10
@@ -47,7 +46,7 @@ _PASSING = (408, 425, 429, 500, 502, 503, 504)
 
 
 class Interrupted(Exception):
-    """A failure that may pass; `wait` is what the server asks for, in seconds."""
+    """A temporary failure; `wait` is the server's Retry-After, in seconds."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
@@ -55,7 +54,7 @@ class Interrupted(Exception):
 
 
 class HttpStatusError(CpunmtError):
-    """A final answer of the server other than success; `status` is its number."""
+    """A server's final answer other than success; `status` is its number."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -69,16 +68,16 @@ class Attempts:
     ----------
     url : str
     say : callable
-        Is told what happened, in one line.
+        Called with one line about the failure.
     most : int
-        Fewer where there is another address to try.
+        Fewer if there is another address to try.
     """
 
     def __init__(self, url: str, say: Callable[[str], object], most: int | None = None) -> None:
         self._url, self._say, self._most, self._failures = url, say, most or ATTEMPTS, 0
 
     def failed(self, error: Interrupted, progress: bool = False) -> None:
-        """Wait for the next attempt, or raise CpunmtError; after `progress`, counting starts anew."""
+        """Waits for the next attempt, or raises CpunmtError; after `progress`, counting starts anew."""
         self._failures = 1 if progress else self._failures + 1
         if self._failures >= self._most:
             raise CpunmtError(f"{self._url}: {error}, {self._failures} times in a row; try again later")
@@ -90,22 +89,22 @@ class Attempts:
 
 
 class UnreachableError(CpunmtError):
-    """The host of an address was not found: probably there is no network, and other addresses would fail alike."""
+    """The host of an address was not found: probably without a network, so that other addresses would fail too."""
 
 
 class OfflineError(CpunmtError):
-    """CPUNMT_OFFLINE forbids the network: no other address would do better."""
+    """CPUNMT_OFFLINE forbids the network, for all addresses."""
 
 
 def is_offline() -> bool:
-    """Whether CPUNMT_OFFLINE forbids the network."""
+    """Returns whether CPUNMT_OFFLINE forbids the network."""
     return os.environ.get("CPUNMT_OFFLINE", "") not in ("", "0")
 
 
 def check_url(url: object) -> None:
-    """Refuse what is not https, with the exceptions above."""
+    """Raises unless the URL is https, with the exceptions above."""
     if not isinstance(url, str) or not re.fullmatch(r"[!-~]{1,2000}", url):
-        raise CpunmtError(f"{str(url)[:200]!r} is no URL: it may hold printable ASCII characters only")
+        raise CpunmtError(f"{str(url)[:200]!r} is not a URL: it may hold printable ASCII characters only")
     try:
         parts = urllib.parse.urlsplit(url)
         host = parts.hostname
@@ -124,12 +123,12 @@ def check_url(url: object) -> None:
 def _named_hosts() -> Iterator[str | None]:
     for name in os.environ:
         if re.fullmatch(r"CPUNMT_[A-Z]+_REGISTRY", name) and os.environ[name].startswith("http://"):
-            with contextlib.suppress(ValueError):  # it is no URL, as whoever opens it will say
+            with contextlib.suppress(ValueError):  # not a URL: opening it reports that
                 yield urllib.parse.urlsplit(os.environ[name]).hostname
 
 
 class _Operation(threading.local):
-    """What this thread waits for: the headers, or the next piece of a body; `ends` is when it gives up."""
+    """The current wait of this thread, for the headers or the next piece of a body; `ends` is the deadline."""
 
     ends = 0.0
 
@@ -141,8 +140,9 @@ _operation = _Operation()
 
 
 class _Timely(io.RawIOBase):
-    """The bytes of a socket until the operation's time is over, however many come: a server may send headers,
-    trailers or the length of a chunk for ever, a byte now and then or as fast as it can."""
+    """A socket's bytes until the operation's deadline, however many arrive: a server may send headers, trailers or the
+    length of a chunk for ever, slowly or fast.
+    """
 
     def __init__(self, raw: Any, sock: Any) -> None:
         self._raw, self._socket = raw, sock
@@ -170,7 +170,7 @@ class _TimelyResponse(http.client.HTTPResponse):
 
 
 def _timely(pool: Any) -> Any:
-    """A class of urllib3's pools whose connections answer in time; also where a proxy makes a tunnel."""
+    """Returns a class of urllib3's pools whose connections have deadlines, also through a proxy's tunnel."""
     connection = type("Connection", (pool.ConnectionCls,), {"response_class": _TimelyResponse})
     return type("Pool", (pool,), {"ConnectionCls": connection})
 
@@ -179,7 +179,7 @@ _POOLS = {"http": _timely(urllib3.HTTPConnectionPool), "https": _timely(urllib3.
 
 
 def _pool(url: str) -> urllib3.PoolManager:
-    """What opens one connection for `url`, through the proxy that the environment names for it."""
+    """Returns a manager of one connection for `url`, through the environment's proxy for it."""
     settings: dict[str, Any] = {
         "num_pools": 1,
         "timeout": urllib3.Timeout(connect=TIMEOUT, read=TIMEOUT),
@@ -207,24 +207,24 @@ def _proxy_manager(url: str, proxy: str, settings: dict[str, Any]) -> urllib3.Pr
 
 
 def open_url(url: str, headers: dict[str, str] | None = None, listed: bool = False) -> Response:
-    """The response to a GET request, its body to be read by `blocks`; close it.
+    """Returns the response to a GET request, its body to be read by `blocks`; the caller closes it.
 
     Parameters
     ----------
     url : str
     headers : dict
-        More headers; Authorization goes to the host of `url` and to no other.
+        More headers; Authorization goes only to the host of `url`.
     listed : bool
-        A registry names the URL: if it is not there, no name is wrong.
+        The URL comes from a registry: if it is missing, the name is not at fault.
 
     Raises
     ------
     Interrupted
-        No answer, or one that may be another later.
+        No answer, or a temporary failure.
     OfflineError
         Before anything is opened.
     CpunmtError
-        A URL that is not accepted, or an answer that will stay.
+        A URL that is not accepted, or a final failure.
     """
     headers = {"User-Agent": "cpunmt", "Accept-Encoding": "identity", "Connection": "close", **(headers or {})}
     check_url(url)
@@ -264,7 +264,7 @@ def open_url(url: str, headers: dict[str, str] | None = None, listed: bool = Fal
 
 
 def _told(url: str, error: Exception) -> Exception:
-    """The error to raise for one of urllib3's or the system's."""
+    """Returns our error for one of urllib3's or the system's."""
     via = ", at the proxy that the environment names" if isinstance(error, failures.ProxyError) else ""
     cause: BaseException = error
     while not isinstance(cause, OSError):  # urllib3 wraps the system's in its own, sometimes twice
@@ -284,12 +284,12 @@ def _told(url: str, error: Exception) -> Exception:
 
 
 def one_line(text: object) -> str:
-    """What others say, up to the first character that a terminal might obey."""
+    """Returns a foreign text up to the first character that a terminal might interpret."""
     return re.sub(r"[^ -~].*", "", str(text), flags=re.DOTALL)[:200].strip()
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the header Retry-After asks for, as a number or as a date."""
+    """Returns the seconds of the header Retry-After, a number or a date."""
     value = headers.get("Retry-After", "")
     if re.fullmatch(r"\d{1,9}", value):
         return float(value)
@@ -300,7 +300,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def blocks(response: Response, url: str) -> Iterator[bytes]:
-    """The body of a response, in pieces as they arrive; an early end is for the caller to notice.
+    """Yields the body of a response in pieces as they arrive; the caller detects an early end.
 
     Raises
     ------
@@ -332,7 +332,7 @@ def fetch_document(
     attempts: int | None = None,
     headers: dict[str, str] | None = None,
 ) -> bytes:
-    """The content at a URL, whole, after as many attempts as it takes; CpunmtError above `limit` bytes."""
+    """Returns the whole content at a URL, after several attempts if needed; raises CpunmtError above `limit` bytes."""
     counted = Attempts(url, say, attempts)
     while True:
         try:

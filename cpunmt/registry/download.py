@@ -1,8 +1,8 @@
-"""One file from a URL: resumed where it broke, checked, and under its own name only when it is right.
+"""Downloads a file from a URL: resumes it, checks it, and names it only when it is right.
 
-What has arrived is kept in NAME.part, with the server's tag of that content in NAME.etag, so that another run goes
-on there: after a broken connection, a full disk or Ctrl-C. What is packed (.gz, .zst) is checked as it came, unpacked,
-and checked again.
+The received bytes are kept in NAME.part, with the server's tag of that content in NAME.etag, so that another run
+continues: after a broken connection, a full disk or Ctrl-C. A packed file (.gz, .zst) is checked, unpacked, and checked
+again.
 """
 
 import contextlib
@@ -21,24 +21,24 @@ from cpunmt.registry.connection import ATTEMPTS, Attempts, HttpStatusError, Inte
 from cpunmt.registry.entries import LARGEST_MODEL, RemoteFile, fetch_again
 
 _BLOCK = 1 << 20
-_ENOUGH_PROGRESS = 1 << 20  # bytes between two failures, for counting the failures anew
+_ENOUGH_PROGRESS = 1 << 20  # bytes between two failures that reset the count of failures
 _TAG = re.compile(r'"[!-~]{0,200}"')
 _BINARY = (".bin", ".spm", ".npz")
 _START = 512  # bytes; each kind has zeros in the first of them
-_TEXT = bytes({9, 10, 11, 12, 13, *range(32, 256)} - {127})  # what a login page is made of, in any encoding but UTF-16
+_TEXT = bytes({9, 10, 11, 12, 13, *range(32, 256)} - {127})  # bytes of a login page, in any encoding but UTF-16
 
 
 def download(file: RemoteFile, folder: Path, on_bytes: Callable[[int], object], say: Callable[[str], object]) -> Path:
-    """Fetch a file into a folder; one that is there already is checked, and fetched only if it is wrong.
+    """Downloads a file into a folder; an existing one is checked, and fetched only if it is wrong.
 
     Parameters
     ----------
     file : RemoteFile
     folder : Path
     on_bytes : callable
-        Is given the number of bytes that have come, also those kept from before; negative when some are dropped.
+        Called with the number of received bytes, also those kept from before; negative when some are dropped.
     say : callable
-        Is told of a failure after which it goes on, in one line.
+        Called with one line after a temporary failure.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def download(file: RemoteFile, folder: Path, on_bytes: Callable[[int], object], 
     Raises
     ------
     CpunmtError
-        It cannot be had, or it is not what the registry says: then what has come is removed.
+        It cannot be fetched, or differs from the registry's description: then the received bytes are removed.
     """
     final, part = folder / plain_name(file.path), folder / f"{file.path}.part"
     if final.is_file() and not _wrong(final, file):
@@ -69,7 +69,7 @@ def download(file: RemoteFile, folder: Path, on_bytes: Callable[[int], object], 
             if not wrong:
                 return final
             if file.sha256 or file.git_blob:
-                kept = 0  # what came is what the registry means: another time it would be the same
+                kept = 0  # the content is the registry's: another attempt would get the same
         on_bytes(-_size(part))
         _restart(part)
         if not kept:
@@ -81,7 +81,7 @@ def download(file: RemoteFile, folder: Path, on_bytes: Callable[[int], object], 
 def download_through_library(
     file: RemoteFile, folder: Path, on_bytes: Callable[[int], object], say: Callable[[str], object]
 ) -> Path:
-    """As `download`; huggingface_hub fetches what its cache does not have, and may tell of its troubles itself."""
+    """Downloads as `download` does; huggingface_hub fetches what its cache lacks, and may report failures itself."""
     final = folder / file.path
     if not final.is_file() or _wrong(final, file):
         return hub.download(file, folder, on_bytes, lambda path: _wrong(Path(path), file))
@@ -90,10 +90,10 @@ def download_through_library(
 
 
 def _finish(part: Path, final: Path, file: RemoteFile) -> str | None:
-    """Give what has come its name, unpacked; if that is not possible, what is wrong."""
+    """Unpacks and renames the received file; if that is not possible, returns the problem."""
     with open(part, "rb") as content:
         packed = packing(content.read(4))
-    if plain_name(file.path) == file.path or packed is None:  # or the server has unpacked it on the way
+    if plain_name(file.path) == file.path or packed is None:  # or the server has unpacked it
         wrong = _wrong(part, file)
         if not wrong:
             sync(part)
@@ -127,7 +127,7 @@ def _unpack(part: Path, unpacked: Path, packed: str) -> str | None:
 
 
 def _complete(file: RemoteFile, part: Path, on_bytes: Callable[[int], object], say: Callable[[str], object]) -> None:
-    """Bring the part file to its full size, in as many attempts as it takes."""
+    """Completes the part file, in several attempts if needed."""
     attempts, furthest, restarts = Attempts(file.url, say), _size(part), 0
 
     def counted(count: int) -> None:
@@ -143,14 +143,14 @@ def _complete(file: RemoteFile, part: Path, on_bytes: Callable[[int], object], s
             _attempt(file, part, counted)
             return
         except Interrupted as error:
-            # Progress is what was never reached before: else a server could drop and send the same for ever.
+            # Progress is a size never reached before: else a server could drop and send the same for ever.
             size = _size(part)
             attempts.failed(error, size - furthest >= _ENOUGH_PROGRESS and restarts <= ATTEMPTS)
             furthest = max(furthest, size)
 
 
 def _attempt(file: RemoteFile, part: Path, on_bytes: Callable[[int], object]) -> None:
-    """One request, for what is missing; returns when everything is there."""
+    """Makes one request for the missing bytes; returns when everything is there."""
     start, headers = _size(part), {}
     if start:
         headers["Range"] = f"bytes={start}-"
@@ -161,7 +161,7 @@ def _attempt(file: RemoteFile, part: Path, on_bytes: Callable[[int], object]) ->
     except HttpStatusError as error:
         if error.status != 416 or not start:
             raise
-        on_bytes(-start)  # it is another file by now
+        on_bytes(-start)  # the file has changed
         _restart(part)
         raise Interrupted("the server cannot continue it", wait=0.0) from None
     with response:
@@ -173,7 +173,7 @@ def _attempt(file: RemoteFile, part: Path, on_bytes: Callable[[int], object]) ->
                 _restart(part)
                 raise Interrupted("the server continues elsewhere than asked", wait=0.0)
         else:
-            on_bytes(-start)  # no ranges here, or the file has changed: all of it comes again
+            on_bytes(-start)  # no ranges here, or the file has changed: the whole file comes again
             _restart(part)
             start = 0
         if None not in (total, file.size) and total != file.size:
@@ -192,7 +192,7 @@ def _attempt(file: RemoteFile, part: Path, on_bytes: Callable[[int], object]) ->
 def _append(
     part: Path, content: Iterable[bytes], start: int, limit: int, url: str, on_bytes: Callable[[int], object]
 ) -> int:
-    """Write what comes, unbuffered: Ctrl-C, which ends the process at once, loses nothing of it."""
+    """Writes the arriving bytes, unbuffered: Ctrl-C, which ends the process at once, loses none of them."""
     arrived = start
     with _told(part):
         target = open(part, "ab", buffering=0)  # noqa: SIM115  closed below
@@ -212,7 +212,7 @@ def _append(
 
 @contextlib.contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """As `output_files.told`, with the advice that fits the error."""
+    """Converts errors as `output_files.told` does, with advice for the error."""
     try:
         yield
     except OSError as error:
@@ -221,7 +221,7 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _content_range(response: Response) -> tuple[int | None, int | None]:
-    """(first byte, size of the whole) as the header says; None for what it does not."""
+    """Returns (first byte, size of the whole) from the header; None for a missing number."""
     found = re.fullmatch(r"bytes (\d{1,15})-\d{1,15}/(\d{1,15}|\*)", response.headers.get("Content-Range", ""))
     if found is None:
         return None, None
@@ -229,7 +229,7 @@ def _content_range(response: Response) -> tuple[int | None, int | None]:
 
 
 def _keep_etag(response: Response, part: Path) -> None:
-    """A weak tag does not name bytes, so it is of no use here."""
+    """Stores a strong tag; a weak one does not identify bytes."""
     tag = response.headers.get("ETag", "")
     with _told(part):
         if _TAG.fullmatch(tag):
@@ -239,7 +239,7 @@ def _keep_etag(response: Response, part: Path) -> None:
 
 
 def _kept_etag(part: Path) -> str | None:
-    """The tag of what has come; None if there is none, or the file is damaged."""
+    """Returns the tag of the received bytes; None if it is missing or damaged."""
     try:
         tag = _etag_file(part).read_bytes().decode("latin-1")
     except OSError:
@@ -264,12 +264,12 @@ def _restart(part: Path) -> None:
 
 
 def _wrong_as_sent(path: Path, file: RemoteFile) -> str | None:
-    """What is wrong with the content that came, as far as the registry tells what is right; None if nothing is."""
+    """Returns the problem of the received content by the registry's data; None without a problem."""
     return _difference(path, file.size, file.sha256, file.git_blob)
 
 
 def _wrong(path: Path, file: RemoteFile) -> str | None:
-    """What is wrong with the file that is to stay."""
+    """Returns the problem of the final file, or None."""
     if plain_name(file.path) == file.path:
         wrong = _wrong_as_sent(path, file)
     else:
@@ -279,7 +279,7 @@ def _wrong(path: Path, file: RemoteFile) -> str | None:
 
 
 def _unlike_its_name(path: Path, file: RemoteFile) -> str | None:
-    """What is wrong with a file of which no digest tells: text where all kinds of a model's files have other bytes."""
+    """Returns the problem of a file without a digest: text in place of a binary file of a model."""
     if plain_name(file.path).endswith(_BINARY):
         with open(path, "rb") as content:
             if not content.read(_START).translate(None, _TEXT):

@@ -1,4 +1,4 @@
-"""What registries offer: models, each a few files at URLs, and which file names are accepted from strangers."""
+"""Registries' models: each a few files at URLs, with checks of their names."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from cpunmt.files.input_files import plain_name
 from cpunmt.files.output_files import remedy
 from cpunmt.registry.store import METADATA
 
-# Of one model, in bytes: downloads and unpacked archives are refused above it. The largest OPUS-MT has 1 GB.
+# Of one model, in bytes: larger downloads and archives are refused. The largest OPUS-MT has 1 GB.
 LARGEST_MODEL = 4 << 30
 _LONGEST_NAME = 150
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
@@ -21,10 +21,10 @@ class RemoteFile:
     Attributes
     ----------
     path : name inside the model's folder; see `check_file_name`
-    size : bytes, as the registry says
+    size : bytes, by the registry
     sha256 : hex digest of the file as it is sent
-    git_blob : SHA-1 by which git names the content; for files of a repository that have no SHA-256
-    unpacked_sha256, unpacked_size : of what a .gz or .zst file holds; the name inside the folder is that without it
+    git_blob : git's SHA-1 of the content; for files of a repository without SHA-256
+    unpacked_sha256, unpacked_size : of the content of a .gz or .zst file; its name inside the folder lacks the suffix
     """
 
     url: str
@@ -42,11 +42,11 @@ class ModelEntry:
 
     Attributes
     ----------
-    name : as the user writes it: "firefox:ende"; of what is not the newest release, "firefox:ende@1.0"
+    name : as the user writes it: "firefox:ende"; of older releases "firefox:ende@1.0"
     source, target : languages; several are joined by "+"
-    architecture, version : empty where the registry does not tell
+    architecture, version : empty if the registry omits them
     registry : URL of the document that describes the model
-    licence : where the registry tells
+    licence : empty if the registry omits it
     packed : the files are zip archives, whose content is the model
     through_library : huggingface_hub fetches the files
     """
@@ -64,23 +64,23 @@ class ModelEntry:
 
     @property
     def size(self) -> int | None:
-        """Bytes to download; None where the registry does not tell."""
+        """Returns the bytes to download; None if the registry omits them."""
         sizes = [file.size for file in self.files if file.size is not None]
         return sum(sizes) if len(sizes) == len(self.files) else None
 
     @property
     def unpacked_size(self) -> int:
-        """Bytes that come on top of `size` while packed files are unpacked, as far as the registry tells."""
+        """Returns the bytes needed beyond `size` while packed files are unpacked, by the registry."""
         return sum(file.unpacked_size or 0 for file in self.files)
 
 
 def fetch_again(error: OSError) -> str:
-    """The end of a message about a file that cannot be written."""
+    """Returns the end of a message about a file that cannot be written."""
     return f"; {remedy(error)} and fetch again"
 
 
 def check_file_name(name: str, where: str) -> None:
-    """Refuse a file name that would leave the model's folder, or that means something else on some system.
+    """Refuses a file name that would leave the model's folder, or that has a special meaning on some system.
 
     Raises
     ------
@@ -94,13 +94,13 @@ def check_file_name(name: str, where: str) -> None:
     elif plain_name(plain_name(name)) != plain_name(name):
         why = "it is packed twice, expected one .gz or .zst"
     else:
-        why = _taken(name) or _taken(plain_name(name)) or ""  # the name of what comes, and that of what stays
+        why = _taken(name) or _taken(plain_name(name)) or ""  # the received name, and the final one
     if why:
         raise CpunmtError(f"{where}: file name {str(name)[:200]!r} is refused: {why}; nothing was fetched of it")
 
 
 def _taken(name: str) -> str | None:
-    """Why a name of good characters has a meaning of its own; None if it has not."""
+    """Returns the special meaning of a name of valid characters, or None."""
     if name.endswith(".") or name.split(".")[0].lower() in _WINDOWS_DEVICES:
         return "Windows gives it a meaning of its own"
     if name.lower() == METADATA or name.lower().endswith((".part", ".etag")):
@@ -109,7 +109,9 @@ def _taken(name: str) -> str | None:
 
 
 def check_entry(entry: ModelEntry) -> None:
-    """Refuse a model with unsafe names, a name twice (whatever its case, packed or not), or more than LARGEST_MODEL."""
+    """Refuses a model with unsafe names, a repeated name (in any case, packed or not), or more than LARGEST_MODEL
+    bytes.
+    """
     seen = set()
     for file in entry.files:
         check_file_name(file.path, entry.name)

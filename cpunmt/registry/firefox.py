@@ -1,4 +1,4 @@
-"""Firefox's translation models: reading the forms of their registry.
+"""Firefox's translation models: reads both forms of their registry.
 
 Remote Settings, collections translations-models-v2 and translations-models: {"data": [record, ...]}, one record for
 each file; the attachments' address is in the server's root document.
@@ -8,20 +8,20 @@ each file; the attachments' address is in the server's root document.
      "variant", "decompressedHash", "decompressedSize",
      "attachment": {"filename": name + ".zst", "location", "hash", "size", "mimetype": "application/zstd"}}
 
-In the newer collection files are packed with zstd, hash and size are those of the packed file, and versions are 3.x;
-in the older one files are as they are, and versions are 1.x ("tiny") and 2.x. Firefox takes the newest version of a
-model for its channel and system, and of other files only those of that version.
+In the newer collection files are packed with zstd, hash and size are those of the packed file, and versions are 3.x. In
+the older one files are not packed, and versions are 1.x ("tiny") and 2.x. Firefox takes the newest version of a model
+for its channel and system, and other files only of that version.
 
     firefox.settings.services.mozilla.com/v1/buckets/main/collections/translations-models-v2/records
     firefox-source-docs.mozilla.org/services/settings (records and attachments)
     github.com/mozilla/translations: the tests of remote_settings (`list`: a record of each type),
-    utils/common/remote_settings.py, db/updater.py (ReleaseStatusCollector: what each filter_expression stands for)
+    utils/common/remote_settings.py, db/updater.py (ReleaseStatusCollector: the meaning of each filter_expression)
     Firefox, toolkit/components/translations/actors/TranslationsParent.sys.mjs (LANGUAGE_MODEL_MAJOR_VERSION_MAX and
-    the notes on versions before it; #getTranslationModelRecords: which records make a model)
+    the notes on versions before it; #getTranslationModelRecords: the records of a model)
 
 models.json in the bucket of the training pipeline: {"baseUrl", "models": {"en-de": [{architecture, releaseStatus,
 sourceLanguage, targetLanguage, files: {model: {path, uncompressedHash, uncompressedSize}, vocab: {path}, ...}}]}}.
-Files are packed with gzip; only of the model the SHA-256 is told, of what it unpacks to.
+Files are packed with gzip; only the model has a SHA-256, of its unpacked content.
 
     storage.googleapis.com/moz-fx-translations-data--303e-prod-translations-data/db/models.json
     github.com/mozilla/translations, the script that writes it (PublicModelsJsonGenerator)
@@ -41,7 +41,7 @@ from cpunmt.values.checks import inner
 
 _Group = tuple[Any, str, ModelEntry]  # sort key, label, entry without its name
 _COLLECTIONS = "https://firefox.settings.services.mozilla.com/v1/buckets/main/collections"
-REGISTRIES = (  # one after the other, until one can be read
+REGISTRIES = (  # tried in order
     f"{_COLLECTIONS}/translations-models-v2/records",
     f"{_COLLECTIONS}/translations-models/records",
     "https://storage.googleapis.com/moz-fx-translations-data--303e-prod-translations-data/db/models.json",
@@ -59,10 +59,10 @@ _BUCKET_KINDS = {
 
 
 def list_models(url: str, fetch: Callable[[str], bytes]) -> list[ModelEntry]:
-    """The models of the registry at `url`, in either form; `fetch` returns the content at a URL.
+    """Returns the models of the registry at `url`, in either form; `fetch` returns the content at a URL.
 
-    What is incomplete there (no vocabulary) or not understood is left out. Of each pair of languages the entry that
-    Firefox gives to everyone on a desktop, in its newest version, has the short name.
+    Skips incomplete models (no vocabulary) and unknown records. For each pair of languages, the short name is that of
+    the newest version for all desktop users.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def list_models(url: str, fetch: Callable[[str], bytes]) -> list[ModelEntry]:
 
 
 def _attachments(url: str, fetch: Callable[[str], bytes]) -> str:
-    """Address of the attachments, from the root document of the server."""
+    """Returns the address of the attachments, from the root document of the server."""
     root, version, _ = url.partition("/v1/")
     if not version:
         raise CpunmtError(f"{url}: expected /v1/ in the address of a Remote Settings collection")
@@ -104,7 +104,8 @@ def _remote_settings(records: list[Any], url: str, base: str) -> Iterator[_Group
             continue
         files = {"model": model}
         for kind in ("lex", "vocab", "srcvocab", "trgvocab"):
-            # what tells the architecture, or is for the same audience, counts before what does not, or is for everyone
+            # records with an architecture, or for the same audience, take precedence over those without, or for
+            # everyone
             for build, audience in itertools.product((("", ""), _build(model)), ("", _filter(model))):
                 if found := companions.get((*_release(model), kind, build, audience)):
                     files[kind] = found
@@ -120,14 +121,14 @@ def _remote_settings(records: list[Any], url: str, base: str) -> Iterator[_Group
 
 
 def _is_complete(files: Collection[str]) -> bool:
-    """Whether a model can be loaded with these kinds of files."""
+    """Returns whether a model can be loaded with these kinds of files."""
     return "model" in files and any(kinds <= set(files) for kinds in _VOCABULARIES)
 
 
 def _unnamed(
     source: str, target: str, architecture: str, version: str, url: str, files: Mapping[str, RemoteFile]
 ) -> ModelEntry:
-    """An entry whose name is not decided yet; `files`: kind -> RemoteFile."""
+    """Returns an entry without a final name; `files`: kind -> RemoteFile."""
     return ModelEntry("", source, target, architecture, version, url, tuple(files[kind] for kind in sorted(files)))
 
 
@@ -161,7 +162,7 @@ def _release(record: Any) -> tuple[Any, Any, str]:
 
 
 def _build(record: Any) -> tuple[str, str]:
-    """(architecture, variant), each empty where the record does not tell."""
+    """Returns (architecture, variant), each empty if the record omits it."""
     return inner(record, "architecture", kind=str) or "", inner(record, "variant", kind=str) or ""
 
 
@@ -185,7 +186,7 @@ def _filter(record: Any) -> str:
 
 
 def _audience(expression: str) -> str:
-    """Who gets the record, in one word; empty for everyone."""
+    """Returns a record's audience in one word; empty for everyone."""
     if not expression:
         return ""
     for channel in ("nightly", "beta"):
@@ -197,7 +198,7 @@ def _audience(expression: str) -> str:
 
 
 def _version_key(version: str) -> tuple[bool, tuple[int, ...], str]:
-    """Newer is greater: 2.1 > 2.0 > 2.0a3."""
+    """Returns a sort key, greater for newer versions: 2.1 > 2.0 > 2.0a3."""
     found = re.fullmatch(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?([a-z]\d{0,9})?", version)
     if found is None:
         return False, (), ""

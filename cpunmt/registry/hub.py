@@ -1,9 +1,9 @@
-"""The library huggingface_hub, for hf: where it is installed (pip install 'cpunmt[hf]'): its cache and its tokens.
+"""The library huggingface_hub, for hf: models if it is installed (pip install 'cpunmt[hf]'): its cache and its tokens.
 
 HF_TOKEN or `hf auth login` opens private and gated models, HF_HOME moves the cache, HF_ENDPOINT names a mirror. A
-model's description is read as without the library, with its token; the files come through it. Which files, how large
-they may be and what their digests are is decided by `huggingface`; what comes is checked here, and lies in the cache
-and in the user's folder of models as one file, if both are on one disk.
+model's description is read as without the library, with its token; the library fetches the files. `huggingface` decides
+the files with their sizes and digests. This module checks the received ones; the cache and the user's folder of models
+share them as one file, if both are on one disk.
 """
 
 import contextlib
@@ -28,19 +28,19 @@ _NAME = "cpunmt"
 
 
 def is_installed() -> bool:
-    """Whether the library is there; it is not imported for that."""
+    """Returns whether the library is installed, without importing it."""
     with contextlib.suppress(ValueError):  # a test puts None in its place
         return importlib.util.find_spec("huggingface_hub") is not None
     return False
 
 
 def _library() -> Any:
-    """The library and what is needed of it; CpunmtError where it is there and broken."""
+    """Returns the library's needed parts; raises CpunmtError if it is installed but broken."""
     try:
         with LOCK:
             import huggingface_hub
             from huggingface_hub import constants, errors, get_token, hf_hub_download  # noqa: F401  it makes them late
-    except Exception as error:  # a part of it that is missing, or does not fit the rest
+    except Exception as error:  # a part of it is missing, or does not fit the rest
         raise CpunmtError(
             f"huggingface_hub is installed, and cannot be imported ({one_line(error) or type(error).__name__}); run: "
             "pip install --force-reinstall 'cpunmt[hf]', or uninstall it: public models can be fetched without"
@@ -49,7 +49,7 @@ def _library() -> Any:
 
 
 def endpoint(chosen: str | None) -> str:
-    """The hub's address: `chosen`, or what the library's environment variable says."""
+    """Returns the hub's address: `chosen`, or the library's environment variable."""
     url = chosen or _library().constants.ENDPOINT
     try:
         check_url(url)
@@ -63,7 +63,7 @@ def endpoint(chosen: str | None) -> str:
 
 
 def authorization(hub: str) -> dict[str, str]:
-    """The header with the user's token, for what is read from `hub` without the library; empty if there is none."""
+    """Returns the header with the user's token, for requests to `hub` without the library; empty without a token."""
     _check_online(hub)
     library = _library()
     if library.constants.HF_HUB_OFFLINE:
@@ -71,21 +71,21 @@ def authorization(hub: str) -> dict[str, str]:
     with _failures("the token of huggingface_hub"):
         token = None if library.constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else library.get_token()
     if token and not re.fullmatch(r"[!-~]+", token):
-        raise CpunmtError("the token of huggingface_hub is no token: set HF_TOKEN, or run: hf auth login")
+        raise CpunmtError("the token of huggingface_hub is not valid: set HF_TOKEN, or run: hf auth login")
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def download(
     file: RemoteFile, folder: Path, on_bytes: Callable[[int], object], wrong: Callable[[str], str | None]
 ) -> Path:
-    """Bring a file of `huggingface.find_model` into a folder, from the library's cache or through it.
+    """Downloads a file of `huggingface.find_model` into a folder, from the library's cache or through it.
 
-    Parameters: see `download.download`; `wrong` says what is wrong with the content of a path, or None.
+    Parameters: see `download.download`; `wrong` returns the problem of a path's content, or None.
 
     Raises
     ------
     CpunmtError
-        It cannot be had, or is not what the hub's description says.
+        It cannot be fetched, or differs from the hub's description.
     """
     where, _, rest = file.url.partition("/resolve/")
     commit, (hub, *repository) = rest.partition("/")[0], where.rsplit("/", 2)
@@ -125,7 +125,7 @@ def download(
 
 
 class _Counted(tqdm):  # type: ignore[misc, type-arg, unused-ignore]
-    """What the library takes for a bar, and tells how many bytes have come."""
+    """A replacement of the library's progress bar, which reports the received bytes."""
 
     on_bytes: Callable[[int], object]
     file: RemoteFile
@@ -133,22 +133,22 @@ class _Counted(tqdm):  # type: ignore[misc, type-arg, unused-ignore]
 
     @classmethod
     def of(cls, on_bytes: Callable[[int], object], file: RemoteFile) -> Any:
-        """A class of its own for each file: the library makes the bar."""
+        """Returns a class of its own for each file: the library makes the bar."""
         return type("_Counted", (cls,), {"on_bytes": staticmethod(on_bytes), "file": file, "total_bytes": 0})
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(disable=True)
 
     def update(self, count: float | None = 1) -> None:
-        """Called by the library as bytes come; it believes any size that the server tells."""
+        """Counts bytes for the library; stops at the size limit, as the library believes any size from the server."""
         type(self).total_bytes += int(count or 0)
         if self.file.size is not None and self.total_bytes > self.file.size:
             raise CpunmtError(f"{self.file.url}: more comes than the expected {self.file.size} bytes; not fetched")
         self.on_bytes(int(count or 0))
 
 
-# tqdm's own lock is also one between processes. From Python 3.14 on (start method forkserver) that is a semaphore that
-# the system keeps, and is told of as leaked, since a command's process ends without Python's way out.
+# tqdm's own lock is also one between processes. From Python 3.14 on (start method forkserver) that is a semaphore of
+# the system, and is reported as leaked, since a command's process ends without Python's shutdown.
 _Counted.set_lock(threading.RLock())
 
 
@@ -159,7 +159,7 @@ def _check_online(what: str) -> None:
 
 @contextlib.contextmanager
 def _failures(what: str) -> Iterator[None]:
-    """What the library raises, as one CpunmtError: of its own classes and of those of the HTTP client that it uses."""
+    """Converts the library's errors, and those of its HTTP client, to one CpunmtError."""
     try:
         yield
     except CpunmtError:

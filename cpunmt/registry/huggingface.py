@@ -28,9 +28,9 @@ _WELCOME = ("target_vocab.json", "generation_config.json", "tokenizer_config.jso
 
 
 def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_library: bool = False) -> ModelEntry:
-    """The model "OWNER/NAME" or "OWNER/NAME@REVISION"; `fetch` returns the content at a URL.
+    """Returns the model "OWNER/NAME" or "OWNER/NAME@REVISION"; `fetch` returns the content at a URL.
 
-    With `through_library` the library huggingface_hub is to fetch the files, and has the account, if there is one.
+    With `through_library` the library huggingface_hub fetches the files, and has the account, if there is one.
 
     Raises
     ------
@@ -107,7 +107,9 @@ def _file(file: Any, repository: str, commit: str, hub: str) -> RemoteFile:
 
 
 def _languages(named: list[Any], repository: str) -> tuple[str, str]:
-    """From the name, opus-mt-en-de, or opus-mt-tc-big-en-de; else all that its card has `named`, on both sides."""
+    """Returns the languages in the name, opus-mt-en-de, or opus-mt-tc-big-en-de; else all `named` in its card, on both
+    sides.
+    """
     found = re.fullmatch(r".*/opus-mt-(?:tc-(?:bible-)?(?:big|base)-)?([A-Za-z_]+)-([A-Za-z_]+)", repository)
     if found:
         return found[1], found[2]

@@ -1,6 +1,6 @@
-"""Fetching a model: its files, checked, into a temporary folder beside its place, which then takes its name.
+"""Fetches a model: its checked files, in a temporary folder beside its place, which is renamed at the end.
 
-The temporary folder, .NAME.part, stays when something fails, and the next run goes on in it.
+The temporary folder, .NAME.part, stays after a failure, and the next run continues in it.
 """
 
 import dataclasses
@@ -20,26 +20,26 @@ from cpunmt.registry.entries import ModelEntry, check_entry
 from cpunmt.registry.lock import locked
 from cpunmt.registry.store import METADATA
 
-_PLAN = ".plan.json"  # what the temporary folder is for
+_PLAN = ".plan.json"  # identifies the temporary folder's model
 
 
 def install(
     entry: ModelEntry, *, force: bool = False, on_bytes: Callable[[int], object], say: Callable[[str], object]
 ) -> Path:
-    """Fetch `entry` unless it is there, also if another process is just at it; its directory.
+    """Fetches `entry` unless it exists, also if another process is fetching it; returns its directory.
 
     Parameters
     ----------
     entry : ModelEntry
     force : bool
-        Fetch again what is there; it stays until the new one is complete.
+        Fetch an existing model again; it stays until the new one is complete.
     on_bytes, say : callable
         As `download` takes them.
 
     Raises
     ------
     CpunmtError
-        A file that cannot be had or is wrong, no room, no permission.
+        A file that cannot be fetched or is wrong, no room, no permission.
     """
     check_entry(entry)
     target = store.folder_of(entry.name)
@@ -53,7 +53,7 @@ def install(
                 os.replace(old, target)
             there = os.path.lexists(target)  # also a link to nowhere
             if there and store.find_metadata(target) is None:
-                raise CpunmtError(f"{target} exists and is no fetched model; it stays: move it elsewhere")
+                raise CpunmtError(f"{target} exists and is not a fetched model; it stays: move it elsewhere")
             if there and not force:
                 return target
             try:
@@ -73,7 +73,7 @@ def install(
 
 
 def _prepare(part: Path, entry: ModelEntry) -> None:
-    """An empty folder, or what an earlier run has left of this very entry."""
+    """Makes an empty folder, or keeps an earlier run's for this very entry."""
     plan = json.dumps(dataclasses.asdict(entry)).encode()
     if part.is_symlink() or not (part / _PLAN).is_file() or (part / _PLAN).read_bytes() != plan:
         _remove(part)
@@ -87,7 +87,7 @@ def _prepare(part: Path, entry: ModelEntry) -> None:
 
 
 def _fetch(entry: ModelEntry, part: Path, on_bytes: Callable[[int], object], say: Callable[[str], object]) -> Path:
-    """Everything into `part`; the folder that is the model, with nothing else in it."""
+    """Fetches everything into `part`; returns the folder of the model, which has no other files."""
     get = download_through_library if entry.through_library else download
     downloads = [(file, get(file, part, on_bytes, say)) for file in entry.files]
     ready = part
@@ -120,13 +120,13 @@ def _fetch(entry: ModelEntry, part: Path, on_bytes: Callable[[int], object], say
 
 
 def _remove_if_empty(part: Path) -> None:
-    """Nothing has come that another run could go on with: the folder goes, too."""
+    """Removes a folder without any received bytes."""
     if [path.name for path in part.iterdir()] == [_PLAN]:
         _remove(part)
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, or what is in its place."""
+    """Removes a folder, or a file in its place."""
     if folder.is_symlink() or folder.is_file():
         folder.unlink()
     elif folder.exists():

@@ -1,4 +1,4 @@
-"""One process at a time: filelock's lock, which ends with its process; here it leaves no file behind, too."""
+"""A lock for one process at a time: filelock's, released when its process ends; here it leaves no file behind."""
 
 import contextlib
 import stat
@@ -10,12 +10,12 @@ from filelock import FileLock, Timeout, UnixFileLock
 from cpunmt.errors import CpunmtError
 from cpunmt.process.interrupts import begin, finish
 
-_PAUSE = 0.1  # seconds between two looks; Ctrl-C is heard there
+_PAUSE = 0.1  # seconds between two attempts; Ctrl-C is handled there
 
 
 @contextlib.contextmanager
 def locked(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
-    """Hold the lock that the file `path` stands for; `on_wait` is called once if another process has it.
+    """Holds the lock of the file `path`; `on_wait` is called once if another process has it.
 
     Raises
     ------
@@ -23,7 +23,7 @@ def locked(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
         The file cannot be made, something else is in its place, or its filesystem has no locks.
     """
     if _something_else(path):
-        raise CpunmtError(f"{path}: is no regular file, so it cannot be locked; remove it")
+        raise CpunmtError(f"{path}: is not a regular file, so it cannot be locked; remove it")
     lock = FileLock(path, mode=0o600)
     try:
         try:
@@ -44,15 +44,15 @@ def locked(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
     try:
         yield
     finally:
-        # Removed while it is held: whoever waits for it sees that it has no name any more, and makes another one. A
+        # Removed while it is held: a waiting process sees that the file has no name any more, and makes another one. A
         # soft lock, for filesystems without real ones, is its file, and goes with `release`.
         finish(path, lambda: path.unlink(missing_ok=True) if isinstance(lock, UnixFileLock) else None)
         lock.release()
 
 
 def _something_else(path: Path) -> bool:
-    """Is what has this name no regular file? Asked once: whoever holds the lock may remove its file at any time."""
+    """Returns whether the name is not a regular file's. Asks once: the lock's holder may remove the file."""
     try:
         return not stat.S_ISREG(path.lstat().st_mode)
     except OSError:
-        return False  # nothing is there; or making the file will say what is wrong
+        return False  # nothing is there; or making the file will report the problem

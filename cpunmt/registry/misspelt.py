@@ -1,4 +1,4 @@
-"""What a user may mean whose model is not there: a path or a name that is nearly right."""
+"""Suggestions for a missing model: a path or a name that is nearly right."""
 
 import contextlib
 import itertools
@@ -12,12 +12,12 @@ from cpunmt.values.spelling import nearest
 
 _REGISTRIES = ("firefox", "opus", "hf")
 _ADDRESS = re.compile(r"(?:https?:/+)?(?:huggingface\.co|hf\.co)/([^/?#]+/[^/?#]+)(?:[/?#].*)?", re.DOTALL)
-_OPUS_MT = re.compile(r"opus-mt-[A-Za-z_-]+")  # repositories whose owner is left out
+_OPUS_MT = re.compile(r"opus-mt-[A-Za-z_-]+")  # repositories without their owner
 _PAIR = re.compile(r"([A-Za-z]{2,3})([-_]?)([A-Za-z]{2,3})")
-_MOST_BESIDE = 1000  # names in a directory that are compared
-_MOST_OPENED = 10  # directories that are looked into
+_MOST_BESIDE = 1000  # compared names of a directory
+_MOST_OPENED = 10  # opened directories
 
-# Languages of two letters (ISO 639-1): "open" is no pair of them.
+# Languages of two letters (ISO 639-1): "open" is not a pair of them.
 _LANGUAGES = (
     "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo "
     "es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka "
@@ -28,7 +28,7 @@ _LANGUAGES = (
 
 
 def beside(path: Path) -> Path | None:
-    """The model's directory whose name is nearly that of `path`, in the same folder, or None."""
+    """Returns the model's directory whose name is nearly that of `path`, in the same folder, or None."""
     names = _folders(path.parent)
     for _ in range(_MOST_OPENED):
         found = nearest(path.name, names)
@@ -51,7 +51,7 @@ def _folders(folder: Path) -> list[str]:
 
 
 def published(text: str) -> str | None:
-    """The name in a registry that looks most like `text`; not every such name is valid. None if none does."""
+    """Returns the name in a registry that is most like `text`; not every such name is valid. None without one."""
     if found := _ADDRESS.fullmatch(text):
         return f"hf:{found[1]}"
     registry, mark, rest = re.findall(r"\A([^:/]*)([:/]?)(.*)", text, re.DOTALL)[0]
@@ -66,7 +66,7 @@ def published(text: str) -> str | None:
 
 
 def _of_pair(text: str) -> str | None:
-    """The name of a model of two languages: Firefox's are from or to English, and have two letters."""
+    """Returns the name of a model of two languages: Firefox's are from or to English, and have two letters."""
     pair = _PAIR.fullmatch(text)
     if pair is None:
         return None

@@ -1,12 +1,12 @@
 """OPUS-MT's own releases: zip archives with a Marian model, listed in a text file.
 
 index.txt has one path a line below its own address: en-de/opus-2020-02-26.zip, and beside it .yml, .eval.txt and
-.test.txt. The list tells neither sizes nor digests; an archive holds a CRC-32 of each of its files. Inside: the .npz,
-decoder.yml, vocabularies, source.spm and target.spm, README.md, LICENSE. A folder's name is languages, joined by "+",
-a hyphen, languages.
+.test.txt. The list has neither sizes nor digests; an archive holds a CRC-32 of each of its files. Inside: the .npz,
+decoder.yml, vocabularies, source.spm and target.spm, README.md, LICENSE. A folder's name is languages, joined by "+", a
+hyphen, languages.
 
     object.pouta.csc.fi/OPUS-MT-models/index.txt; object.pouta.csc.fi/Tatoeba-MT-models has the same form
-    github.com/Helsinki-NLP/OPUS-MT-train, lib/dist.mk (what an archive holds, MODELINDEX)
+    github.com/Helsinki-NLP/OPUS-MT-train, lib/dist.mk (the content of an archive, MODELINDEX)
 """
 
 import re
@@ -21,9 +21,9 @@ VARIABLE = "CPUNMT_OPUS_REGISTRY"
 
 
 def list_models(url: str, fetch: Callable[[str], bytes]) -> list[ModelEntry]:
-    """The models that the list at `url` names; of each folder, the newest has the short name.
+    """Returns the models in the list at `url`; the newest of each folder has the short name.
 
-    Lines that are no archive of a model are passed over; `fetch` returns the content at a URL.
+    Skips lines other than a model's archive; `fetch` returns the content at a URL.
     """
     try:
         lines = fetch(url).decode("utf-8").splitlines()

@@ -1,9 +1,9 @@
-"""The user's folder of models: where a name like "firefox:ende" is found.
+"""The user's folder of models, where names like "firefox:ende" are looked up.
 
     CPUNMT_MODELS_DIR    the folder; default: cpunmt/models in the user's data folder
 
-In it firefox/ende, opus/en-de and hf/OWNER/NAME are model directories. Each appears whole, with a metadata.json that
-tells where it came from.
+In it firefox/ende, opus/en-de and hf/OWNER/NAME are model directories. Each appears complete, with its origin in
+metadata.json.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ class Languages(NamedTuple):
 
 
 class Installed(NamedTuple):
-    """A model in the user's folder; `metadata` is what metadata.json holds."""
+    """A model in the user's folder; `metadata` is the content of metadata.json."""
 
     name: str
     path: Path
@@ -51,7 +51,7 @@ def is_name(text: object) -> TypeGuard[str]:
 
 
 def plain(name: str) -> str:
-    """Returns `name` without the marks that people write differently: firefox:en-de is firefox:ende."""
+    """Returns `name` without punctuation that users vary: firefox:en-de is firefox:ende."""
     return re.sub(r"[-_]", "", name).lower()
 
 
@@ -63,13 +63,13 @@ def located(model: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> Path:
     CpunmtError
         As `find`.
     ModelFileError
-        There is no such path, and another one, or a model's name, is probably meant: the message has it. Or the path
-        is empty.
+        The path does not exist, and another path or a model's name is probably meant: the message suggests it. Or the
+        path is empty.
     """
     if is_name(model):
         return find(model)
     text = os.fsdecode(model)
-    if not text:  # for Path that is the current directory
+    if not text:  # Path would take it as the current directory
         raise ModelFileError("the model's path is empty; expected a directory, a file in it, or a fetched model's name")
     if not os.path.exists(text):
         meant = _meant(text)
@@ -79,12 +79,12 @@ def located(model: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> Path:
 
 
 def find(name: str) -> Path:
-    """Returns the directory of a model that has been fetched.
+    """Returns the directory of a fetched model.
 
     Raises
     ------
     CpunmtError
-        It is not there; the message has the command that fetches it.
+        It is missing; the message has the command that fetches it.
     """
     path = folder_of(name)
     if find_metadata(path) is not None:
@@ -96,18 +96,18 @@ def find(name: str) -> Path:
 
 
 def _near(name: str) -> str:
-    """Suggests a fetched model for a name that is not there: the end of a message, or nothing."""
+    """Suggests a fetched model for a missing name: the end of a message, or ""."""
     registry, _, rest = name.partition(":")
     there = [model.name.partition(":")[2] for model in installed() if model.name.startswith(f"{registry}:")]
     found = nearest(rest, there)
-    # With one letter changed it names other languages: enfr is no misspelt enhr.
+    # One changed letter names another language: enfr is not a misspelt enhr.
     if found is None or (len(found) == len(rest) and sorted(found) != sorted(rest)):
         return ""
     return hint(f"{registry}:{found}")
 
 
 def _meant(path: str) -> str:
-    """Suggests what a path that is not there may mean, and how to get it: the end of a message, or nothing."""
+    """Suggests the likely meaning of a missing path, and how to get it: the end of a message, or ""."""
     with LOCK:
         from cpunmt.registry.misspelt import beside, published
     folder = beside(Path(path))
@@ -133,11 +133,11 @@ def models_folder() -> Path:
     try:
         return user_folder("data") / "models"
     except RuntimeError:
-        raise CpunmtError("there is no home folder; name a folder for models in CPUNMT_MODELS_DIR") from None
+        raise CpunmtError("no home folder was found; name a folder for models in CPUNMT_MODELS_DIR") from None
 
 
 def folder_of(name: str) -> Path:
-    """Returns the directory of the model of this name, whether it is there or not."""
+    """Returns the directory of the model of this name; it need not exist."""
     registry, rest = split_name(name)
     if registry != "hf":
         return models_folder() / registry / _folder_name(rest)
@@ -146,7 +146,7 @@ def folder_of(name: str) -> Path:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Returns ("firefox", "ende") for "firefox:ende". Raises CpunmtError for a name that no registry could hold."""
+    """Returns ("firefox", "ende") for "firefox:ende". Raises CpunmtError for an impossible name."""
     found = _NAME.fullmatch(name)
     if found is None or not re.fullmatch(_REST[found[1]], found[2]) or ".." in found[2] or len(name) > 2000:
         raise CpunmtError(
@@ -157,7 +157,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def _folder_name(text: str) -> str:
-    """Returns `text` as a folder's name, the same one only for the same text."""
+    """Returns `text` as a folder's name, which is unique to the text."""
     name = text.replace("/", "=").rstrip(".")  # of a revision: refs/pr/3
     if len(name) > _LONGEST or name != text:
         name = f"{name[: _LONGEST - 20]}={hashlib.sha256(text.encode()).hexdigest()[:12]}"
@@ -176,9 +176,9 @@ def installed() -> list[Installed]:
 
 
 def languages_of(metadata: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Returns (source, target) of a model, as its metadata names them; None if it does not.
+    """Returns (source, target) of a model from its metadata; None if it lacks them.
 
-    Fetched models name them as Firefox does; packed ones, as our other fields.
+    Fetched models have Firefox's names of the fields; packed ones have ours.
     """
     for keys in (("sourceLanguage", "targetLanguage"), ("source_language", "target_language")):
         source, target = map(metadata.get, keys)
@@ -188,7 +188,7 @@ def languages_of(metadata: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def model_languages(metadata: Mapping[str, Any], name: str) -> Languages:
-    """Returns the languages that metadata name, or else the name or directory: "opus-mt-en-de", "firefox:ende"."""
+    """Returns the languages from the metadata, or else from the name or directory: "opus-mt-en-de", "firefox:ende"."""
     if said := languages_of(metadata):
         return Languages(*said)
     match = re.fullmatch(_PAIR, name.lower())

@@ -1,4 +1,4 @@
-"""A server of translations over HTTP: `create_app` gives it as an ASGI application, `cpunmt serve` runs it."""
+"""A server of translations over HTTP: `create_app` returns an ASGI application, `cpunmt serve` runs it."""
 
 from cpunmt.process.first_use import LOCK
 
@@ -12,7 +12,7 @@ _MODULES = {"create_app": "cpunmt.serve.app", "ServeSettings": "cpunmt.serve.set
 
 
 def _found(name: str) -> object:
-    """Imported when it is asked for: what only describes the command line needs no web framework."""
+    """Imports a name on first use: describing the command line needs no web framework."""
     if name not in _MODULES:
         raise AttributeError(f"module 'cpunmt.serve' has no attribute {name!r}", name=name)
     import importlib

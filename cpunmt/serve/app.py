@@ -1,4 +1,4 @@
-"""The server as an ASGI application: all dialects, and the page, over one `Service`."""
+"""The server as an ASGI application: all dialects and the page, over one `Service`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from cpunmt.serve.service import Service
 from cpunmt.serve.settings import ServeSettings
 
 DIALECTS = (own, libre, deepl, google, mtran)
-libre.give_way(mtran)  # which have paths in common
-# Where errors that no route has said are of another dialect than LibreTranslate's; the first that fits.
+libre.give_way(mtran)  # both define some paths
+# Paths whose errors, outside any route, are not in LibreTranslate's form; the first match counts.
 _OF_PATHS = (
     ("/v1/", own),
     ("/v2/", deepl),
@@ -50,21 +50,21 @@ def create_app(
     settings: ServeSettings | None = None,
     **given: Any,
 ) -> Starlette:
-    """An ASGI application that translates with these models; any ASGI server runs it, or another application mounts it.
+    """Returns an ASGI application that translates with these models; any ASGI server can run or mount it.
 
     app = create_app(["models/ende-tiny", "firefox:deen"], cache_mb=256)
 
-    It starts to compile, and ends its threads, with the lifespan of the server: an application that mounts it hands its
-    lifespan on (`app.router.lifespan_context`).
+    It starts compiling, and ends its threads, with the server's lifespan. An application that mounts it passes on its
+    own lifespan (`app.router.lifespan_context`).
 
     Parameters
     ----------
-    models : directories, or names of fetched models; one or several. "en-de=DIRECTORY" says which languages a model is
-        for, where nothing else does
+    models : one or more directories, or names of fetched models; "en-de=DIRECTORY" sets a model's languages where its
+        metadata does not
     settings : how it works and what it refuses; None: the defaults
     given : fields of `ServeSettings`, instead of `settings`
 
-    Raises CpunmtError for a model that is not there, TypeError or ValueError for a wrong setting.
+    Raises CpunmtError for a missing model, TypeError or ValueError for a wrong setting.
     """
     if settings is not None and given:
         raise TypeError("settings and single ones are given, expected either")
@@ -102,9 +102,9 @@ def create_app(
 
 
 class _Forwarded:
-    """A layer that gives a request the scheme, host and path that its client sees, if a trusted proxy names them.
+    """A layer that sets the scheme, host and path that the client sees, if a trusted proxy names them.
 
-    X-Forwarded-Prefix is what the proxy has removed from the beginning of the path.
+    X-Forwarded-Prefix names the prefix that the proxy has removed from the path.
     """
 
     def __init__(self, app: ASGIApp, trusted: Iterable[str]):
@@ -142,10 +142,10 @@ def _forwarded(scope: Scope) -> Scope:
 
 
 class _Direct:
-    """What most requests are goes past the router and the other layers, which take a third of what a request takes.
+    """A shortcut past the router and the other layers, which take a third of a request's time.
 
-    That is a POST from a program; a browser, which says its origin, is told what other pages may ask. Where another
-    application mounts this one, the path has its prefix, which may be another dialect's: the router knows.
+    It serves POST requests from programs. Browsers send their origin and need the CORS layer. If another application
+    mounts this one, the path has a prefix that may be another dialect's, so the router decides.
     """
 
     def __init__(self, app: ASGIApp, posts: Mapping[str, Endpoint]):
@@ -167,7 +167,7 @@ def dialect_of(path: str) -> Dialect:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """Answers what no route takes, in the form of the dialect that was probably meant."""
+    """Returns the error for a request without a route, in the form of the most likely dialect."""
     assert isinstance(error, HTTPException)
     said = ServeError(error.status_code, _SAID.get(error.status_code, "Invalid request"))
     request.app.state.service.metrics.answered("other", error.status_code)

@@ -1,9 +1,9 @@
-"""A connection: uvicorn's, with what it lets a client do without an end bounded.
+"""A connection of uvicorn's with limits on what a client can do.
 
-uvicorn parses with httptools (llhttp), which takes half the time of h11 but has no limit: a head may be of any length,
-and a client that sends nothing, or a byte a minute, or does not read its answers, stays for ever. How long a body may
-be, and take, the application says (`parameters`). This module bounds heads, waiting for requests, answers that are not
-read, and the number of connections.
+uvicorn parses with httptools (llhttp), which takes half the time of h11 but has no limits: a head may have any length,
+and a client may stay for ever that sends nothing, sends a byte a minute, or does not read its answers. The application
+limits the size and duration of a body (`parameters`). This module limits heads, waiting for requests, unread answers,
+and the number of connections.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 MOST_HEAD = 64 << 10  # bytes of a request's first line and headers
-# Java's client asks for HTTP/2 in passing, and httptools then reads no body. Nobody has to hear of such a wish: the
-# header gets another name of equal length.
+# Java's client offers HTTP/2, and httptools then reads no body. To ignore the offer, the header gets another name of
+# equal length.
 _UPGRADE = re.compile(rb"(?<=\r\n)upgrade(?=:)", re.IGNORECASE)
 MOST_UNREAD = 64 << 20  # bytes of answers that clients have not read; above it the oldest connections are cut off
 _SLOWEST = 4 << 10  # bytes of an answer that a client has to read in a second
-_LOOK = 1.0  # seconds between looks whether a client has left, while nothing is read
+_LOOK = 1.0  # seconds between checks whether a client has left, while nothing is read
 _REFUSALS = {
     400: b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
     408: b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
@@ -34,10 +34,10 @@ _REFUSALS = {
 
 
 class _Flow(FlowControl):
-    """Reads no further while requests wait for the one before them: else a client could pile up any number."""
+    """Flow control that stops reading while requests wait for an earlier one: a client could pile up any number."""
 
     def __init__(self, transport: asyncio.Transport, waiting: Collection[object], paused: Callable[[], None]):
-        """`waiting`: those requests. `paused`: called when reading stops."""
+        """`waiting`: those requests. `paused`: callback for when reading stops."""
         super().__init__(transport)
         self._waiting, self._paused = waiting, paused
 
@@ -52,7 +52,7 @@ class _Flow(FlowControl):
 
 
 class Connection(HttpToolsProtocol):
-    """A connection with limits; `connection_of` makes the subclass that has them."""
+    """A connection with limits; `connection_of` makes the subclass that sets them."""
 
     most: int
     """Number of connections that may be open."""
@@ -63,14 +63,14 @@ class Connection(HttpToolsProtocol):
 
     def __init__(self, *given: Any, **named: Any):
         super().__init__(*given, **named)
-        self._head = self._arrived = 0  # bytes of the head that is arriving: of what is parsed; of what came later
-        self._hosts = 0  # headers of it
+        self._head = self._arrived = 0  # bytes of the arriving head: parsed; received later
+        self._hosts = 0  # Host headers in it
         self._arriving: asyncio.TimerHandle | None = None
         self._leaving: asyncio.TimerHandle | None = None
         self._looking: asyncio.TimerHandle | None = None
         self._is_whole = self._in_head = True
-        self._is_refused = False  # what comes is not read any more
-        self._running: RequestResponseCycle | None = None  # uvicorn's `cycle` is that of the last request that came
+        self._is_refused = False  # nothing more is read
+        self._running: RequestResponseCycle | None = None  # uvicorn's `cycle` is the latest request's
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
@@ -91,11 +91,11 @@ class Connection(HttpToolsProtocol):
             self._running.message_event.set()
 
     def data_received(self, data: bytes) -> None:
-        if self._is_whole and data[:1] in b"\r\n":  # empty lines before a request are none of it
+        if self._is_whole and data[:1] in b"\r\n":  # empty lines before a request do not count
             data = data.lstrip(b"\r\n")
         if not data or self._is_refused:
             return
-        if self._in_head and not self._is_whole:  # a head that goes on: its last header may have no end
+        if self._in_head and not self._is_whole:  # a continued head: its last header may have no end
             self._arrived += len(data)
             if self._arrived > MOST_HEAD:
                 self._refuse(431)
@@ -111,14 +111,14 @@ class Connection(HttpToolsProtocol):
             self._arriving = self.loop.call_later(self.seconds, self._too_slow)
 
     def pause_writing(self) -> None:
-        """Gives a client that does not read some time to begin; if all hold too much, cuts the oldest off."""
+        """Gives a client some time to begin reading; cuts off the oldest if all hold too much."""
         super().pause_writing()
         self._look_later()
         if sum(one.transport.get_write_buffer_size() for one in self.unread) > MOST_UNREAD:
             next(iter(self.unread)).transport.abort()
 
     def resume_writing(self) -> None:
-        """Forgets a client that has read nearly all."""
+        """Stops watching a client that has read nearly all."""
         super().resume_writing()
         self.unread.pop(self, None)
         if self._leaving is not None:
@@ -130,7 +130,7 @@ class Connection(HttpToolsProtocol):
         self._leaving = self.loop.call_later(self.seconds, self._look)
 
     def _look(self) -> None:
-        """Cuts a client off that reads nothing, or too slowly."""
+        """Cuts off a client that reads nothing, or too slowly."""
         before = self.unread.get(self, 0)
         if before - self.transport.get_write_buffer_size() < _SLOWEST * self.seconds:
             self.transport.abort()
@@ -142,7 +142,7 @@ class Connection(HttpToolsProtocol):
             self._looking = self.loop.call_later(_LOOK, self._look_for_end)
 
     def _look_for_end(self) -> None:
-        """Ends a connection whose client has left: while nothing is read, only the system knows that."""
+        """Ends a connection whose client has left: while nothing is read, only the system reports that."""
         self._looking = None
         if self.flow.read_paused and not self.transport.is_closing():
             if _has_left(self.transport):
@@ -151,7 +151,7 @@ class Connection(HttpToolsProtocol):
                 self._look_for_end_later()
 
     def on_response_complete(self) -> None:
-        """Gives the last answer some time to be read; after others `timeout_keep_alive_handler` does."""
+        """Sets a time limit for reading the last answer; `timeout_keep_alive_handler` does so for earlier ones."""
         following = self.pipeline[-1][0] if self.pipeline else None
         super().on_response_complete()
         self._running = following
@@ -165,7 +165,7 @@ class Connection(HttpToolsProtocol):
             self._abort_later()
 
     def _abort_later(self) -> None:
-        """Ends a connection that is being closed after some time: closing waits until all is sent, for ever."""
+        """Aborts a closing connection after some time: closing waits until everything is sent, possibly for ever."""
         if self._leaving is None:
             self._leaving = self.loop.call_later(self.seconds, self.transport.abort)
 
@@ -196,12 +196,12 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Such a wish came in two packets, and no body was read: what follows would be taken for a request."""
+        """Refuses an upgrade that came in two packets: no body was read, and its bytes would be parsed as a request."""
         if self.cycle is not None:
             self.cycle.keep_alive = False
 
     def send_400_response(self, msg: str) -> None:
-        """Refuses bytes that are not HTTP, and with a status of its own a head that is too long."""
+        """Refuses bytes that are not HTTP; a head that is too long has a status of its own."""
         self._refuse(431 if self._head > MOST_HEAD else 400)
 
     def _longer(self, count: int) -> None:
@@ -220,7 +220,7 @@ class Connection(HttpToolsProtocol):
             self._refuse(408)
 
     def _refuse(self, status: int) -> None:
-        """Sends a status and closes the connection; while another answer is being made, only closes it after that."""
+        """Sends a status and closes the connection; while another answer is in progress, only closes it after that."""
         self._forget()
         self._is_refused = True
         if self.cycle is None or self.cycle.response_complete:
@@ -229,7 +229,7 @@ class Connection(HttpToolsProtocol):
             self._abort_later()
         else:
             self.cycle.keep_alive = False
-            if self._is_whole or self._in_head:  # of the head of a later one; else of its own body
+            if self._is_whole or self._in_head:  # of a later request's head; else of its own body
                 return
             self.transport.close()
             self._abort_later()
@@ -248,7 +248,7 @@ def _has_left(transport: asyncio.Transport) -> bool:
 
 
 def _without_upgrade(data: bytes) -> bytes:
-    """Returns a packet that begins with a head, or goes on with one, whose header Upgrade has another name."""
+    """Renames the header Upgrade in a packet that begins or continues a head."""
     end = data.find(b"\r\n\r\n")
     while found := _UPGRADE.search(data, 0, len(data) if end < 0 else end):
         data = b"".join((data[: found.start()], b"x-asked", data[found.end() :]))
@@ -256,5 +256,5 @@ def _without_upgrade(data: bytes) -> bytes:
 
 
 def connection_of(most: int, seconds: float) -> type[Connection]:
-    """The class of connections with these limits: uvicorn makes them, and knows nothing of limits."""
+    """Returns a class of connections with these limits: uvicorn instantiates it without arguments of ours."""
     return type("LimitedConnection", (Connection,), {"most": most, "seconds": seconds, "unread": {}})

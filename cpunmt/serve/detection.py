@@ -1,4 +1,4 @@
-"""The languages of a request: those that its codes mean, and those of its texts."""
+"""The languages of a request, by its codes and its texts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ AUTO = "auto"
 
 
 class Wanted(NamedTuple):
-    """The languages of one text, settled.
+    """The resolved languages of one text.
 
-    source    a language that is served
-    target    the same; it may be the source: then the text stays as it is
-    detected  how the source was found, if it was not given
+    source    a served language
+    target    a served language; if it is the source, the text stays unchanged
+    detected  how the source was detected, if it was not given
     """
 
     source: str
@@ -28,7 +28,7 @@ class Wanted(NamedTuple):
 
 
 class Detector(detection.Detector):
-    """Finds the languages of texts; a server without py3langid answers that it cannot."""
+    """A language detector; without py3langid it raises an error."""
 
     def detect(self, text: str) -> list[Detected]:
         """Returns the languages that a text may be in. Raises ServeError if py3langid is not installed."""
@@ -45,7 +45,7 @@ def settled(host: ModelHost, detector: Detector, texts: Sequence[str], source: s
 
     Raises ServeError if a language is not served, or no models lead from one to the other.
     """
-    # A code finds the language itself; but pt may be served as pt to translate from, and as pt-BR to translate into.
+    # A code normally names the language itself; but pt may be served as the source pt and the target pt-BR.
     intos = _meant(target, host.languages)
     if source.lower() != AUTO:
         pairs = [(one, into) for one in _meant(source, host.languages) for into in intos]
@@ -60,7 +60,7 @@ def settled(host: ModelHost, detector: Detector, texts: Sequence[str], source: s
 
 
 def _detected(host: ModelHost, detector: Detector, text: str, intos: Sequence[str]) -> Wanted:
-    """Returns the languages of a text without a given source; an unsure source is one that leads to a target."""
+    """Returns the languages of a text without a given source; an unsure source must lead to a target."""
     found = detector.detect(text)
     best = found[0]
     guesses = [] if best.confidence else [*found[1:], *(Detected(one, 0.0) for one in host.sources)]

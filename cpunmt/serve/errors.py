@@ -1,4 +1,4 @@
-"""What a request is refused with. Each dialect says it in its own form."""
+"""Errors of requests. Each dialect formats them in its own way."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _CODE = re.compile(r"[A-Za-z0-9_-]{1,35}")
 
 
 class ServeError(Exception):
-    """A request that is answered with an error.
+    """An error that answers a request.
 
     status       of HTTP
-    message      for whoever sent the request; it has none of the texts
-    retry_after  seconds after which it may be tried again; None: it would be refused again
-    detail       what to do, where a dialect has a place for it
+    message      for the client; it does not quote the texts
+    retry_after  seconds after which a retry may succeed; None: it would fail again
+    detail       advice, where a dialect has a field for it
     """
 
     def __init__(self, status: int, message: str, *, retry_after: int | None = None, detail: str = ""):
@@ -22,14 +22,14 @@ class ServeError(Exception):
 
 
 class QuotaError(ServeError):
-    """429, but dialects have codes of their own: the client has had as much translated as it may in this period."""
+    """429 for an exhausted quota of characters; dialects have their own codes for it."""
 
     def __init__(self, quota: int):
         super().__init__(429, f"The quota of {quota} characters is used up", detail="Wait for the next period")
 
 
 def bad(message: str, detail: str = "") -> ServeError:
-    """Makes the error of a wrong request, 400."""
+    """Returns the error of a wrong request, 400."""
     return ServeError(400, message, detail=detail)
 
 

@@ -1,4 +1,4 @@
-"""Keys of clients: compared in constant time, and kept nowhere else."""
+"""Clients' keys: compared in constant time, and stored nowhere else."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def given_key(
 ) -> str:
     """Returns the key of a request, wherever its dialect puts it; "" without one.
 
-    A request may have several, as a proxy may add an Authorization of its own. The first one in `keys` counts; if there
-    is none, the first one. The order: X-Api-Key, X-Goog-Api-Key, DeepL-Auth-Key, a parameter, Bearer.
+    A request may have several, as a proxy may add an Authorization of its own. The first one in `keys` counts,
+    otherwise the first one. The order: X-Api-Key, X-Goog-Api-Key, DeepL-Auth-Key, a parameter, Bearer.
 
     Parameters
     ----------
-    headers : as ASGI has them
+    headers : ASGI's
     parameters : of the query and the body
-    keys : those that the server knows
+    keys : the server's keys
     """
     given = list(dict.fromkeys(_given(headers, parameters)))
     if keys is not None and len(given) > 1:
@@ -44,7 +44,7 @@ def given_key(
 
 
 def _given(headers: Iterable[tuple[bytes, bytes]], parameters: Mapping[str, object]) -> Iterator[str]:
-    """Yields the possible keys in their order; Authorization of other schemes (Basic, Digest) has none."""
+    """Yields the possible keys in their order; skips other schemes of Authorization (Basic, Digest)."""
     said = [(name, value.decode("latin-1").strip()) for name, value in headers if name in _HEADERS]
     schemes = [value.partition(" ") for name, value in said if name == b"authorization"]
     tokens = [(scheme.lower(), token.strip()) if token else ("bearer", scheme) for scheme, _, token in schemes]
@@ -63,7 +63,7 @@ def owner_of(key: str) -> str:
 
 
 class Keys:
-    """The keys that a server knows; without any it serves everybody."""
+    """The server's keys; without keys it serves everybody."""
 
     def __init__(self, keys: Sequence[str]):
         self._digests = [_digest(key) for key in keys]
@@ -80,12 +80,12 @@ class Keys:
         return known
 
     def check(self, key: str) -> None:
-        """Raises ServeError for a key that is not known."""
+        """Raises ServeError for an unknown key."""
         if self._digests and not self.knows(key):
             raise ServeError(403, "Invalid API key" if key else "An API key is required", detail="Send a valid API key")
 
     def check_body(self, content: bytes) -> None:
-        """Raises ServeError if no place in a body that may hold a key has a known one; the body is not parsed."""
+        """Raises ServeError unless some place in a body has a known key; does not parse the body."""
         literals = [found[1] for found in islice(_IN_JSON.finditer(content), _MOST_KEYS)]
         values = [found[1] for found in islice(_IN_FORM.finditer(content), _MOST_KEYS)]
         given = [*map(_unescaped, literals), *(unquote_plus(value.decode("utf-8", "replace")) for value in values)]
@@ -94,9 +94,9 @@ class Keys:
 
 
 def read_keys(path: str) -> tuple[str, ...]:
-    """Reads the keys of a file, one in each line; empty lines and those that begin with # are skipped.
+    """Reads the keys of a file, one in each line; skips empty lines and lines that begin with #.
 
-    Raises CpunmtError for a file that cannot be read or has none.
+    Raises CpunmtError for a file that cannot be read or contains no key.
     """
     try:
         with open(path, encoding="utf-8") as file:
@@ -120,7 +120,7 @@ def _digest(key: str) -> bytes:
 
 
 def _unescaped(literal: bytes) -> str:
-    """Returns the text of a JSON literal; "" for one that is broken."""
+    """Returns the text of a JSON literal; "" for a malformed one."""
     try:
         return str(json.loads(literal))
     except ValueError:

@@ -1,7 +1,6 @@
-"""What a server tells of itself, for Prometheus. No label has a client's address, key or text.
+"""A server's metrics for Prometheus. No label has a client's address, key or text.
 
-They are counted in plain numbers, and become families of prometheus_client when somebody reads them: a request touches
-a dozen of them, and is short.
+A request updates a dozen of them and is short, so they are plain numbers until prometheus_client reads them.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._registry.register(self)  # it has `collect`, which is what a collector is
+        self._registry.register(self)  # it has a collector's `collect`
         self._lock = threading.Lock()
         self._requests: Counter[tuple[str, int]] = Counter()
         self._loads = self._sentences = self._pieces = self._asked = self._kept = 0
@@ -33,7 +32,7 @@ class Metrics:
         self._gauges: list[tuple[str, str, Callable[[], float]]] = []
 
     def watch(self, name: str, text: str, value: Callable[[], float]) -> None:
-        """Adds a value that is computed whenever the metrics are read."""
+        """Adds a value that is computed on every read."""
         self._gauges.append((name, text, value))
 
     def answered(self, path: str, status: int) -> None:
@@ -52,7 +51,7 @@ class Metrics:
             self._busy += seconds
 
     def looked_up(self, kept: int, asked: int) -> None:
-        """Counts the sentences of a request, and those that the cache had."""
+        """Counts a request's sentences, and its cache hits."""
         with self._lock:
             self._kept += kept
             self._asked += asked
@@ -66,7 +65,7 @@ class Metrics:
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Yields all of them as prometheus_client has them."""
+        """Yields all metrics in prometheus_client's form."""
         requests = CounterMetricFamily("cpunmt_requests", "Requests that were answered", labels=["path", "status"])
         for (path, status), count in sorted(self._requests.items()):
             requests.add_metric([path, str(status)], count)
@@ -93,7 +92,7 @@ class Metrics:
 
 
 class _Histogram:
-    """How many values are in which range."""
+    """A histogram."""
 
     def __init__(self, bounds: Sequence[float]):
         self._bounds, self._counts, self._sum = bounds, [0] * (len(bounds) + 1), 0.0

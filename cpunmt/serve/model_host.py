@@ -1,4 +1,4 @@
-"""The models of a server: loaded when they are needed, unloaded when they are idle or take too much."""
+"""The models of a server: loaded when needed, unloaded when idle or when they take too much memory."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ MOST_MODELS = 3  # in a row
 
 
 class Direction(NamedTuple):
-    """A language and another one that a model translates it into, codes as its metadata has them."""
+    """A pair of languages that a model translates, as codes in its metadata."""
 
     source: str
     target: str
 
 
 def chain(directions: Sequence[tuple[Direction, int]], source: str, target: str) -> tuple[int, ...] | None:
-    """Returns the fewest models that lead from one language to the other, in the order of their use.
+    """Returns the shortest chain of models from one language to the other, in the order of their use.
 
-    Of several ways the one whose models were named first. None: there is none of three models or less.
+    Of several chains, the one whose models were named first. None if none has at most three models.
 
-    `directions`: what each model translates, and its number.
+    `directions`: the pairs of languages, with the numbers of their models.
     """
     ways: list[tuple[str, tuple[int, ...]]] = [(source, ())]
     seen = {source}
@@ -55,28 +55,27 @@ def chain(directions: Sequence[tuple[Direction, int]], source: str, target: str)
 
 
 class Hosted:
-    """Something that translates, and a number that no other one has: a model that is loaded anew has another."""
+    """A translator and its unique number: a reloaded model has another."""
 
     def __init__(self, translator: Translator | Pivot, number: int, has_several: bool = False):
-        """`has_several`: it translates into several languages, and a sentence has to begin with the name of one."""
+        """`has_several`: it translates into several languages, and a sentence must begin with the name of one."""
         self.translator, self.number, self.has_several = translator, number, has_several
 
 
 class ServedModel:
-    """A model that is served: a directory, and the Translator of it while it is loaded."""
+    """A served model: a directory, and its Translator while it is loaded."""
 
     def __init__(self, named: str):
         """`named`: a directory or a fetched model's name; "de-en=DIRECTORY" also names the languages.
 
-        Raises CpunmtError if there is no model, it is not a directory or a file of one, or its languages are not known.
+        Raises CpunmtError if it is missing, is not a directory or a file of one, or its languages are unknown.
         """
         found = _NAMED.fullmatch(named)
         self.path = located(found[3] if found else named)
         folder = model_folder(self.path)
         if not contains_model(self.path):
             raise CpunmtError(
-                f"{self.path}: there is no model; expected a model's directory, or a fetched model's name such as "
-                "firefox:ende"
+                f"{self.path}: not found; expected a model's directory, or a fetched model's name such as firefox:ende"
             )
         metadata = read_json(folder / METADATA, "model metadata") if (folder / METADATA).is_file() else {}
         said = model_languages(metadata, named)
@@ -101,12 +100,13 @@ class ModelHost:
     def __init__(
         self, models: Iterable[str | Path], memory_bytes: int = 0, loaded: Callable[[], object] = lambda: None
     ):
-        """Of directories and names of models; where two translate the same, the first one does.
+        """Takes directories and names of models; of two for the same languages, the first one is used.
 
         Parameters
         ----------
-        memory_bytes : models that take more together are unloaded, those that were not used for the longest time
-            first; 0: none are. What requests in progress use stays until they end
+        memory_bytes : limit of memory, above which the least recently used models are unloaded; 0: no limit. Requests
+        in
+            progress keep theirs until they end
         loaded : called after each load
         """
         self.models = [ServedModel(str(model)) for model in models]
@@ -119,7 +119,7 @@ class ModelHost:
         self._pivots: dict[tuple[int, ...], Hosted] = {}
         self._chains: dict[tuple[str, str], tuple[int, ...] | None] = {}
         self._direct = dict(reversed(self.directions))  # of two models for the same the first
-        # A chain is of models whose sentences need not be told a language.
+        # Models of several target languages do not take part in chains.
         self._in_chains = [(one, number) for one, number in self.directions if not self.models[number].has_several]
         self.sources = list(dict.fromkeys(one.source for one, _ in self.directions))
         """The languages that are translated from."""
@@ -129,14 +129,14 @@ class ModelHost:
         """All languages of either side."""
 
     def targets_of(self, source: str) -> list[str]:
-        """The languages that one is translated into, through others where it must be."""
+        """Returns the target languages of a source, also through other languages."""
         return [target for target in self.targets if self.leads(source, target)]
 
     def leads(self, source: str, target: str) -> bool:
         return source != target and self._chain(source, target) is not None
 
     def between(self, source: str, target: str) -> Hosted | None:
-        """What translates from one language to another, loaded if it was not; None: nothing does.
+        """Returns what translates from one language to another, loaded if necessary; None if nothing does.
 
         Raises CpunmtError if a model cannot be loaded.
         """
@@ -156,7 +156,7 @@ class ModelHost:
         return pivot
 
     def loaded(self, source: str, target: str) -> Hosted | None:
-        """Returns it if it is one model in memory; None: `between` may take its time."""
+        """Returns the model if it is a single one in memory; None: call `between`, which may take long."""
         numbers = self._chain(source, target)
         if numbers is None or len(numbers) > 1:
             return None
@@ -165,7 +165,7 @@ class ModelHost:
         return model.hosted
 
     def _chain(self, source: str, target: str) -> tuple[int, ...] | None:
-        """Returns the models from one served language to another; results are kept."""
+        """Returns the models from one served language to another; caches results."""
         if (source, target) not in self._chains:
             alone = self._direct.get(Direction(source, target))
             found = chain(self._in_chains, source, target) if alone is None else (alone,)
@@ -177,7 +177,7 @@ class ModelHost:
             self._load(model)
 
     def unload_idle(self, seconds: float) -> None:
-        """Unloads the models that were not used for `seconds`."""
+        """Unloads models unused for `seconds`."""
         now = time.monotonic()
         for model in self.models:
             if model.hosted is not None and now - model.used > seconds:
@@ -189,7 +189,7 @@ class ModelHost:
 
     @property
     def loaded_bytes(self) -> int:
-        """Bytes of the weights of the models in memory."""
+        """Returns the bytes of the weights in memory."""
         return sum(model.bytes for model in self.models if model.hosted is not None)
 
     def _load(self, model: ServedModel) -> Hosted:
@@ -214,7 +214,7 @@ class ModelHost:
             self._unload(min(others, key=lambda model: model.used))
 
     def _unload(self, model: ServedModel) -> None:
-        """Unloads a model; its memory is freed when the requests that use it have ended."""
+        """Unloads a model; its memory is freed when its requests have ended."""
         with self._lock:
             hosted, model.hosted = model.hosted, None
             if hosted is not None:

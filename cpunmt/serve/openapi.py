@@ -1,4 +1,4 @@
-"""Descriptions of the interface, as the files beside this one have them: OpenAPI 3.1 of all, Swagger 2.0 of a part."""
+"""Descriptions of the API, from the files beside this one: OpenAPI 3.1 of all, Swagger 2.0 of a part."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from cpunmt.options.options import Options
 
 @functools.cache
 def described(name: str = "openapi.json") -> dict[str, Any]:
-    """All of a file: openapi.json, or swagger.json, which has what LibreTranslate's clients ask for."""
+    """Returns a description: openapi.json, or swagger.json with the part for LibreTranslate's clients."""
     found: dict[str, Any] = json.loads((Path(__file__).parent / name).read_text("utf-8"))
     if options := found.get("components", {}).get("schemas", {}).get("Options"):
-        for one in dataclasses.fields(Options):  # but for those that the file describes
+        for one in dataclasses.fields(Options):  # except those in the file
             if one.metadata["is_served"]:
                 options["properties"].setdefault(one.name, _schema(one))
     return found

@@ -1,4 +1,4 @@
-"""What a request says, in its query, a form or JSON: read up to a limit, checked, in one dict."""
+"""The parameters of a request, from its query, a form or JSON: read up to a limit, checked, in one dict."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from cpunmt.serve.settings import ServeSettings
 
 T = TypeVar("T")
 _MOST_FIELDS = 10_000
-_READ_ON = 8  # times the limit: what is too long is read so far, as a client that still sends hears no answer
+_READ_ON = 8  # times the limit: a body is read up to here, as a client that still sends does not read an answer
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_DEEPEST = 40  # lists and objects in one another
-_SHORT = 64 << 10  # bytes of a body that the event loop parses; also of JSON outside of its texts, at most
+_DEEPEST = 40  # depth of nested lists and objects
+_SHORT = 64 << 10  # bytes of a body that the event loop parses itself, and of JSON outside of its texts
 _STRING = re.compile(
     rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL
 )  # takes linear time, also if the last one has no end
@@ -32,10 +32,10 @@ _FILE_NAME = re.compile(rb""";\s*filename\*\s*=\s*"?([\w-]+)'[\w-]*'([^\s;"]*)"?
 
 
 class Parameters(dict[str, Any]):
-    """Names and values; of a form a list where a name stands several times."""
+    """Names and values; a name repeated in a form has a list."""
 
     def text(self, name: str, default: str | None = None) -> str:
-        """A value that is text. Raises ServeError if it is not there, or is something else."""
+        """Returns a text. Raises ServeError if it is missing or not text."""
         value = self.get(name)
         if value is None:
             if default is None:
@@ -85,15 +85,15 @@ async def read_parameters(
     allow: Callable[[Parameters, bytes], None] = lambda query, content: None,
     parser: Executor | None = None,
 ) -> Parameters:
-    """Reads all parameters of a request; those of the body win over those of the query.
+    """Reads all parameters of a request; the body's take precedence over the query's.
 
     Parameters
     ----------
-    held : called with the number of bytes of each part of the body that is kept, unpacked if it is gzip
+    held : called with the number of bytes of each stored part of the body, decompressed if it is gzip
     allow : called with the query and the body before the body is parsed; it may raise
-    parser : parses long bodies, beside the event loop
+    parser : parses long bodies, outside the event loop
 
-    Raises ServeError: 413 for a body over the limit, 408 for one that takes too long, 400 for one that is broken.
+    Raises ServeError: 413 for a body over the limit, 408 for one that takes too long, 400 for a malformed one.
     """
     found = Parameters(_pairs(_decoded(request.scope["query_string"], "query"), "query"))
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -166,7 +166,7 @@ def _too_large(most: int) -> ServeError:
 
 
 async def _decompressed(body: AsyncGenerator[bytes, None], most: int) -> AsyncGenerator[bytes, None]:
-    """Yields the bytes of a gzip body; at most `most` + 1 bytes are unpacked, however small the body is."""
+    """Yields the bytes of a gzip body; decompresses at most `most` + 1 bytes, however small the body is."""
     reader, size, is_empty, goes_on = zlib.decompressobj(wbits=31), 0, True, False
     async for chunk in body:
         is_empty, goes_on = is_empty and not chunk, goes_on or (reader.eof and bool(chunk))
@@ -179,7 +179,7 @@ async def _decompressed(body: AsyncGenerator[bytes, None], most: int) -> AsyncGe
             if size <= most:
                 yield part
             chunk = reader.unconsumed_tail
-            await asyncio.sleep(0)  # a short chunk may unpack to all that a body may have
+            await asyncio.sleep(0)  # a short chunk may expand to the limit
     if size > most:
         raise _too_large(most)
     if not is_empty and (not reader.eof or goes_on or reader.unused_data):
@@ -190,7 +190,7 @@ async def _within(seconds: float, work: Awaitable[T]) -> T:
     """Returns the result of `work`. Raises TimeoutError if it takes longer."""
     if sys.version_info < (3, 11):
         return await asyncio.wait_for(work, seconds)
-    async with asyncio.timeout(seconds):  # for which nobody has to make a task
+    async with asyncio.timeout(seconds):  # which needs no task
         return await work
 
 
@@ -278,7 +278,7 @@ def _json(content: bytes) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _is_shallow(value: object) -> bool:

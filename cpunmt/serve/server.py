@@ -1,4 +1,4 @@
-"""The application on a port: uvicorn, its limits, and an end that loses nothing."""
+"""The application on a port: uvicorn, its limits, and a shutdown that loses no requests."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ from cpunmt.serve.service import Service
 from cpunmt.serve.settings import ServeSettings
 
 _IDLE = 30  # seconds that a connection stays open without a request
-_MORE = 5.0  # seconds of a connection, after those of a body: the application refuses that first, in its own form
-_WAITING = 2048  # connections that the system holds for us
-_FILES = 256  # that are open besides
+_MORE = 5.0  # seconds of a connection beyond those of a body: the application refuses it first, in its own form
+_WAITING = 2048  # connections in the system's queue
+_FILES = 256  # other open files
 _LOOK = 0.05
-_LAST = 1.0  # seconds that those who waited in vain have to read so
+_LAST = 1.0  # seconds for refused clients to read the answer
 
 
 class Server(uvicorn.Server):
-    """uvicorn's, which ends in two steps: no request is taken any more, and when those in progress are done it ends."""
+    """uvicorn's server with a shutdown in two steps: it accepts no more requests, and ends when those in progress are
+    done.
+    """
 
     def __init__(self, service: Service, config: uvicorn.Config, ready: Callable[[str], None]):
         super().__init__(config)
@@ -50,7 +52,7 @@ class Server(uvicorn.Server):
                 self._told(f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
     def drain(self) -> bool:
-        """Begin to end; from any thread. False if it is ending already, or has not begun."""
+        """Begins to shut down; any thread may call it. Returns False if it is ending already, or has not begun."""
         if self._loop is None or self.service.draining:
             return False
         self.service.draining = True
@@ -65,7 +67,7 @@ class Server(uvicorn.Server):
         await self._until_idle(min(patience, _LAST))
         self.service.arriving.end_all(ServeError(503, "The server is shutting down", retry_after=5))
         await self._until_idle(patience)
-        self.service.scheduler.stop()  # whoever still waits is told
+        self.service.scheduler.stop()  # waiting requests are refused
         await self._until_idle(_LAST)
         self.should_exit = True
 
@@ -82,9 +84,9 @@ def server_of(
     settings: ServeSettings,
     ready: Callable[[str], None] = lambda address: None,
 ) -> Server:
-    """A server of these models, which `run()` runs until it is drained. `ready` is called with its address.
+    """Returns a server of these models, which `run()` runs until it is drained. `ready` is called with its address.
 
-    Raises CpunmtError for models that are not there.
+    Raises CpunmtError for missing models.
     """
     app = create_app(models, settings=settings)
     config = uvicorn.Config(
@@ -106,7 +108,7 @@ def server_of(
 
 
 def _may_open(connections: int) -> None:
-    """Have the system allow so many, as far as it does: most give a process 1,024 files unless it asks for more."""
+    """Raises the system's limit of open files to this many, if possible: most processes start with 1,024."""
     if resource is None:
         return
     most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -119,11 +121,11 @@ def _may_open(connections: int) -> None:
 
 
 def run(server: Server) -> None:
-    """Serve until it is drained. Raises CpunmtError if the address is taken, or not this machine's."""
+    """Serves until it is drained. Raises CpunmtError if the address is taken, or not this machine's."""
     _may_open(server.service.settings.max_connections)
-    for name in ("uvicorn.error", "python_multipart", "asyncio"):  # our own errors say what they may
+    for name in ("uvicorn.error", "python_multipart", "asyncio"):  # we log errors ourselves, without texts
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    # SystemExit where it cannot bind, UnicodeError for a name that cannot be a host's
+    # SystemExit if it cannot bind, UnicodeError for a malformed host name
     with contextlib.suppress(KeyboardInterrupt, SystemExit, UnicodeError):
         server.run()
     if not server.started:

@@ -1,4 +1,4 @@
-"""The one way of a request: texts in, results out, of the models that are there."""
+"""The path of a request: from texts to results, by the served models."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from cpunmt.translator.translator import Translator
 
 T = TypeVar("T")
 LOG = logging.getLogger("cpunmt.serve")
-_BESIDE = 4  # threads beside those of requests
-_LITTLE = 1000  # characters that the event loop cuts to sentences, in 0.2 ms
-_SLOW = ("html", "xml", "glossary")  # options with which it would take longer
-_SOON = 0.25  # seconds after which somebody looks whether the client of a request is still there
-_LOOK = 5.0  # seconds between looks for idle models
-_MOST_AT_ONCE = 64  # sentences of a stream that are translated together
+_BESIDE = 4  # threads beside the requests'
+_LITTLE = 1000  # characters that the event loop splits into sentences, in 0.2 ms
+_SLOW = ("html", "xml", "glossary")  # slower options
+_SOON = 0.25  # seconds before the first check whether a request's client has left
+_LOOK = 5.0  # seconds between checks for idle models
+_MOST_AT_ONCE = 64  # sentences of a stream in a batch
 
 
 class Service:
-    """Models, queue, keys and counters of one server."""
+    """The models, queue, keys and counters of one server."""
 
     def __init__(self, models: Sequence[str | Path], settings: ServeSettings):
         self.settings, self.metrics, self.keys = settings, Metrics(), Keys(settings.api_keys)
@@ -67,7 +67,7 @@ class Service:
         self._warm = threading.Event()
         self.pool = ThreadPoolExecutor(
             settings.max_requests + _BESIDE, "cpunmt request"
-        )  # else they wait for long ones
+        )  # else they wait for long requests
         self.arriving = Arriving()
         self.parser = ThreadPoolExecutor(1, "cpunmt parser")  # one at a time: it takes turns with the event loop
         self._kept: dict[type, Any] = {}
@@ -75,25 +75,25 @@ class Service:
 
     @property
     def is_ready(self) -> bool:
-        """Whether requests are answered without waiting for the compiler, or for models that are to be preloaded."""
+        """Returns whether requests need not wait for the compiler or for preloaded models."""
         return self._warm.is_set() and not self.draining
 
     def kept(self, kind: type[T]) -> T:
-        """What a dialect keeps for this server, of a class that is made without arguments; in the event loop."""
+        """Returns a dialect's storage for this server, of a class without arguments; only in the event loop."""
         if kind not in self._kept:
             self._kept[kind] = kind()
         found: T = self._kept[kind]
         return found
 
     def start(self) -> None:
-        """Compile, if that has not been done, and load what is to be preloaded, beside the event loop."""
+        """Compiles if necessary, and preloads models, outside the event loop."""
         loop = asyncio.get_running_loop()
         loop.run_in_executor(self.pool, self._warm_up)
         if self.settings.idle_unload:
             self._keeping = loop.create_task(self._keep())
 
     async def close(self) -> None:
-        """Ends the threads, when their work has ended."""
+        """Ends the threads after their work."""
         self.draining = True
         if self._keeping is not None:
             self._keeping.cancel()
@@ -120,16 +120,16 @@ class Service:
             self.host.unload_idle(self.settings.idle_unload)
 
     async def run(self, request: Request, work: Callable[[Task], T]) -> T:
-        """Returns what `work` returns, in a thread. If the client leaves, its sentences do too: CancelledError."""
+        """Returns the result of `work`, run in a thread. Raises CancelledError if the client leaves."""
         task = self.scheduler.task()
         return await _watched(request, task, asyncio.get_running_loop().run_in_executor(self.pool, work, task))
 
     async def translated(
         self, request: Request, texts: Sequence[str], source: str, target: str, options: Mapping[str, Any]
     ) -> list[tuple[Wanted, Result]]:
-        """Returns of each text its languages, see `wanted`, and its result, see `translate`.
+        """Returns the languages (see `wanted`) and the result (see `translate`) of each text.
 
-        To wake a thread, twice, takes a fifth of the time of a short sentence: short texts are translated without one.
+        Waking a thread, twice, takes a fifth of a short sentence's time: short texts are translated without one.
         """
         if source.lower() != AUTO and sum(map(len, texts)) <= _LITTLE and not any(map(options.get, _SLOW)):
             wanted = self.wanted(texts, source, target)
@@ -146,7 +146,7 @@ class Service:
     async def _at_once(
         self, request: Request, texts: Sequence[str], hosted: Hosted, options: Mapping[str, Any]
     ) -> list[Result]:
-        """Returns the results of texts, which the event loop itself cuts to sentences and joins again."""
+        """Returns the results of texts; the event loop itself splits and joins their sentences."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
 
@@ -167,11 +167,11 @@ class Service:
         return after(steps, self.scheduler.answer(task, asked))
 
     def wanted(self, texts: Sequence[str], source: str, target: str) -> list[Wanted]:
-        """Returns the languages of each text, as `detection.settled` does, and raises what it does."""
+        """Returns the languages of each text; results and errors are those of `detection.settled`."""
         return settled(self.host, self.detector, texts, source, target)
 
     def check(self, task: Task, wanted: Wanted, options: Mapping[str, Any]) -> None:
-        """Raises ServeError unless the model can be loaded, and takes these options."""
+        """Raises ServeError unless the model can be loaded and accepts these options."""
         if wanted.source != wanted.target:
             self._call(task, wanted[:2], options)
 
@@ -183,11 +183,11 @@ class Service:
         options: Mapping[str, Any],
         tell: Callable[[str], None] | None = None,
     ) -> list[Result]:
-        """Returns the results of texts, each as `Translator.translate` does; in a thread of the request.
+        """Returns the results of texts, as `Translator.translate` does; runs in a thread of the request.
 
-        `tell`: called with the increments of the translation of a single text, as its sentences are done.
+        `tell`: called with the increments of a single text's translation, as its sentences are done.
 
-        Raises ServeError for a wrong option, and what `Scheduler.through` does.
+        Raises ServeError for a wrong option, and the errors of `Scheduler.through`.
         """
         results: dict[int, Result] = {}
         with under(Watch(cancel=lambda: task.cancelled)):
@@ -226,7 +226,7 @@ class Service:
 
 
 def _settled(hosted: Hosted, options: Mapping[str, Any]) -> tuple[TextCall, Hashable]:
-    """Returns how texts are translated with these options, and a name for it. Raises ServeError for a wrong option."""
+    """Returns a configured call and its hashable name. Raises ServeError for a wrong option."""
     try:
         call = hosted.translator.text_call(options)
     except (TypeError, ValueError) as error:
@@ -235,7 +235,7 @@ def _settled(hosted: Hosted, options: Mapping[str, Any]) -> tuple[TextCall, Hash
 
 
 def _told(sentences: Sentences, translator: Translator | Pivot, target: str) -> Sentences:
-    """For a model of several target languages. Raises ServeError if its vocabulary does not have this one."""
+    """Sets the target language of a multilingual model. Raises ServeError if its vocabulary lacks it."""
     assert isinstance(translator, Translator)
     vocabulary = translator.source_vocabulary
     listed = [name[2:-2] for name in getattr(vocabulary, "languages", ())]
@@ -247,9 +247,9 @@ def _told(sentences: Sentences, translator: Translator | Pivot, target: str) -> 
 
 
 def _telling(call: TextCall, text: str, tell: Callable[[str], None]) -> TextCall | None:
-    """Returns the call for one text, changed so that it tells increments; None for markup and texts without sentences.
+    """Returns the call for one text, with a callback for increments; None for markup and texts without sentences.
 
-    The first sentence is translated alone, so that it comes soon, and then more and more together.
+    The first batch is one sentence, so that it comes soon; later batches grow.
     """
     cutter, options = call.cutter, call.settings.options
     if cutter is None or options.html or options.xml or not (cut := cutter.cut(text)).spans:
@@ -278,7 +278,7 @@ def _unchanged(text: str) -> Result:
 
 
 async def _watched(request: Request, task: Task, made: Awaitable[T]) -> T:
-    """What was made. A task whose client has left, or that nobody waits for any more, is cancelled."""
+    """Returns the result of `made`. Cancels the task if its client has left or the result is not awaited any more."""
     loop, watching = asyncio.get_running_loop(), []
     later = loop.call_later(_SOON, lambda: watching.append(loop.create_task(_watch(request, task))))
     try:
@@ -293,7 +293,7 @@ async def _watched(request: Request, task: Task, made: Awaitable[T]) -> T:
 
 
 async def _watch(request: Request, task: Task) -> None:
-    """Cancel a task when its client has left; what else that may send is of no interest."""
+    """Cancels a task when its client has left; ignores other messages of the client."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     task.cancel()

@@ -1,4 +1,4 @@
-"""The settings of a server: one definition, from which the command line, its help and the checks are made."""
+"""The settings of a server: one definition for the command line, its help and the checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def setting(default: Any, help: str, low: float, high: float) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class ServeSettings:
-    """How a server works, and what it refuses.
+    """The settings of a server: how it works, and what it refuses.
 
     Raises TypeError or ValueError for a wrong value.
     """

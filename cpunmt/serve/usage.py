@@ -1,4 +1,4 @@
-"""How many characters each client has had translated, and whether it may have more."""
+"""Counts each client's translated characters, and enforces quotas."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from collections.abc import Iterator, Sequence
 
 from cpunmt.serve.errors import QuotaError
 
-_MOST_OWNERS = 10_000  # whose characters are counted; without a list of keys anybody may have many
+_MOST_OWNERS = 10_000  # limit of counted clients; without a list of keys a client may invent many
 
 
 class Usage:
-    """Characters that each client has had translated: since the server was started, or in a period with a quota.
+    """Translated characters of each client: since the start of the server, or in a period with a quota.
 
-    For one thread: that of the event loop.
+    Only the event loop's thread uses it.
     """
 
     def __init__(self, quota: int, hours: float, each: bool):
-        """`quota`: characters of a period, 0: any number. `hours` of a period, 0: calendar months, UTC. `each`: of each
-        client, otherwise of all together, for whom any key will do."""
+        """`quota`: characters of a period, 0: unlimited. `hours` of a period, 0: calendar months, UTC. `each`: of each
+        client, otherwise of all together, with any key.
+        """
         self.quota, self._hours, self._each = quota, hours, each
         self._counts: OrderedDict[str, int] = OrderedDict()
         self._period: object = None
 
     @contextlib.contextmanager
     def charged(self, owner: str, texts: Sequence[str]) -> Iterator[None]:
-        """Around the translation of texts: they count, unless it raises. Raises QuotaError for more than may be."""
+        """Counts the characters of texts unless their translation raises. Raises QuotaError above the quota."""
         count, before = sum(map(len, texts)), self.of(owner)
         if self.quota and before + count > self.quota:
             raise QuotaError(self.quota)

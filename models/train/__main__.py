@@ -8,7 +8,7 @@ from cpunmt.files.console import one_line, say
 
 
 def main(arguments=None) -> int:
-    """Run one command; the exit status."""
+    """Runs one command; returns the exit status."""
     from models.train.commands import recipe as recipe_commands  # PyTorch takes seconds; Ctrl-C is handled below
     from models.train.commands import train as train_command
     from models.train.commands.smoke import smoke

@@ -1,7 +1,7 @@
 """All parts of a model before it is quantized: weights, vocabularies, shortlist, metadata.
 
-A checkpoint is a Marian file with vocabularies beside it, or a directory of any kind that can be loaded, if its weights
-are there as floats (or, of Marian, as integers that can be used as they are).
+A checkpoint is a Marian file with vocabularies beside it, or a loadable directory of any kind whose weights are floats
+(or Marian's integers, used as they are).
 """
 
 import hashlib
@@ -32,22 +32,22 @@ OURS = ("made_by", "checkpoint", "quantization")  # keys of metadata.json that p
 
 
 class Checkpoint(NamedTuple):
-    """A model with all its parts; they fit each other."""
+    """A model with all its parts, checked against each other."""
 
     config: ModelConfig
-    tensors: dict[str, "np.ndarray | StoredIntegers"]  # what model.tensors.checkpoint_tensors lists
-    alphas: dict[str, float] | None  # scales of activations that the file has: see conversion.packed_tensors
+    tensors: dict[str, "np.ndarray | StoredIntegers"]  # those of model.tensors.checkpoint_tensors
+    alphas: dict[str, float] | None  # the file's scales of activations: see conversion.packed_tensors
     files: tuple[VocabularyFiles, VocabularyFiles]  # of source and target
     vocabularies: tuple[AnyVocabulary, AnyVocabulary]
     shortlist: Shortlist | None
     metadata: dict[str, Any]
-    described: dict[str, Any]  # name and sha256 of the file that holds the weights
+    described: dict[str, Any]  # name and sha256 of the file of weights
 
 
 def open_file(path: str | os.PathLike[str], vocabularies: list[str]) -> Checkpoint:
-    """A Marian file (`.npz` or `.bin`), and one vocabulary of both languages, or that of each.
+    """Opens a Marian file (`.npz` or `.bin`), and one vocabulary of both languages, or one of each.
 
-    Raises ModelFileError for what is missing, broken or of another model.
+    Raises ModelFileError for a part that is missing, broken or of another model.
     """
     config, tensors, alphas = read_marian(path)
     config = config.changed(shared_vocabulary=len(vocabularies) == 1)
@@ -61,9 +61,9 @@ def open_file(path: str | os.PathLike[str], vocabularies: list[str]) -> Checkpoi
 
 
 def open_directory(path: str | os.PathLike[str]) -> Checkpoint:
-    """A directory of another program's model, or one that was packed as float32.
+    """Opens a directory of another program's model, or a packed float32 model.
 
-    Raises ModelFileError as loading it would, and for a packed one that is not float32.
+    Raises ModelFileError as loading it would, and for a packed model that is not float32.
     """
     path = Path(path)
     found: ForeignModel | PackedDirectory
@@ -90,5 +90,5 @@ def _described(path: Any) -> dict[str, Any]:
 
 
 def sha256_of(path: str | os.PathLike[str], kind: str) -> str:
-    """Returns the hexadecimal digest of a file. Raises ModelFileError, which calls it `kind`, if it cannot be read."""
+    """Returns the hexadecimal digest of a file. Raises ModelFileError, which names its `kind`, if it cannot be read."""
     return hashlib.sha256(map_bytes(path, kind, 1 << 40).data).hexdigest()

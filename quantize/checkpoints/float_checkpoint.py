@@ -1,4 +1,4 @@
-"""A float32 checkpoint from whatever holds one: a Marian file, or a model's directory of any kind."""
+"""A float32 checkpoint from a Marian file, or from a model's directory of any kind."""
 
 import os
 from collections.abc import Mapping
@@ -22,12 +22,12 @@ from quantize.checkpoints.stored_weights import stored_matrix
 def read_float_checkpoint(
     path: str | os.PathLike[str], rounded: bool = False
 ) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Config, and what `model.tensors.checkpoint_tensors` lists.
+    """Reads config and the tensors that `model.tensors.checkpoint_tensors` lists.
 
-    Integers that another program stored become what they stand for. A packed model must be float32 or float16; if
-    `rounded`, it may have integers too (but not with static activation scales), which also become what they stand for.
+    Another program's integers are converted to floats. A packed model must be float32 or float16; with `rounded` it may
+    have integers too (but not static activation scales), which are also converted.
 
-    Raises ModelFileError for what is missing, broken or of another kind.
+    Raises ModelFileError for a file that is missing, broken or of another kind.
     """
     path = Path(path)
     if not path.is_dir():
@@ -52,14 +52,14 @@ def read_float_checkpoint(
 
 
 def float_tensors(tensors: Mapping[str, "np.ndarray | StoredIntegers"]) -> dict[str, np.ndarray]:
-    """Returns the tensors in float32, whatever they are stored as."""
+    """Converts tensors of any storage to float32."""
     return {
         name: tensor.weights() if isinstance(tensor, StoredIntegers) else tensor for name, tensor in tensors.items()
     }
 
 
 def unpacked_tensors(config: ModelConfig, tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The checkpoint that `conversion.packed_tensors` made such tensors of, or what its integers stand for."""
+    """Inverts `conversion.packed_tensors`: returns the checkpoint, with integers converted to floats."""
     found = {name: _float32(stored_matrix(config, tensors, name).weights.T) for name in table_sizes(config)}
     found |= {name: tensors[name] for name in ("output.bias", *others(config))}
     for linear in linears(config):

@@ -1,4 +1,4 @@
-"""Packing the matrices of a float32 checkpoint, and what quantization cost each of them."""
+"""Packs the matrices of a float32 checkpoint, and measures the error of each."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -11,11 +11,11 @@ from cpunmt.layers.schemes import CODEBOOKS, int8, int16
 from cpunmt.model.config import ModelConfig
 from quantize.rounding.ranges import Range, quantize
 
-WORST = 5  # columns that are named
+WORST = 5  # reported columns
 
 
 def _reach(levels: Any) -> float:
-    """A number beyond is farther from the largest level than from the middle of the two largest ones."""
+    """Returns the bound beyond which a number is farther from the largest level than half the last interval."""
     magnitudes = np.unique(np.abs(levels.astype(int)))
     return float(magnitudes[-1] + (magnitudes[-1] - magnitudes[-2]) / 2)
 
@@ -24,32 +24,32 @@ def _reach(levels: Any) -> float:
 REACH = {"int8": int8.LARGEST + 0.5, "int16": int16.LARGEST + 0.5}
 REACH |= {scheme: _reach(levels) for scheme, levels in CODEBOOKS.items()}
 
-# Decibels below which a matrix has lost more than is good. Trained students stay above 37 (int8), 69 (int16), 15
-# (code4) and 10 (log4), calibrated ones included; at 23 dB (int8) one translation in ten changes, at 15 BLEU falls.
+# Decibels below which a matrix has lost too much. Trained students stay above 37 (int8), 69 (int16), 15 (code4) and 10
+# (log4), calibrated ones included; at 23 dB (int8) one translation in ten changes, at 15 BLEU falls.
 LEAST = {"int8": 25, "int16": 25, "code4": 12, "log4": 8}
 
 
 class LayerError(NamedTuple):
-    """One matrix. Of a table the pieces are the columns."""
+    """The error of one matrix. The columns of a table are its pieces."""
 
     name: str
     scheme: str
     shape: tuple[int, int]  # (depth, columns)
-    signal_to_noise: float  # decibels; infinite where nothing was lost
-    clipped: float  # share of the weights that lie outside their column's range
-    worst: list[tuple[int, float]]  # (column, decibels), the lowest first; of those that lost anything
-    rest: float = math.inf  # decibels without the largest weight of each column, which may hide what all others lost
+    signal_to_noise: float  # decibels; infinite without any loss
+    clipped: float  # share of the weights beyond their column's range
+    worst: list[tuple[int, float]]  # (column, decibels), the lowest first; without exact ones
+    rest: float = math.inf  # decibels without the largest weight of each column, which may hide the loss of all others
 
     @property
     def lowest(self) -> float:
-        """Decibels of all weights, or of all but the largest ones."""
+        """Returns the lower of the decibels of all weights, and of all but the largest ones."""
         return min(self.signal_to_noise, self.rest)
 
 
 def layer_error(name: str, scheme: str, weights: np.ndarray, stored: np.ndarray, reach: np.ndarray) -> LayerError:
-    """The error of float32 weights [depth, columns] that are `stored` as these, float64.
+    """Returns the error of float32 weights [depth, columns] and their `stored` form, float64.
 
-    `reach` [columns]: a weight beyond was not rounded but clipped.
+    `reach` [columns]: larger weights were clipped, not rounded.
     """
     weights = weights.astype(np.float64)
     squares, errors = np.square(weights), np.square(weights - stored)

@@ -1,4 +1,4 @@
-"""Write a float32 checkpoint as Marian's `model.npz`, which Marian and its forks load."""
+"""Writes a float32 checkpoint as Marian's `model.npz`, which Marian and its forks load."""
 
 import os
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _ENCODERS = {"bidirectional": "bidirectional", "alternating": "alternating", "un
 def marian_options(config: ModelConfig) -> dict[str, Any]:
     """Returns the fields of `special:model.yml` for an architecture.
 
-    Raises ValueError for what Marian cannot express.
+    Raises ValueError for an architecture that Marian does not have.
     """
     recurrent = isinstance(config.architecture, RecurrentConfig)
     shared = config.shared_embedding
@@ -113,9 +113,9 @@ def _transformer_options(architecture: Any) -> dict[str, Any]:
 
 
 def write_marian_npz(path: str | os.PathLike[str], config: ModelConfig, tensors: Mapping[str, np.ndarray]) -> None:
-    """Write `tensors` (canonical names) under Marian's names; vectors become [1, n]. Nothing partial stays.
+    """Writes `tensors` (canonical names) under Marian's names; vectors become [1, n]. Leaves no partial file.
 
-    Raises ValueError for what Marian cannot express.
+    Raises ValueError for an architecture that Marian does not have.
     """
     options = yaml.safe_dump(marian_options(config)).encode() + b"\0"
     arrays = _marian_arrays(_sources(config), tensors)
@@ -131,7 +131,7 @@ def _sources(config: Any) -> Sources:
 
 
 def _marian_arrays(sources: Any, tensors: Any) -> dict[str, np.ndarray]:
-    """Returns the arrays that Marian makes the tensors of; of arrays that it adds up, the first holds the sum."""
+    """Returns Marian's arrays for the tensors; of arrays that it adds up, the first holds the sum."""
     arrays = {}
     for ours, source in sources.items():
         if isinstance(source, str):

@@ -1,9 +1,9 @@
-"""From states to clusters: the pieces that are the most probable ones in each cluster are its active ones.
+"""From states to clusters: the most probable pieces of a cluster are its active ones.
 
-A piece's rate in a cluster is its mean probability over the members, and the pairs of a cluster and a piece with the
-highest rates are taken, until as many pieces are active in the mean as asked. States count a little in the clusters
-next to their own, too, as if they had fallen just across the border. Amer et al. 2022 take all best pieces of all
-members, however rare: at equal size that covers less (docs/quantization.md).
+A piece's rate in a cluster is its mean probability over the members. The pairs of a cluster and a piece with the
+highest rates are taken, up to the wanted mean number of active pieces. States also count a little in the clusters next
+to their own, as if they had fallen just across the border. Amer et al. 2022 take all best pieces of all members,
+however rare: at equal size that covers less (docs/quantization.md).
 """
 
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.text.clusters import Clusters
 from quantize.clusters.states import Step
 
-BORDER = 0.1  # what a state counts in the clusters next to its own
-_WAITING = 1 << 22  # pairs of a cluster and a piece that are kept before equal ones are made one
-_BLOCK = 1 << 12  # states that are compared with all centroids at once
+BORDER = 0.1  # weight of a state in the clusters next to its own
+_WAITING = 1 << 22  # buffered pairs of a cluster and a piece before equal ones are merged
+_BLOCK = 1 << 12  # states compared with all centroids at once
 
 
 class Rows(Protocol):
@@ -37,20 +37,20 @@ class Rows(Protocol):
 def clusters_of(
     config: ModelConfig, centroids: np.ndarray, steps: Iterable[Rows], active: float = 1.0, near: int = 1
 ) -> Clusters:
-    """Clusters with these centroids, float32 [K, depth]; active are the pieces of the highest rates, and </s>.
+    """Returns clusters with these centroids, float32 [K, depth]; active are the pieces of the highest rates, and </s>.
 
-    States belong to the nearest centroid, as they do when the clusters are used. A cluster without members is left
-    out. Memory is that of one step, and of the different pieces of each cluster.
+    States belong to the nearest centroid, as in translation. Clusters without members are left out. It needs memory for
+    one step, and for the different pieces of each cluster.
 
     Parameters
     ----------
-    active : share of the vocabulary that is active in the mean over these states, at most; 1.0: all best pieces are
-    near : in how many clusters a state counts: 1 in its own, BORDER in the others
+    active : largest mean share of active pieces in the vocabulary over these states; 1.0: all best pieces
+    near : number of clusters in which a state counts: 1 in its own, BORDER in the others
 
     Raises
     ------
     ModelFileError
-        Centroids are no numbers.
+        A centroid is not finite.
     """
     count, size, eos = len(centroids), config.vocab_size, config.eos_id
     empty = Clusters(centroids, np.arange(count + 1), np.full(count, eos, np.int32), size, eos)
@@ -76,9 +76,9 @@ def probabilities(logits: np.ndarray) -> np.ndarray:
 
 
 def nearest(clusters: Clusters, states: np.ndarray, near: int) -> np.ndarray:
-    """The clusters whose centroids each state is nearest to, the nearest first: int64 [rows, near, or fewer].
+    """Returns the nearest centroids' clusters of each state, the nearest first: int64 [rows, near, or fewer].
 
-    The first is that of `clusters.nearest`.
+    The first equals `clusters.nearest`.
     """
     near = min(near, len(clusters.centroids))
     found = np.empty((len(states), near), np.int64)
@@ -93,7 +93,7 @@ def nearest(clusters: Clusters, states: np.ndarray, near: int) -> np.ndarray:
 
 
 class _Counts:
-    """Sums up what pairs count, in memory of the different pairs."""
+    """Sums of the weights of pairs, in memory of the different pairs."""
 
     def __init__(self) -> None:
         self._pairs: np.ndarray = np.zeros(0, np.int64)
@@ -108,7 +108,7 @@ class _Counts:
             self._join()
 
     def found(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs, int64, ascending, and what each counts, float64."""
+        """Returns pairs, int64, ascending, and their sums, float64."""
         self._join()
         return self._pairs, self._sums
 
@@ -121,12 +121,12 @@ class _Counts:
 
 
 def _chosen(pairs: Any, sums: Any, members: Any, size: Any, eos: Any, active: Any) -> Any:
-    """The pairs that are active, ascending: those of the highest rates while there is room, and each cluster's </s>."""
+    """Returns the active pairs, ascending: the highest rates up to the limit, and each cluster's </s>."""
     owners = pairs // size
     there = (members[owners] > 0) & (sums > 0) & (pairs % size != eos)
     pairs, sums, owners = pairs[there], sums[there], owners[there]
     ends = np.flatnonzero(members) * size + eos
-    order = np.argsort(-sums / members[owners], kind="stable")  # of equals the first
+    order = np.argsort(-sums / members[owners], kind="stable")  # the first of equals
     room = active * size * members.sum() - members.sum()
     fits = np.cumsum(members[owners[order]]) <= room
     return np.sort(np.concatenate([ends, pairs[order[fits]]]))
@@ -137,12 +137,12 @@ class Coverage(NamedTuple):
 
     states: int
     covered: float  # share of the states whose best piece is active in their cluster
-    sentences: float  # share of the sentences of which all states are covered: those that greedy search says alike
-    active: float  # mean share of the vocabulary that is active, over the states
+    sentences: float  # share of the sentences whose states are all covered, where greedy search is unchanged
+    active: float  # mean share of active pieces in the vocabulary, over the states
 
 
 def coverage(clusters: Clusters, steps: Iterable[Step]) -> Coverage:
-    """Measure it; there must be a state."""
+    """Measures the coverage; there must be a state."""
     states = covered = active = 0
     seen, lost = set(), set()
     for step in steps:

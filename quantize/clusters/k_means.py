@@ -1,4 +1,4 @@
-"""K-means by FAISS, or by scikit-learn where that is not installed (the extra `clusters`)."""
+"""K-means by FAISS, or by scikit-learn without it (the extra `clusters`)."""
 
 import contextlib
 import importlib
@@ -14,7 +14,7 @@ BACKENDS = {"faiss": "faiss-cpu", "sklearn": "scikit-learn"}  # module -> packag
 
 
 def load_backend() -> str:
-    """The module that does it. Raises CpunmtError, saying how to get one, if there is none."""
+    """Returns the module to use. Raises CpunmtError, with the installation, if neither is there."""
     for name in BACKENDS:
         with contextlib.suppress(ImportError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -26,7 +26,7 @@ def load_backend() -> str:
 
 
 def described(backend: str) -> str:
-    """Its package and version."""
+    """Returns its package and version."""
     return f"{BACKENDS[backend]} {importlib.import_module(backend).__version__}"
 
 
@@ -38,10 +38,10 @@ def centroids(
     backend: str,
     progress: Callable[[int], object] = lambda done: None,
 ) -> np.ndarray:
-    """Centroids float32 [count, depth] of float32 states [rows, depth], of which there are at least as many.
+    """Returns centroids float32 [count, depth] of at least `count` float32 states [rows, depth].
 
-    Lloyd's algorithm, from states drawn by chance. One thread: the same states and seed give the same bits with the
-    same version of the package on the same machine. `progress` is called with how many iterations are done.
+    Lloyd's algorithm, from random states. One thread: the same states and seed give the same bits with the same version
+    of the package on the same machine. `progress` is called with the number of finished iterations.
     """
     make = {"faiss": _by_faiss, "sklearn": _by_sklearn}[backend]
     return np.ascontiguousarray(make(states, count, iterations, seed, progress), np.float32)
@@ -54,7 +54,7 @@ def _by_faiss(states: Any, count: Any, iterations: Any, seed: Any, progress: Any
     faiss.omp_set_num_threads(1)
     try:
         found = None
-        for _ in range(iterations):  # each goes on from the one before, as those of one call do
+        for _ in range(iterations):  # each continues from the one before, as those of one call do
             settings = {"seed": seed, "min_points_per_centroid": 1, "max_points_per_centroid": len(states)}
             one = faiss.Kmeans(states.shape[1], count, niter=1, **settings)
             one.train(states, init_centroids=found)

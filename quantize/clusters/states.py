@@ -1,8 +1,8 @@
-"""The decoder's states while a model translates, and the pieces that it finds best in each.
+"""The decoder's states during translation, and the best pieces of each.
 
-The engine runs as it is packed, over its whole vocabulary, one step at a time: between two steps the workspace holds
-what the output layer has just read. That is multiplied with the output layer once more, by the kernel that the engine
-uses, so the best pieces are those of the search to the last bit.
+The engine runs the packed model, over its whole vocabulary, one step at a time: between two steps the workspace holds
+the output layer's last input. It is multiplied with the output layer once more, by the engine's kernel, so the best
+pieces are those of the search to the last bit.
 """
 
 import ctypes
@@ -21,18 +21,18 @@ from cpunmt.kernels.records import LINEAR
 from cpunmt.process.native_calls import native
 from cpunmt.search.records import BATCH, MEMBER, SLOT
 
-AFFINE, LOWEST = 1, np.float32(-3.0e38)  # of simd.tile and kernels.softmax, which load a compiler
+AFFINE, LOWEST = 1, np.float32(-3.0e38)  # of simd.tile and kernels.softmax; importing them would load a compiler
 _SENTENCES = 1024  # in one batch of the engine
-_ROWS = 32  # that are multiplied with the output layer at once
+_ROWS = 32  # multiplied with the output layer at once
 
 
 class Step(NamedTuple):
     """The result of one decoder step, with a row for each hypothesis that continues."""
 
-    sentences: np.ndarray  # int64 [rows]: which of the sources each is a translation of
-    states: np.ndarray  # float32 [rows, model_dim]: what the output layer reads
+    sentences: np.ndarray  # int64 [rows]: number of the source of each
+    states: np.ndarray  # float32 [rows, model_dim]: the output layer's input
     best: np.ndarray  # int32 [rows, top]: the pieces with the largest logits, the best first, of equals the lower id
-    logits: np.ndarray  # float32 [rows, top]: of these; -infinity where a row has fewer numbers than that
+    logits: np.ndarray  # float32 [rows, top]: their logits; -infinity if a row has fewer numbers than that
 
 
 def decoder_states(
@@ -42,24 +42,23 @@ def decoder_states(
     beam_size: int = 1,
     done: Callable[[int], object] = lambda count: None,
 ) -> Iterator[Step]:
-    """Every step of the translations of `sources`, of one model.
+    """Yields every step of the translations of `sources`, of one model.
 
-    <unk> is never among the best pieces, unless the model may say it. A translation is as long as the model's config
-    allows.
+    <unk> is never among the best pieces, unless the model may emit it. The model's config limits lengths.
 
     Parameters
     ----------
-    sources : ids, each with its </s>, as the model reads them
-    top : how many pieces of each state; fewer than the vocabulary has
-    beam_size : 1 is greedy search; with more there is a state for each hypothesis that goes on
-    done : called with the number of sentences that have been begun since the last call
+    sources : ids, each with its </s>, in the model's order
+    top : number of pieces of each state, less than the vocabulary's
+    beam_size : 1 is greedy search; with more there is a state for each hypothesis that continues
+    done : called with the number of sentences begun since the last call
     """
     config = engine.model.config
     search = Search(beam_size=beam_size, length_penalty=config.length_penalty, full=True, scored=beam_size > 1)
     search = search._replace(word_penalty=config.word_penalty)
     for begin in range(0, len(sources), _SENTENCES):
         chosen = range(begin, min(begin + _SENTENCES, len(sources)))
-        order = np.array(sorted(chosen, key=lambda i: -len(sources[i])))  # similar ones side by side
+        order = np.array(sorted(chosen, key=lambda i: -len(sources[i])))  # similar ones together
         for step in _batch(engine, [sources[i] for i in order], top, search, done):
             yield step._replace(sentences=order[step.sentences])
 
@@ -80,55 +79,55 @@ def _batch(engine: Any, sources: Any, top: Any, search: Any, done: Any) -> Itera
         stepped = rows + begun  # each sentence begins with one hypothesis
         rows, waiting = int(fields["row_count"]), waiting + begun
         done(begun)
-        if fields["filling"]:  # sentences were encoded, and nothing decoded yet
+        if fields["filling"]:  # sentences were encoded, and no step decoded yet
             continue
-        slots = _seen(fields["next_rows"], ROW, stepped)["slot"]  # rows and next rows have changed places
+        slots = _seen(fields["next_rows"], ROW, stepped)["slot"]  # rows and next rows are swapped
         sentences = _seen(fields["sentences"], SLOT, int(fields["slots"]))["sentence"][slots]
         states = _seen(member["hidden"], np.float32, stepped, output.depth).copy()
         yield Step(sentences, states, *output.best(states, member["quantized"], member["row_scales"]))
-    del kept  # what the record points to
+    del kept  # the record points to it
 
 
 class Sample:
     """A fair sample of all states, in bounded memory: reservoir sampling (Vitter 1985, algorithm R).
 
-    Of all rows that are added it keeps at most `most`, each with the same probability. The same rows in the same order
-    and the same seed give the same sample.
+    It keeps at most `most` of the added rows, each with the same probability. The same rows in the same order and the
+    same seed give the same sample.
     """
 
     def __init__(self, most: int, depth: int, top: int, seed: int) -> None:
         """Rows are a state, float32 [depth], its best pieces, int32 [top], and their logits, float32 [top]."""
         self.seen = 0
         self._most, self._generator = most, np.random.default_rng(seed)
-        self._states = np.empty((most, depth), np.float32)  # only what is written becomes memory
+        self._states = np.empty((most, depth), np.float32)  # memory is used only when written
         self._best = np.empty((most, top), np.int32)
         self._logits = np.empty((most, top), np.float32)
 
     def add(self, states: np.ndarray, best: np.ndarray, logits: np.ndarray) -> None:
-        """Show the sample some rows."""
+        """Offers rows to the sample."""
         numbers = np.arange(self.seen, self.seen + len(states))
         self.seen += len(states)
         places = numbers.copy()
         late = numbers >= self._most
         places[late] = self._generator.integers(0, numbers[late] + 1)
-        kept = places < self._most  # where two want one place the later one gets it
+        kept = places < self._most  # the later row gets a contested place
         self._states[places[kept]] = states[kept]
         self._best[places[kept]] = best[kept]
         self._logits[places[kept]] = logits[kept]
 
     @property
     def states(self) -> np.ndarray:
-        """float32 [kept, depth]."""
+        """Returns float32 [kept, depth]."""
         return self._states[: self.seen]
 
     @property
     def best(self) -> np.ndarray:
-        """int32 [kept, top]."""
+        """Returns int32 [kept, top]."""
         return self._best[: self.seen]
 
     @property
     def logits(self) -> np.ndarray:
-        """float32 [kept, top]."""
+        """Returns float32 [kept, top]."""
         return self._logits[: self.seen]
 
 
@@ -145,9 +144,9 @@ class _Output:
         self._barred = int(engine.model.record["unk_id"][0])  # or -1
 
     def best(self, states: Any, quantized: Any, scales: Any) -> Any:
-        """The best pieces of each row of `states`, of which `quantized` and `scales` are the addresses as integers.
+        """Returns the best pieces of each row of `states`, and their logits.
 
-        And their logits.
+        `quantized` and `scales`: their addresses as integers.
         """
         found = np.zeros((len(states), self._top), np.int64)
         values = np.zeros((len(states), self._top), np.float32)
@@ -162,11 +161,11 @@ class _Output:
             for row in range(len(part)):
                 best, logits = found[first + row], values[first + row]
                 count = self._program.top_k(self._logits[row], columns, self._top, best, logits)
-                best[count:], logits[count:] = best[0], -np.inf  # the others are no numbers
+                best[count:], logits[count:] = best[0], -np.inf  # the others are not numbers
         return found.astype(np.int32), values
 
 
 def _seen(address: Any, dtype: Any, *shape: Any) -> Any:
-    """The array of that type and shape at an address that compiled code writes to."""
+    """Returns the array of that type and shape at an address that compiled code writes to."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
     return np.frombuffer((ctypes.c_char * size).from_address(int(address)), dtype).reshape(shape)

@@ -1,4 +1,4 @@
-"""Unlabelled text as the model reads it: for a model of several target languages, each sentence says which."""
+"""Unlabelled text in the model's form: for a model of several target languages, each sentence names one."""
 
 import os
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ KIND = "text"
 
 
 class Directed:
-    """A source vocabulary whose texts begin with the piece of a target language; "" is none."""
+    """A source vocabulary whose texts begin with the piece of a target language, unless that is ""."""
 
     def __init__(self, vocabulary: AnyVocabulary, piece: str) -> None:
-        """Raises ModelFileError if the vocabulary has no such piece."""
+        """Raises ModelFileError if the vocabulary lacks the piece."""
         id_ = vocabulary.ids([piece])[0] if piece else vocabulary.eos_id
         if piece and (id_ == vocabulary.unk_id or id_ not in vocabulary.encode(f"{piece} a")[:2]):
             raise ModelFileError(
@@ -26,7 +26,7 @@ class Directed:
         self._vocabulary, self._piece = vocabulary, piece
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Encodes as the vocabulary does; a text that begins with the piece already stays as it is."""
+        """Encodes as the vocabulary does; a text that already begins with the piece stays unchanged."""
         if self._piece:
             texts = [self._directed(text) for text in texts]
         return self._vocabulary.encode_batch(texts)
@@ -40,8 +40,8 @@ class Directed:
 def read_texts(
     paths: Sequence[str | os.PathLike[str]], vocabulary: Directed, config: ModelConfig, most: int
 ) -> list[list[int]]:
-    """Source ids of the sentences in all files, of each at most `most` lines, evenly spaced.
+    """Returns source ids of the sentences in all files, of each at most `most` lines, evenly spaced.
 
-    Raises ModelFileError for a file that is missing, no text, or gives no sentence.
+    Raises ModelFileError for a file that is missing, not text, or without a sentence.
     """
     return [ids for path in paths for ids in calibration_sources(path, vocabulary, config, most, KIND)[0]]

@@ -9,12 +9,12 @@ from quantize.commands import pack as pack_command
 from quantize.commands import report as report_command
 from quantize.commands import shortlist as shortlist_command
 
-# modules with `add_parser(commands)`, which gives the parser, and `run(given)`; given.parser is that parser
+# modules with `add_parser(commands)`, which returns the parser, and `run(given)`; given.parser is that parser
 COMMANDS = (pack_command, report_command, shortlist_command, clusters_command, export_onnx_command)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 0, or 1 after an error. Wrong usage exits with 2."""
+    """Runs the command line; returns the exit status: 0, or 1 after an error. Wrong usage exits with 2."""
     parser = Parser(prog="cpunmt-quantize", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:

@@ -1,4 +1,4 @@
-"""`quantize clusters`: unlabelled text in, clusters of decoder states out, and how often they have the right piece."""
+"""`quantize clusters`: makes clusters of decoder states from unlabelled text, and reports their coverage."""
 
 import argparse
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from quantize.commands.shared_options import add_options, number, whole
 from quantize.progress import progress_bar
 
 _EVERY = 10  # one in ten sentences is held out
-_PART = 4096  # sentences that are translated before it is looked whether there are states enough
+_PART = 4096  # sentences translated between two checks for enough states
 _OPTIONS = """
 model MODEL         a packed model's directory; the clusters are written into it
 --text FILE...      sentences of the source language, one per line, plain or packed (.gz, .zst); may be given several
@@ -52,7 +52,7 @@ model MODEL         a packed model's directory; the clusters are written into it
 
 
 def add_parser(commands: Any) -> Any:
-    """Add `clusters` to the commands of `quantize`."""
+    """Adds `clusters` to the commands of `quantize`."""
     made = commands.add_parser(
         "clusters",
         help="a packed model and text -> clusters of its decoder's states",
@@ -69,10 +69,10 @@ def add_parser(commands: Any) -> Any:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Do what the command line says; prints how much the clusters cover, and how large their sets are.
+    """Runs the command; prints the coverage of the clusters, and their sizes.
 
-    Raises ModelFileError for a model or text that is missing or broken, CpunmtError for what stands in the way, before
-    the work as far as it can be known.
+    Raises ModelFileError for a model or text that is missing or broken, CpunmtError for other obstacles, as early as
+    possible.
     """
     backend = load_backend()
     folder = model_folder(given.model)
@@ -116,7 +116,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _kept(given: argparse.Namespace, folder: Path, model: LoadedModel) -> dict[str, Any]:
-    """The clusters of other target languages that the model has."""
+    """Returns the model's clusters of other target languages."""
     path = folder / CLUSTERS
     if not path.is_file():
         return {}
@@ -128,7 +128,7 @@ def _kept(given: argparse.Namespace, folder: Path, model: LoadedModel) -> dict[s
 
 
 def _sentences(given: argparse.Namespace, model: LoadedModel) -> tuple[list[list[int]], list[list[int]]]:
-    """Sources to learn from, and those that are held out."""
+    """Returns sources to learn from, and held-out ones."""
     vocabulary = Directed(model.source_vocabulary, given.target_language)
     sources = read_texts(given.text, vocabulary, model.config, given.most_sentences)
     if given.held_out:
@@ -144,7 +144,7 @@ def _sentences(given: argparse.Namespace, model: LoadedModel) -> tuple[list[list
 
 
 def _sample(given: argparse.Namespace, model: LoadedModel, sources: Any) -> tuple[Sample, bool]:
-    """The states to cluster, of sentences in an order of chance; whether these are all that there are."""
+    """Returns the states to cluster, of sentences in random order, and whether these are all states."""
     sample = Sample(given.most_states, model.config.architecture.model_dim, given.top, given.seed)
     order, done = np.random.default_rng(given.seed).permutation(len(sources)), 0
     with progress_bar(len(sources), "sentences", "translating") as progress:

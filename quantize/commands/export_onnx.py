@@ -1,4 +1,4 @@
-"""`quantize export-onnx`: a float32 checkpoint in, a directory of ONNX graphs out."""
+"""`quantize export-onnx`: exports a float32 checkpoint to a directory of ONNX graphs."""
 
 import argparse
 import importlib.util
@@ -20,7 +20,7 @@ out OUT                the directory to make
 
 
 def add_parser(commands: Any) -> Any:
-    """Add `export-onnx` to the commands of `quantize`."""
+    """Adds `export-onnx` to the commands of `quantize`."""
     export = commands.add_parser(
         "export-onnx",
         help="a float32 checkpoint -> ONNX graphs for other runtimes",
@@ -31,7 +31,7 @@ def add_parser(commands: Any) -> Any:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Do what the command line says. Raises CpunmtError for what stands in the way."""
+    """Runs the command. Raises CpunmtError for obstacles."""
     if importlib.util.find_spec("onnx") is None:
         raise CpunmtError("export-onnx needs the package onnx; install it with: pip install 'cpunmt[onnx]'")
     from quantize.onnx.export import FILES, default_positions, export_onnx

@@ -1,4 +1,4 @@
-"""`quantize pack`: a checkpoint in, a packed model directory out, and what quantization cost each matrix."""
+"""`quantize pack`: packs a checkpoint into a model directory, and reports the error of each matrix."""
 
 import argparse
 import math
@@ -25,7 +25,7 @@ from quantize.rounding.matrix_quantizer import exceptions, matrix_quantizer
 
 
 def add_parser(commands: Any) -> Any:
-    """Add `pack` to the commands of `quantize`."""
+    """Adds `pack` to the commands of `quantize`."""
     pack = commands.add_parser(
         "pack",
         help="a checkpoint -> a packed model directory",
@@ -36,10 +36,10 @@ def add_parser(commands: Any) -> Any:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Do what the command line says (`given`: see `pack_options`); prints the table of errors.
+    """Runs the command (`given`: see `pack_options`); prints the table of errors.
 
-    Raises ModelFileError for a file that is missing, broken or of another model, CpunmtError for a pattern that no
-    matrix matches and for a broken limit, ValueError for a metadata key that is not the caller's to set.
+    Raises ModelFileError for a file that is missing, broken or of another model, CpunmtError for a pattern that matches
+    no matrix and for a broken limit, ValueError for a reserved metadata key.
     """
     _refuse(given)
     sets = given_sets(given)
@@ -80,7 +80,7 @@ def _refuse(given: argparse.Namespace) -> None:
 
 
 def _quantized(given: argparse.Namespace, checkpoint: Any) -> Any:
-    """(config, packed tensors, errors of the matrices, what metadata.json tells of it)."""
+    """Returns (config, packed tensors, errors of the matrices, their description for metadata.json)."""
     config = checkpoint.config
     schemes = exceptions(config, kept_schemes(given, config))
     chosen = chosen_range(given)
@@ -116,7 +116,7 @@ def _quantized(given: argparse.Namespace, checkpoint: Any) -> Any:
 
 
 def _keep_limits(given: argparse.Namespace, sets: Any, model: Any, baseline: Any, beside: Any) -> None:
-    """Raise CpunmtError if a model, (config, tensors), breaks a limit against its baseline."""
+    """Raises CpunmtError if a model, (config, tensors), breaks a limit against its baseline."""
     with told(given.out), scratch_directory(given.out) as folder:
         paths = [folder / name for name in ("model", "float32")]
         for path, packed in zip(paths, (model, baseline), strict=True):
@@ -127,7 +127,7 @@ def _keep_limits(given: argparse.Namespace, sets: Any, model: Any, baseline: Any
 
 
 def _opened(given: argparse.Namespace) -> Any:
-    """The checkpoint, with what the command line says instead of it."""
+    """Opens the checkpoint, with the replacements on the command line."""
     if Path(given.checkpoint).is_dir():
         checkpoint = open_directory(given.checkpoint)
     else:
@@ -143,7 +143,7 @@ def _opened(given: argparse.Namespace) -> Any:
 
 
 def _calibrated(given: argparse.Namespace, checkpoint: Any) -> Any:
-    """(statistics of all inputs on the calibration text, what metadata.json tells of it)."""
+    """Returns (statistics of all inputs on the calibration text, their description for metadata.json)."""
     count = given.calibration_lines or CALIBRATION_LINES
     config, tensors = checkpoint.config, float_tensors(checkpoint.tensors)
     sources, lines = calibration_sources(given.calibration, checkpoint.vocabularies[0], config, count)
@@ -155,7 +155,7 @@ def _calibrated(given: argparse.Namespace, checkpoint: Any) -> Any:
 
 
 def table(errors: list[LayerError]) -> list[str]:
-    """One line for each matrix, under a heading; nothing where nothing was quantized."""
+    """Returns one line for each matrix, under a heading; no lines if nothing was quantized."""
     rows = [
         [name, scheme, f"{shape[0]} x {shape[1]}", f"{decibels:.2f}", f"{100 * clipped:.4f}"]
         for name, scheme, shape, decibels, clipped, *_ in errors
@@ -164,7 +164,7 @@ def table(errors: list[LayerError]) -> list[str]:
 
 
 def _warning(given: argparse.Namespace, found: list[LayerError], count: int) -> str:
-    """Says how much the matrices `found` lost, of which the worst is first, and what to do."""
+    """Returns a warning about the losses of the matrices `found`, the worst first, with advice."""
     worst = found[0]
     told = f"{len(found)} of {count} matrices lost more than rounding to {worst.scheme} should (SQNR below "
     told += f"{LEAST[worst.scheme]} dB), most of all {worst.name}: {worst.lowest:.1f} dB, which is "
@@ -182,6 +182,6 @@ def _warning(given: argparse.Namespace, found: list[LayerError], count: int) -> 
 
 
 def _described(error: LayerError) -> dict[str, Any]:
-    """Returns an error as metadata.json holds it, which has no infinity."""
+    """Returns an error for metadata.json, which cannot hold infinity."""
     decibels = round(error.signal_to_noise, 2) if math.isfinite(error.signal_to_noise) else None
     return {"scheme": error.scheme, "sqnr_db": decibels, "clipped": round(error.clipped, 8)}

@@ -1,4 +1,4 @@
-"""Options of `quantize pack`, and which of them belong together."""
+"""Options of `quantize pack`, and their dependencies."""
 
 import argparse
 from typing import Any
@@ -18,8 +18,8 @@ from quantize.commands.shared_options import (
 from quantize.rounding.ranges import RANGES, SIGMAS, Range
 
 CALIBRATION_LINES = 500
-# Name -> family -> schemes of matrices, as of --keep, in an int8 model. latency: of what a decoding step reads most is
-# in the feed-forward network. Its first matrix is needed whole; of the second only the rows that meet a nonzero are.
+# Name -> family -> schemes of matrices, as of --keep, in an int8 model. latency: most of what a decoding step reads is
+# the feed-forward network. Its first matrix is read whole; of the second only the rows of nonzeros are.
 PRESETS = {
     "latency": {"transformer": [("decoder.*.feed_forward.inner", "code4"), ("*.cross_attention.key_value", "int16")]}
 }
@@ -85,12 +85,12 @@ def add_pack_options(pack: argparse.ArgumentParser) -> None:
 
 
 def _unset(kind: Kind) -> dict[str, Any]:
-    """Returns the settings of an option whose absence means something else than its default."""
+    """Returns the settings of an option whose absence differs from its default."""
     return {"type": kind, "default": None}
 
 
 def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
-    """Returns a message on options that do not fit together, or None."""
+    """Returns a message on contradictory options, or None."""
     if is_directory and (given.vocab or given.source_vocab or given.target_vocab):
         return "CHECKPOINT is a directory, which has its vocabularies: leave --vocab and the like out"
     wrong = None if is_directory else wrong_vocabularies(given)
@@ -108,14 +108,14 @@ def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
     if given.test and not given.gate:
         return "--test is of --gate LIMITS"
     if static and SCHEMES[given.scheme] != "int8":
-        return f"--activation-scales static is of 8-bit activations; {given.scheme} has none"
+        return f"--activation-scales static is of 8-bit activations, which {given.scheme} lacks"
     return None
 
 
 def kept_schemes(given: argparse.Namespace, config: ModelConfig) -> list[tuple[str, str]]:
-    """(pattern, scheme) of the preset and of --keep, of which the last that matches counts.
+    """Returns (pattern, scheme) of the preset and of --keep; the last match counts.
 
-    Raises CpunmtError for a preset that is of other networks.
+    Raises CpunmtError for a preset of other networks.
     """
     kept: list[tuple[str, str]] = given.keep
     if given.preset is None:
@@ -129,7 +129,7 @@ def kept_schemes(given: argparse.Namespace, config: ModelConfig) -> list[tuple[s
 
 
 def chosen_range(given: argparse.Namespace) -> Range:
-    """The range of a column that the options say."""
+    """Returns the options' range of a column."""
     kind = given.range or (RANGES[0] if given.sigmas is None else "sigma")
     return Range(kind, SIGMAS if given.sigmas is None else given.sigmas, given.per_tensor, given.fixed_point)
 

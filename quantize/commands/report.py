@@ -1,4 +1,4 @@
-"""`quantize report`: what quantization cost a model, as a table, as JSON and as a picture, and limits to keep."""
+"""`quantize report`: reports a model's quantization errors as a table, JSON and a picture, and checks limits."""
 
 import argparse
 import json
@@ -34,7 +34,7 @@ _OPTIONS = f"""
 
 
 def add_parser(commands: Any) -> Any:
-    """Add `report` to the commands of `quantize`."""
+    """Adds `report` to the commands of `quantize`."""
     parser = commands.add_parser(
         "report",
         help="what quantization cost a packed model: layers, size, quality, speed",
@@ -50,9 +50,9 @@ def add_parser(commands: Any) -> Any:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Do what the command line says; returns 1 if a limit is broken.
+    """Runs the command; returns 1 if a limit is broken.
 
-    Raises CpunmtError for what stands in the way, before the work as far as it can be known.
+    Raises CpunmtError for obstacles, as early as possible.
     """
     for path in filter(None, (given.json, given.picture)):
         check_file(path, given.force)

@@ -1,4 +1,4 @@
-"""Options of commands: described by their help, checked by kinds of values; and those that commands share."""
+"""Options of commands, defined by their help and checked by their types; and options that commands share."""
 
 import argparse
 import inspect
@@ -25,7 +25,7 @@ _GATE = """
                        be packed (.gz, .zst); may be given several times
 --gate LIMITS          limits to keep, such as bleu=0.3,agreement=0.9
 """
-# name, metavar and help; a deeper line goes on
+# name, metavar and help; an indented line continues it
 _OPTION = re.compile(r"(\S+)(?: (\S+))?(?:  +|\n +)(.+)", re.DOTALL)
 _DEFAULT = re.compile(r"\(default: (\d[\d.]*)")
 
@@ -33,14 +33,14 @@ Kind = Callable[[str], Any]
 
 
 def add_options(parser: argparse._ActionsContainer, text: str, /, **settings: Any) -> None:
-    """Adds the options that their help describes, one a line: `--count N  how many clusters (default: 300)`.
+    """Adds the options in a help text, one a line: `--count N  how many clusters (default: 300)`.
 
-    A name without dashes is an argument that must be given, an option without a metavar a flag, and one whose metavar
-    ends with "..." may be given several times. A default that is a number is read from the help.
+    A name without dashes is a required argument, an option without a metavar a flag. One whose metavar ends with "..."
+    may be repeated. A numeric default is read from the help.
 
     Parameters
     ----------
-    settings : for an option of that name (`_` for `-`) its type, or a dictionary of what `add_argument` takes
+    settings : for an option of that name (`_` for `-`) its type, or a dictionary of arguments of `add_argument`
     """
     for entry in re.split(r"\n(?=\S)", inspect.cleandoc(text)):
         found = _OPTION.fullmatch(entry)
@@ -91,7 +91,7 @@ def whole(low: int, high: int) -> Kind:
 
 
 def add_vocabularies(parser: argparse.ArgumentParser, use: str = "") -> None:
-    """Adds --vocab, and --source-vocab and --target-vocab; `use` says more of the first."""
+    """Adds --vocab, and --source-vocab and --target-vocab; `use` extends the help of the first."""
     add_options(parser, _VOCABULARIES.format(use=use))
 
 
@@ -119,7 +119,7 @@ def add_gate_options(parser: argparse.ArgumentParser) -> None:
 def given_sets(given: argparse.Namespace) -> list[EvaluationSet]:
     """Reads the test sets.
 
-    Raises CpunmtError for a set that is broken, and for limits that the sets cannot judge.
+    Raises CpunmtError for a broken set, and for limits that the sets cannot judge.
     """
     sets = [read_evaluation_set(name, path) for name, path in given.test]
     names = [one.name for one in sets]

@@ -1,4 +1,4 @@
-"""`quantize shortlist`: sentence pairs in, a lexical shortlist out, and how much of held-out text it covers."""
+"""`quantize shortlist`: learns a lexical shortlist from sentence pairs, and reports its coverage of held-out text."""
 
 import argparse
 from pathlib import Path
@@ -42,7 +42,7 @@ _OPTIONS = """
 
 
 def add_parser(commands: Any) -> Any:
-    """Add `shortlist` to the commands of `quantize`."""
+    """Adds `shortlist` to the commands of `quantize`."""
     made = commands.add_parser(
         "shortlist",
         help="sentence pairs -> a lexical shortlist",
@@ -64,10 +64,10 @@ def add_parser(commands: Any) -> Any:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Do what the command line says; prints what was learnt and covered.
+    """Runs the command; prints the results of training and the coverage.
 
-    Raises ModelFileError for a vocabulary or shortlist that is missing or broken, ValueError for text that is,
-    CpunmtError for an output that exists or cannot be written.
+    Raises ModelFileError for a vocabulary or shortlist that is missing or broken, ValueError for such text, CpunmtError
+    for an output that exists or cannot be written.
     """
     error = given.parser.error
     wrong = wrong_vocabularies(given)
@@ -109,10 +109,10 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _learn(given: argparse.Namespace, corpus: Any, source_size: Any, target_size: Any) -> Any:
-    """The pairs of pieces that are kept."""
+    """Returns the pairs of pieces in the shortlist."""
     import numpy as np
 
-    try:  # it imports Numba, which the other commands do without
+    try:  # it imports Numba, which the other commands do not need
         from quantize.shortlist.word_alignment import translations
     except ImportError as error:
         raise CpunmtError(

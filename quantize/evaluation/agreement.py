@@ -1,4 +1,4 @@
-"""How far a model says what its float32 baseline says: sentences, pieces under forced decoding, probabilities."""
+"""Agreement of a model with its float32 baseline: sentences, pieces under forced decoding, probabilities."""
 
 import math
 from collections.abc import Callable
@@ -13,36 +13,36 @@ from cpunmt.options.options import Options
 from quantize.evaluation.forced_decoding import choices, log_probs
 from quantize.rounding.calibration import as_read
 
-WINDOW = 512  # sentences that are translated between two signs of progress
+WINDOW = 512  # sentences translated between two reports of progress
 
 
 class Translated(NamedTuple):
     """The output of a model for some sentences."""
 
     texts: list[str]
-    parts: list[SourcePart]  # the sentences as it reads them: one that is too long is several
+    parts: list[SourcePart]  # the sentences in the model's form: one that is too long is several
     found: list[Hypothesis]  # of each part
 
 
 class Agreement(NamedTuple):
-    """Shares are 1 where the models say the same."""
+    """Shares of agreement; 1 where the models are equal."""
 
-    identical: list[bool]  # of each sentence: whether its text is the baseline's
-    tokens: float  # share of places where both would choose the same piece after the baseline's
+    identical: list[bool]  # of each sentence: whether its text equals the baseline's
+    tokens: float  # share of places where both choose the same piece after the baseline's
     places: int
     log_prob_difference: float  # mean over the pieces of the baseline's translations: model less baseline
-    outside: int  # pieces among them that are not among the model's candidates: they have no probability
+    outside: int  # pieces among them outside the model's candidates: they have no probability
 
     @property
     def sentences(self) -> float:
-        """Share of sentences that are identical."""
+        """Returns the share of identical sentences."""
         return sum(self.identical) / len(self.identical)
 
 
 def translated(
     model: LoadedModel, texts: list[str], options: Options, progress: Callable[[int], object] = lambda done: None
 ) -> Translated:
-    """Translate texts. `progress` is called with how many are ready."""
+    """Translates texts. `progress` is called with the number of finished ones."""
     search = settings_of(options).search._replace(token_log_probs=True)
     parts: list[SourcePart] = []
     found: list[Hypothesis] = []
@@ -65,7 +65,7 @@ def agreement(
     options: tuple[Options, Options],
     results: tuple[Translated, Translated],
 ) -> Agreement:
-    """Compare two models of one architecture; of each pair the first is the model's, the second its baseline's."""
+    """Compares two models of one architecture; of each pair the first is the model's, the second its baseline's."""
     (model, baseline), (ours, theirs) = models, results
     sources = [list(as_read(part.ids, model.config)) for part in theirs.parts]
     targets = [list(as_read(found.ids, model.config, not found.truncated)) for found in theirs.found]
@@ -74,7 +74,7 @@ def agreement(
         known = [list(as_read(found.ids, model.config, not found.truncated)) for found in ours.found]
     chosen = choices(model.engine, sources, targets, options[0], known)
     expected = targets
-    if not _is_greedy(options[1]):  # a beam's translation is not what the model finds best at each place
+    if not _is_greedy(options[1]):  # a beam's translation is not the best piece at each place
         expected = choices(baseline.engine, sources, targets, options[1])
     pairs = [pair for both in zip(chosen, expected, strict=True) for pair in zip(*both, strict=True)]
     scored = log_probs(model.engine, sources, targets, options[0])

@@ -1,4 +1,4 @@
-"""Sentences to judge a model by: a TSV file of source, TAB, reference, and further references if there are any."""
+"""Evaluation sets: TSV files of source, TAB, reference, and optional further references."""
 
 import hashlib
 import re
@@ -13,22 +13,22 @@ _NAME = re.compile(r"[\w.-]+")
 
 
 class EvaluationSet(NamedTuple):
-    """Source sentences and what they should become."""
+    """Source sentences and their references."""
 
     name: str
     path: str
     sha256: str  # of the file
     sources: list[str]
-    references: list[list[str]]  # of each source one or more; the empty list: the file has sources only
+    references: list[list[str]]  # of each source one or more; an empty list if the file has sources only
 
     @property
     def words(self) -> int:
-        """Returns the number of words of the sources, as white space separates them."""
+        """Returns the number of words of the sources, separated by white space."""
         return sum(len(source.split()) for source in self.sources)
 
 
 def named_set(text: str) -> tuple[str, str]:
-    """(name, path) of a command line's FILE or NAME=FILE; a file's own name is that without .tsv, .gz and .zst.
+    """Returns (name, path) of a command line's FILE or NAME=FILE; a file's own name is without .tsv, .gz and .zst.
 
     Raises ValueError for a name that a limit could not mention.
     """
@@ -42,10 +42,10 @@ def named_set(text: str) -> tuple[str, str]:
 
 
 def read_evaluation_set(name: str, path: Any) -> EvaluationSet:
-    """Read a file, plain or packed with gzip or zstd.
+    """Reads a file, plain or packed with gzip or zstd.
 
-    Raises CpunmtError: it cannot be read, is not UTF-8, or a line lacks its source, or its reference where others
-    have one.
+    Raises CpunmtError if it cannot be read or is not UTF-8. A line must have a source, and either all or no lines a
+    reference.
     """
     digest = hashlib.sha256(map_bytes(path, "test set", MOST_BYTES).data).hexdigest()
     lines = _text(expanded(path, "test set", MOST_BYTES).tobytes(), path).removesuffix("\n").split("\n")

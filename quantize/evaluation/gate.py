@@ -1,13 +1,13 @@
-"""Limits that a quantized model must keep. Each has one side: a model that is better than its baseline passes.
+"""Limits for a quantized model. Each has one side: a model that is better than its baseline passes.
 
     bleu=0.3         BLEU lost, at most, on each test set
     chrf=0.5         chrF lost, at most, on each test set
-    agreement=0.9    share of sentences that are the baseline's, at least, on each test set
-    tokens=0.99      share of pieces that are the baseline's under forced decoding, at least, on each test set
+    agreement=0.9    share of sentences equal to the baseline's, at least, on each test set
+    tokens=0.99      share of pieces equal to the baseline's under forced decoding, at least, on each test set
     size=0.3         weights.safetensors, at most this part of the baseline's
     sqnr=20          decibels, at least, of each layer
 
-`agreement@multi30k=0.88` is for the test set of that name, and replaces there what is given for all.
+`agreement@multi30k=0.88` is for the test set of that name, and replaces the general limit there.
 """
 
 import math
@@ -19,7 +19,7 @@ from quantize.evaluation.evaluation_set import EvaluationSet
 from quantize.evaluation.report import measure, work
 from quantize.progress import progress_bar
 
-_MEASURES = {  # what it is called, whether the limit is the least, whether a test set is needed
+_MEASURES = {  # title, whether the limit is a minimum, whether a test set is needed
     "bleu": ("BLEU lost", False, True),
     "chrf": ("chrF lost", False, True),
     "agreement": ("identical sentences", True, True),
@@ -33,7 +33,7 @@ class Limit(NamedTuple):
     """One limit of a gate."""
 
     measure: str
-    set: str | None  # None: every test set that has no limit of its own, or what is no test set's affair
+    set: str | None  # None: every test set without a limit of its own, or a figure without test sets
     value: float
 
 
@@ -51,7 +51,7 @@ class Verdict(NamedTuple):
 
     @property
     def bound(self) -> str:
-        """The limit in words."""
+        """Returns the limit in words."""
         return f"{'at least' if _MEASURES[self.measure][1] else 'at most'} {self.limit:g}"
 
     @property
@@ -64,7 +64,7 @@ class Verdict(NamedTuple):
         return f"{self.name}{place}: {self.found:.4g}, expected {self.bound}"
 
     def to_json(self) -> dict[str, Any]:
-        """Infinity, which JSON has not, becomes null."""
+        """Returns JSON values; infinity becomes null."""
         found = self.found if math.isfinite(self.found) else None
         return {"measure": self.measure, "where": self.where, "found": found, "limit": self.limit, "kept": self.kept}
 
@@ -75,9 +75,9 @@ def check(
     sets: list[EvaluationSet],
     gate: list[Limit],
 ) -> list[str]:
-    """The limits that a packed model breaks against its float32 baseline, one line each; [] if it keeps all.
+    """Returns the limits that a packed model breaks against its float32 baseline, one line each; [] if it keeps all.
 
-    A progress bar is on stderr if that is a terminal. For parameters and errors see `report.measure`;
+    Shows a progress bar on stderr if that is a terminal. For parameters and errors see `report.measure`; raises
     CpunmtError too for a limit that these sets cannot judge.
     """
     refuse_unjudged(gate, sets)
@@ -87,7 +87,7 @@ def check(
 
 
 def parse_gate(text: str) -> list[Limit]:
-    """Limits as the command line has them: "bleu=0.3,agreement@news=0.8". Raises ValueError, saying what is wrong."""
+    """Parses limits of the command line: "bleu=0.3,agreement@news=0.8". Raises ValueError for wrong ones."""
     limits: list[Limit] = []
     for item in text.split(","):
         left, _, right = (part.strip() for part in item.partition("="))
@@ -97,7 +97,7 @@ def parse_gate(text: str) -> list[Limit]:
         if at and not name:
             raise ValueError(f"{item.strip()!r}: expected the name of a test set after @")
         if at and not _MEASURES[measured][2]:
-            raise ValueError(f"{item.strip()!r}: {measured} is no test set's affair, expected {measured}=LIMIT")
+            raise ValueError(f"{item.strip()!r}: {measured} does not depend on a test set, expected {measured}=LIMIT")
         try:
             value = float(right)
         except ValueError:
@@ -113,7 +113,7 @@ def parse_gate(text: str) -> list[Limit]:
 
 
 def refuse_unjudged(gate: list[Limit], sets: list[EvaluationSet]) -> None:
-    """Raise CpunmtError if a limit could not be judged by a report on these sets."""
+    """Raises CpunmtError if a report on these sets could not judge a limit."""
     names = {one.name for one in sets}
     for measured, name, _ in gate:
         of_sets = _MEASURES[measured][2]
@@ -124,7 +124,7 @@ def refuse_unjudged(gate: list[Limit], sets: list[EvaluationSet]) -> None:
         for one in sets:
             if measured in ("bleu", "chrf") and name in (None, one.name) and not one.references:
                 advice = "" if name else f"; limit the others by {measured}@NAME"
-                raise CpunmtError(f"gate: {measured} needs references, and {one.path} has none{advice}")
+                raise CpunmtError(f"gate: {measured} needs references, which {one.path} lacks{advice}")
 
 
 def judge(report: dict[str, Any], gate: list[Limit]) -> list[Verdict]:

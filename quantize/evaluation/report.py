@@ -1,4 +1,4 @@
-"""The whole report on a quantized model, as what JSON holds: its layers, size, quality and speed against float32."""
+"""The whole report on a quantized model, as JSON values: its layers, size, quality and speed against float32."""
 
 import math
 import os
@@ -28,14 +28,14 @@ from quantize.evaluation.sparsity import model_sparsity
 from quantize.evaluation.speed import compare_speed, machine, sampled
 from quantize.evaluation.text_metrics import Metrics, compare_bleu, compare_chrf, load_metrics
 
-FORMAT_VERSION = 1  # of the JSON: raised when a key goes or changes its meaning
+FORMAT_VERSION = 1  # of the JSON: raised when a key is removed or changes its meaning
 
 
 class Subject(NamedTuple):
-    """A packed model that is judged, or its baseline."""
+    """A packed model under evaluation, or its baseline."""
 
     path: Path
-    described: dict[str, Any]  # what the report says of it
+    described: dict[str, Any]  # its description in the report
     tensors: dict[str, Any]
     loaded: LoadedModel
     options: Options
@@ -57,17 +57,17 @@ def measure(
     activations: str | os.PathLike[str] | None = None,
     progress: Callable[..., Any] = lambda done, doing="": None,
 ) -> dict[str, Any]:
-    """Everything about `model`, a packed directory, against `baseline`, the same model packed as float32.
+    """Measures `model`, a packed directory, against `baseline`, the same model packed as float32.
 
     Parameters
     ----------
-    settings : options of `Translator.translate` that both are judged with: vocabulary, beam_size
-    rounds : of the comparison of speed, 0 leaves it out
-    samples : of the interval of a difference in BLEU, 0 leaves it out
-    activations : source text, a sentence a line, that tells how much of what ReLUs leave is zero; None leaves it out
-    progress : called with how many more sentences are done with, and with what is being done if that changes
+    settings : options of `Translator.translate` for both: vocabulary, beam_size
+    rounds : of the comparison of speed, 0 skips it
+    samples : of the interval of a difference in BLEU, 0 skips it
+    activations : source text, a sentence a line, for measuring the zeros of ReLUs' outputs; None skips it
+    progress : called with the number of further finished sentences, and with the current task when it changes
 
-    Raises CpunmtError: a directory is broken, they are not one model, what judges text is not installed.
+    Raises CpunmtError: a directory is broken, they are not one model, or the metrics of text are not installed.
     """
     settings = {key: value for key, value in (settings or {}).items() if value is not None}
     ours, theirs = _subject(model, settings), _subject(baseline, settings)

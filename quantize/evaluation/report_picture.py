@@ -1,6 +1,6 @@
 """A report as a picture: SQNR of every layer as bars; beside it size, quality, agreement and speed.
 
-Drawn by matplotlib (the extra `report`). Greys and hatches only, every bar with its figure: it prints in black and
+Drawn by matplotlib (the extra `report`). Only greys and hatches, every bar with its figure: it prints in black and
 white.
 """
 
@@ -15,7 +15,7 @@ _SMALL = 7  # points
 
 
 def load_figure() -> Any:
-    """matplotlib's Figure. Raises CpunmtError, saying how to get it, if it is not installed."""
+    """Returns matplotlib's Figure. Raises CpunmtError, with the installation, if it is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -27,7 +27,7 @@ def load_figure() -> Any:
 
 
 def picture(report: dict[str, Any]) -> bytes:
-    """PNG of a report of `quantize.evaluation.report.measure`."""
+    """Returns a PNG of a report of `quantize.evaluation.report.measure`."""
     panels = [_size]
     if report["sets"]:
         panels += [_agreement]
@@ -66,7 +66,7 @@ def _layers(axis: Any, layers: Any) -> None:
         clipped = f", {100 * layer['clipped']:.2g} % clipped" if layer["clipped"] else ""
         axis.text(max(decibels, 0), place, f" {decibels:.1f}{clipped}", va="center", fontsize=_SMALL)
         lowest = layer["worst_columns"][0]["sqnr_db"]
-        for color, width in (("white", 4), ("black", 2)):  # seen on dark bars, too
+        for color, width in (("white", 4), ("black", 2)):  # visible on dark bars, too
             axis.vlines(lowest, place - 0.4, place + 0.4, color=color, linewidth=width)
     axis.set_yticks(range(len(layers)), [layer["name"] for layer in layers], fontsize=_SMALL)
     axis.set_ylim(len(layers) - 0.4, -0.6)
@@ -85,7 +85,7 @@ def _layers(axis: Any, layers: Any) -> None:
 
 
 def _size(axis: Any, report: Any) -> None:
-    """A bar for each model: its large files, one after the other."""
+    """Draws a bar for each model, with its large files stacked."""
     pair = [report["model"]["files"], report["baseline"]["files"]]
     names = sorted(pair[0] | pair[1], key=lambda name: -max(files.get(name, {"bytes": 0})["bytes"] for files in pair))
     large, size = names[:3], report["size"]
@@ -96,7 +96,7 @@ def _size(axis: Any, report: Any) -> None:
             label = name.split(".")[0] if place == 0 else None
             axis.barh(place, length, left=begin, facecolor=grey, hatch=hatch, edgecolor="black", label=label)
             begin += length
-        whole = sum(file["bytes"] for file in files.values()) / 1e6  # the few bytes of the others would not be seen
+        whole = sum(file["bytes"] for file in files.values()) / 1e6  # the few bytes of the others would be invisible
         told = "" if place else f"   {size['ratio']:.3f} of float32, weights {size['weights_ratio']:.3f}"
         axis.text(begin, place, f" {whole:.2f}{told}", va="center", fontsize=_SMALL)
     axis.set_xlim(0, 1.6e-6 * max(size["bytes"], size["baseline_bytes"]))
@@ -162,7 +162,7 @@ def _sets(axis: Any, names: Any) -> None:
 
 
 def _headed(axis: Any, title: str, handles: Any = None) -> None:
-    """A title, and the legend beside it: inside it would hide figures."""
+    """Draws a title, and the legend beside it, where it hides no figures."""
     axis.set_title(title, fontsize=9, loc="left")
     handles = handles or axis.get_legend_handles_labels()[0]
     place = {"loc": "lower right", "bbox_to_anchor": (1, 1), "ncols": 7, "borderpad": 0, "columnspacing": 1}

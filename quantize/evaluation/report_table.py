@@ -1,4 +1,4 @@
-"""A report as text: aligned tables, of which a line is a layer, a file or a test set."""
+"""A report as text: aligned tables with a line for each layer, file or test set."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from quantize.evaluation.gate import Verdict
 
 
 def report_lines(report: dict[str, Any], verdicts: Sequence[Verdict] = ()) -> list[str]:
-    """All of a report of `quantize.evaluation.report.measure`, and what became of the limits of a gate."""
+    """Returns the lines of a report of `quantize.evaluation.report.measure`, and the verdicts of a gate."""
     blocks = [_heading(report), _layers(report["layers"]), _files(report)]
     if report["activations"]:
         blocks.insert(2, _activations(report["activations"]))

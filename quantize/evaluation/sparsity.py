@@ -1,4 +1,4 @@
-"""How much of what ReLUs leave is zero once it is rounded to 8 bits: products need not read those rows of weights."""
+"""Measures the zeros of ReLUs' outputs after rounding to 8 bits: products need not read their rows of weights."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ from quantize.checkpoints.float_checkpoint import unpacked_tensors
 from quantize.reference.inputs import hear_inputs
 from quantize.rounding.calibration import calibration_sources, greedy_translations
 
-# of kernels.matmul.quantize_rows, which loads a compiler
+# of kernels.matmul.quantize_rows; importing it would load a compiler
 STEPS, LARGEST_INVERSE = np.float32(255 - 2.0**-12), np.float32(3.0e38)
-MOST_SENTENCES = 100  # that the network in NumPy reads: five seconds of everyday phrases, twenty of news
+MOST_SENTENCES = 100  # for the network in NumPy: five seconds of everyday phrases, twenty of news
 
 
 class Sparsity(NamedTuple):
@@ -24,14 +24,14 @@ class Sparsity(NamedTuple):
 
     name: str  # of the linear layer
     depth: int  # units that it reads
-    rows: int  # that were seen
+    rows: int  # number of seen rows
     zeros: float  # share of all numbers
-    groups: float  # share of GROUP numbers side by side of which all are zero
-    unused: float  # share of the units that were zero in every row
+    groups: float  # share of groups of GROUP adjacent numbers that are all zero
+    unused: float  # share of the units with zeros in every row
 
 
 def rectified_inputs(config: ModelConfig) -> list[str]:
-    """Names of the linear layers that multiply what a ReLU left, in the order of use."""
+    """Returns the names of the linear layers that multiply a ReLU's output, in the order of use."""
     return [linear.name for linear in linears(config) if linear.rectified]
 
 
@@ -42,12 +42,13 @@ def model_sparsity(
     vocabulary: Any,
     shortlist: Shortlist | None = None,
 ) -> tuple[int, list[Sparsity]]:
-    """(sentences that were used, what became of their activations) of a packed model that translates a source text.
+    """Returns (number of used sentences, sparsity of their activations) of a packed model that translates a source
+    text.
 
-    `path` has a sentence a line; of more than MOST_SENTENCES that many are taken, evenly spaced. The weights are what
-    the model's integers stand for.
+    `path` has a sentence a line, of which at most MOST_SENTENCES are used, evenly spaced. The model's integers are
+    converted to floats.
 
-    Raises ModelFileError for a file that is missing, no text, or gives no sentence.
+    Raises ModelFileError for a file that is missing, not text, or without a sentence.
     """
     sources, _ = calibration_sources(path, vocabulary, config, MOST_SENTENCES, "text of --activations")
     multipliers = {
@@ -68,7 +69,7 @@ def sparsity(
     targets: Sequence[list[int]],
     multipliers: Mapping[str, float] | None = None,
 ) -> list[Sparsity]:
-    """Counts zeros in each layer that `rectified_inputs` names, while a model says given translations.
+    """Counts zeros in each layer of `rectified_inputs` under forced decoding of given translations.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def sparsity(
     multipliers : name of a layer -> its static activation scale; each row of other layers has its own scale
     """
     multipliers = multipliers or {}
-    # rows, zeros, groups of zeros, and how often each unit was not zero
+    # rows, zeros, groups of zeros, and the count of nonzeros of each unit
     counts: dict[str, list[Any]] = {name: [0, 0, 0, 0] for name in rectified_inputs(config)}
 
     def hear(name: str, x: Any) -> None:
@@ -97,10 +98,12 @@ def sparsity(
 
 
 def nonzero(x: np.ndarray, multiplier: float | None = None) -> np.ndarray:
-    """Which of x [rows, depth], none of it negative, are not 0 when `kernels.matmul.quantize_rows` has rounded them."""
+    """Returns which of x [rows, depth], none of it negative, are not 0 after rounding by
+    `kernels.matmul.quantize_rows`.
+    """
     if multiplier is None:
         largest = x.max(axis=1, keepdims=True)
-        tiny = largest < STEPS / LARGEST_INVERSE  # as rows of zeros
+        tiny = largest < STEPS / LARGEST_INVERSE  # treated as rows of zeros
         factor = np.where(tiny, np.float32(0), STEPS / np.where(tiny, np.float32(1), largest))
     else:
         factor = np.float32(multiplier)

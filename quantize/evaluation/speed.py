@@ -1,4 +1,4 @@
-"""How fast a model is, against its baseline: words per second of text in, text out."""
+"""The speed of a model against its baseline: words per second of text in, text out."""
 
 import os
 import platform
@@ -10,11 +10,11 @@ from typing import Any
 from cpunmt import Translator
 from cpunmt.simd import isa
 
-SENTENCES = 300  # of a set, evenly spread: enough for one round to take a good part of a second
+SENTENCES = 300  # of a set, evenly spaced: a round takes a good part of a second
 
 
 def sampled(sources: list[str]) -> list[str]:
-    """The sentences that are translated: at most SENTENCES."""
+    """Returns at most SENTENCES of the sentences."""
     return sources[:: max(1, -(-len(sources) // SENTENCES))]
 
 
@@ -26,10 +26,11 @@ def compare_speed(
     rounds: int,
     progress: Callable[[int], object] = lambda done: None,
 ) -> dict[str, Any]:
-    """Words per second, one sentence at a time and in bulk: medians of the rounds; a ratio is the median of theirs.
+    """Returns words per second, one sentence at a time and in bulk: medians of the rounds; a ratio is the median of
+    theirs.
 
-    Both take turns, so that the machine's moods hit both. `progress` is called with how many sentences were
-    translated. For a figure of one core, the process must be bound to it.
+    Both take turns, so that disturbances of the machine affect both. `progress` is called with the number of translated
+    sentences. For a figure of one core, bind the process to it.
     """
     chosen, settings = sampled(sources), {"split": "none", **settings}
     words = sum(len(source.split()) for source in chosen)

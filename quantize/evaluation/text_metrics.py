@@ -1,4 +1,4 @@
-"""BLEU and chrF by sacrebleu (the extra `report`), and how much of a difference in BLEU is chance."""
+"""BLEU and chrF by sacrebleu (the extra `report`), and the significance of a difference in BLEU."""
 
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ class Metrics(NamedTuple):
 
 
 def load_metrics(language: str | None = None) -> Metrics:
-    """Metrics for text in `language` ("de", "zh", ...). Raises CpunmtError if what they need is not installed."""
+    """Returns metrics for text in `language` ("de", "zh", ...). Raises CpunmtError if a package is not installed."""
     try:
         from sacrebleu.metrics import BLEU, CHRF  # type: ignore[attr-defined]
     except ImportError:
@@ -27,13 +27,13 @@ def load_metrics(language: str | None = None) -> Metrics:
         ) from None
     try:
         return Metrics(BLEU(trg_lang=language or ""), CHRF())
-    except (RuntimeError, ImportError) as error:  # Japanese and Korean need a tokenizer of their own
+    except (RuntimeError, ImportError) as error:  # Japanese and Korean need their own tokenizers
         told = " ".join(str(error).split())
         raise CpunmtError(f"sacrebleu has no tokenizer for the target language {language!r}: {told}") from None
 
 
 def by_rank(references: list[list[str]]) -> list[list[str | None]]:
-    """sacrebleu's order: the first reference of all sentences, the second of all; None where a sentence has none."""
+    """Returns references in sacrebleu's order: the first of all sentences, the second of all; None if missing."""
     most = max(map(len, references))
     return [[found[rank] if rank < len(found) else None for found in references] for rank in range(most)]
 
@@ -41,9 +41,9 @@ def by_rank(references: list[list[str]]) -> list[list[str | None]]:
 def compare_bleu(
     bleu: Any, model: list[str], baseline: list[str], references: list[list[str]], samples: int
 ) -> dict[str, Any]:
-    """BLEU of both, model less baseline, and the interval that holds 95 % of `samples` resampled differences.
+    """Returns BLEU of both, model less baseline, and the interval of 95 % of `samples` resampled differences.
 
-    Paired bootstrap resampling: Koehn 2004, https://aclanthology.org/W04-3250. No samples, no interval.
+    Paired bootstrap resampling: Koehn 2004, https://aclanthology.org/W04-3250. Without samples it returns no interval.
     """
     found = _compare(bleu, model, baseline, by_rank(references))
     interval = None
@@ -55,7 +55,7 @@ def compare_bleu(
 
 
 def compare_chrf(chrf: Any, model: list[str], baseline: list[str], references: list[list[str]]) -> dict[str, Any]:
-    """chrF of both, and model less baseline."""
+    """Returns chrF of both, and model less baseline."""
     return _compare(chrf, model, baseline, by_rank(references))
 
 
@@ -75,7 +75,9 @@ def segment_statistics(bleu: Any, texts: list[str], references: list[list[str]])
 
 
 def bootstrap(bleu: Any, statistics: list[np.ndarray], samples: int) -> np.ndarray:
-    """BLEU of each system on `samples` sets drawn from its sentences, the same for all: float64 [systems, samples]."""
+    """Returns BLEU of each system on `samples` sets drawn from its sentences, the same for all: float64 [systems,
+    samples].
+    """
     generator = np.random.default_rng(SEED)
     count, width = statistics[0].shape
     beside, order = np.concatenate(statistics, axis=1), (width - 2) // 2

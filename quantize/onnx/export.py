@@ -1,4 +1,4 @@
-"""Write a float32 checkpoint as ONNX graphs: a directory of them, all parameters in `weights.bin`, and `config.json`.
+"""Writes a float32 checkpoint as ONNX graphs: a directory of them, all parameters in `weights.bin`, and `config.json`.
 
 `encoder.onnx`: ids in; keys and values of the decoder's cross-attention out.
 
@@ -6,20 +6,20 @@
     lengths    int64 [batch]             ids of each sentence, </s> included
     keys_P     float32 [batch, heads, d / heads, source]    of each decoder parameter set P
     values_P   float32 [batch, heads, source, d / heads]
-    mask       float32 [batch, 1, 1, source]                0, and very negative where there is padding
+    mask       float32 [batch, 1, 1, source]                0, and very negative for padding
 
-`step.onnx`: one step of the decoder, for `hypotheses` = batch x beam rows, those of a sentence side by side.
+`step.onnx`: one step of the decoder, for `hypotheses` = batch x beam rows, grouped by sentence.
 
-    previous     int64 [hypotheses]      ids of the step before; of no effect at position 0
+    previous     int64 [hypotheses]      ids of the step before; ignored at position 0
     position     int64 []                tokens emitted so far
-    mask, keys_P, values_P               as the encoder gives them: [batch, ...], not repeated for the beam
+    mask, keys_P, values_P               the encoder's: [batch, ...], not repeated for the beam
     state_L      of each decoder layer L: see `state_shapes`
     logits       float32 [hypotheses, pieces]
     new_state_L  the states after this step
-    alignment    float32 [hypotheses, source]    what the aligning head attends to
+    alignment    float32 [hypotheses, source]    the aligning head's attention
 
-`candidates_step.onnx`: the same over some pieces; their output layer is an input, which `candidates.onnx` has gathered,
-once for many steps.
+`candidates_step.onnx`: the same over some pieces; their output layer is an input, gathered by `candidates.onnx` once
+for many steps.
 
     candidates     int64 [candidates]
     output_weight  float32 [candidates, d]
@@ -45,11 +45,11 @@ from quantize.onnx.graph import OPSET, Graph, WeightFile
 from quantize.onnx.network import CELLS, GraphNetwork
 from quantize.reference.definition import State
 
-MASKED = -1e9  # what is added to the scores of padding: their exponential is zero
+MASKED = -1e9  # added to the scores of padding: their exponential is zero
 
 
 def add_encoder(network: GraphNetwork) -> None:
-    """Add the encoder to an empty graph, with its inputs and outputs."""
+    """Adds the encoder to an empty graph, with its inputs and outputs."""
     graph, config = network.graph, network.config
     heads, width = config.architecture.heads, config.architecture.head_dim
     ids = graph.input("ids", np.int64, ["batch", "source"])
@@ -74,9 +74,9 @@ def _mask(graph: Any, size: Any, lengths: Any) -> Any:
 
 
 def state_shapes(config: ModelConfig) -> dict[str, list[Any]]:
-    """Suffix of a decoder layer's state -> its shape; a size that is text varies.
+    """Returns suffix of a decoder layer's state -> its shape; a size given as text varies.
 
-    Most cells have one, zero at first. Self-attention has keys and values, of no step at first.
+    Most cells have one state, initially zero. Self-attention has keys and values, initially of no steps.
     """
     if config.architecture.cell == "self_attention":
         return {
@@ -87,7 +87,7 @@ def state_shapes(config: ModelConfig) -> dict[str, list[Any]]:
 
 
 def add_step(network: GraphNetwork, candidates: bool = False) -> None:
-    """Add a step of the decoder to an empty graph, with its inputs and outputs."""
+    """Adds a step of the decoder to an empty graph, with its inputs and outputs."""
     graph, config = network.graph, network.config
     heads, width = config.architecture.heads, config.architecture.head_dim
     previous = graph.input("previous", np.int64, ["hypotheses"])
@@ -112,7 +112,7 @@ def add_step(network: GraphNetwork, candidates: bool = False) -> None:
         network.output_layer = output, graph.input("output_bias", np.float32, ["candidates"])
     alone = len(shapes) == 1
     state = State(
-        1,  # whatever the position is, there are previous ids
+        1,  # at any position there are previous ids
         [cell[0] if alone else cell for cell in cells],
         [memories[p] for p in config.architecture.decoder_parameters],
     )
@@ -126,7 +126,7 @@ def add_step(network: GraphNetwork, candidates: bool = False) -> None:
 
 
 def add_candidates(network: GraphNetwork) -> None:
-    """Add what gathers the output layer of candidates."""
+    """Adds nodes that gather the output layer of candidates."""
     graph, tensors = network.graph, network.tensors
     candidates = graph.input("candidates", np.int64, ["candidates"])
     weight = network.weights.embed(network.tables["output"], candidates)
@@ -143,7 +143,7 @@ GRAPHS: dict[str, Callable[[GraphNetwork], None]] = {
 }
 CONFIG, WEIGHTS = "config.json", "weights.bin"
 FILES = frozenset([*GRAPHS, CONFIG, WEIGHTS])
-MOST_POSITIONS = 1 << 12  # that are exported unless more are asked for
+MOST_POSITIONS = 1 << 12  # default limit of exported positions
 
 
 def export_onnx(
@@ -153,13 +153,13 @@ def export_onnx(
     positions: int | None = None,
     force: bool = False,
 ) -> None:
-    """Write the directory; it appears complete, and accepted by `onnx.checker`, or not at all.
+    """Writes the directory; it appears complete, and accepted by `onnx.checker`, or not at all.
 
     Parameters
     ----------
-    tensors : what `model.tensors.checkpoint_tensors` lists, float32
-    positions : longest source and target, in pieces; None: what the config allows, at most MOST_POSITIONS
-    force : replace a directory that holds nothing but such files
+    tensors : those of `model.tensors.checkpoint_tensors`, float32
+    positions : longest source and target, in pieces; None: the config's limits, at most MOST_POSITIONS
+    force : replace a directory that holds only such files
 
     Raises CpunmtError if it cannot be written, or if the network or the decoder's cell has no form in ONNX.
     """
@@ -189,5 +189,5 @@ def export_onnx(
 
 
 def default_positions(config: ModelConfig) -> int:
-    """Pieces of the longest source, or of the longest target that it may have."""
+    """Returns the pieces of the longest source, or of its longest target."""
     return min(MOST_POSITIONS, math.ceil(config.max_source_length * max(1, config.max_length_factor)))

@@ -1,4 +1,4 @@
-"""Building ONNX graphs node by node, with the weights of several graphs in one file beside them."""
+"""Builds ONNX graphs node by node, with the weights of several graphs in one file beside them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 17  # the first with LayerNormalization
 IR_VERSION = 8  # the one that belongs to it
-_LARGE = 1024  # bytes; smaller tensors are kept inside the graphs, where tools see their values
+_LARGE = 1024  # bytes; smaller tensors stay inside the graphs, visible to tools
 _ALIGNMENT = 4096  # of tensors in the weight file, so that they can be mapped
 _TYPES = {
     np.dtype(np.float32): TensorProto.FLOAT,
@@ -19,7 +19,7 @@ _TYPES = {
 
 
 class WeightFile:
-    """Tensors that graphs share, each written once, whichever graphs use it."""
+    """Tensors shared by graphs, each written once."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class WeightFile:
         self._size = 0
 
     def add(self, name: str, array: np.ndarray) -> tuple[int, int]:
-        """(offset, size) of a tensor, which is appended unless it is there already."""
+        """Returns (offset, size) of a tensor; appends it if it is new."""
         if name not in self._placed:
             self._placed[name] = array, self._size
             self._size += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
@@ -35,7 +35,7 @@ class WeightFile:
         return offset, array.nbytes
 
     def write(self, path: Path) -> None:
-        """Write what was added."""
+        """Writes the added tensors."""
         with open(path, "wb") as file:
             for array, offset in self._placed.values():
                 file.seek(offset)
@@ -44,18 +44,18 @@ class WeightFile:
 
 
 def _arithmetic(operator: Any, turned: Any = False) -> Any:
-    """A method of `Value`: an operator of it and another value or number, which is the left one if `turned`."""
+    """Returns a method of `Value`: an operator of it and another value or number, which is the left one if `turned`."""
     return lambda self, other: self._node(operator, *((other, self) if turned else (self, other)))
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value that a graph computes or receives. Arithmetic adds nodes to the graph; numbers in it are float32."""
+    """A computed or received value of a graph. Arithmetic adds nodes to the graph; numbers in it are float32."""
 
     graph: "Graph"
     name: str
 
-    __array_ufunc__ = None  # a number of NumPy's to the left leaves the operation to the value
+    __array_ufunc__ = None  # a NumPy number on the left leaves the operation to the value
 
     def _node(self, operator: Any, *operands: Any) -> Any:
         values = [x if isinstance(x, Value) else self.graph.constant(x, np.float32) for x in operands]
@@ -66,7 +66,7 @@ class Value:
 
 
 class Graph:
-    """One graph in the making; `node` makes its values in the order of computation."""
+    """A graph under construction; `node` makes its values in the order of computation."""
 
     def __init__(self, name: str, weights: WeightFile) -> None:
         self.name = name
@@ -78,19 +78,19 @@ class Graph:
         self._renamed: dict[str, str] = {}  # name of a value -> its name as an output
 
     def input(self, name: str, dtype: Any, shape: Any) -> Value:
-        """Declare an input; a size that is text may be any, the same wherever it has that name."""
+        """Declares an input; a size given as text is variable, and equal wherever it has that name."""
         self._inputs.append(helper.make_tensor_value_info(name, _TYPES[np.dtype(dtype)], list(shape)))
         return Value(self, name)
 
     def output(self, value: Value, name: str, dtype: Any, shape: Any) -> None:
-        """Make a value that a node has made an output, under a name of its own."""
+        """Makes a node's value an output, under a name of its own."""
         if value.name in self._renamed or name in self._renamed.values():
             raise ValueError(f"{name}: {value.name} or another value is an output of that name already")
         self._renamed[value.name] = name
         self._outputs.append(helper.make_tensor_value_info(name, _TYPES[np.dtype(dtype)], list(shape)))
 
     def node(self, operator: str, *inputs: Value, **attributes: Any) -> Value:
-        """Apply an operator that has one output."""
+        """Applies an operator with one output."""
         name = f"{operator}_{len(self._nodes)}"
         self._nodes.append(
             helper.make_node(operator, [value.name for value in inputs], [name], name=name, **attributes)
@@ -104,7 +104,7 @@ class Graph:
         return self.tensor(f"constant_{array.dtype}_{shape}_" + "_".join(map(str, array.ravel().tolist())), array)
 
     def tensor(self, name: str, array: np.ndarray) -> Value:
-        """A parameter; the same name means the same tensor in all graphs of a weight file."""
+        """Returns a parameter; the same name means the same tensor in all graphs of a weight file."""
         if name in self._initializers:
             return Value(self, name)
         if array.nbytes < _LARGE:
@@ -119,7 +119,7 @@ class Graph:
         return Value(self, name)
 
     def model(self) -> onnx.ModelProto:
-        """The graph as a model."""
+        """Returns the graph as a model."""
         for node in self._nodes:
             for values in (node.input, node.output):
                 values[:] = [self._renamed.get(value, value) for value in values]

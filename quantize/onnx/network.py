@@ -1,8 +1,8 @@
 """The reference network as ONNX nodes: its own code, run on values of a graph instead of arrays.
 
-What is another operation here than in NumPy stands below: fused operators, and attention of many sentences at once.
-All operators are ONNX's own: with those that only onnxruntime has (SkipLayerNormalization, Attention,
-MultiHeadAttention) its encoder took 7 % less to 20 % more time on one core.
+This module defines the operations that differ from NumPy's: fused operators, and attention of many sentences at once.
+All operators are ONNX's own: with onnxruntime's (SkipLayerNormalization, Attention, MultiHeadAttention) its encoder
+took 7 % less to 20 % more time on one core.
 
 An activation is a value [rows, width]: one row for each position of each sentence, or for each hypothesis.
 """
@@ -19,7 +19,7 @@ from quantize.onnx.graph import Graph, Value
 from quantize.reference import formulas
 from quantize.reference.transformer import Transformer
 
-CELLS = ("ssru", "sru", "self_attention", "average_attention")  # that can be exported
+CELLS = ("ssru", "sru", "self_attention", "average_attention")  # exportable cells
 
 for _formula, _operator in (("relu", "Relu"), ("tanh", "Tanh"), ("sigmoid", "Sigmoid")):
     getattr(formulas, _formula).register(Value, lambda x, operator=_operator: x.graph.node(operator, x))
@@ -32,7 +32,7 @@ def _(gate: Value, y: Any, x: Any) -> Any:
 
 @formulas.gelu.register
 def _(x: Value) -> Any:
-    return x * (x.graph.node("Erf", x / math.sqrt(2)) + 1) * 0.5  # the form that runtimes know as one operation
+    return x * (x.graph.node("Erf", x / math.sqrt(2)) + 1) * 0.5  # the form that runtimes recognize as one operation
 
 
 @formulas.layer_norm.register
@@ -41,24 +41,24 @@ def _(x: Value, scale: Any, bias: Any, epsilon: Any) -> Any:
 
 
 class GraphNetwork(Transformer):
-    """`Transformer` whose methods take and give values of a graph, for sentences of a padded batch.
+    """A `Transformer` of values of a graph, for sentences of a padded batch.
 
-    Keys are [batch, heads, d / heads, source], values [batch, heads, source, d / heads]; the state of self-attention
-    is (keys, values), [hypotheses, heads, steps, d / heads].
+    Keys are [batch, heads, d / heads, source], values [batch, heads, source, d / heads]; the state of self-attention is
+    (keys, values), [hypotheses, heads, steps, d / heads].
     """
 
     def __init__(self, graph: Graph, config: ModelConfig, tensors: Mapping[str, np.ndarray], positions: int) -> None:
         """`positions`: rows of the tables of position signals."""
         super().__init__(config, _Weights(graph, config, tensors))
         self.graph, self.arrays, self.positions = graph, tensors, positions
-        # of the batch, to be set: shape [batch, positions, heads, d / heads]; 0, or very negative for padding; the step
+        # set for each batch: shape [batch, positions, heads, d / heads]; 0, or very negative for padding; the step
         self.apart: Any = None
         self.mask: Any = None
         self.position: Any = None
-        self.output_layer: Any = None  # weight and bias, if not those of all pieces
+        self.output_layer: Any = None  # weight and bias, if not of all pieces
 
     def memory(self, p: int, encoded: Value) -> Any:
-        """Keys and values that cross-attention of the decoder's parameter set p takes of the encoder."""
+        """Returns the encoder's keys and values for cross-attention of the decoder's parameter set p."""
         return self._keys_values(f"decoder.{p}.cross_attention", encoded)
 
     def _logits(self, x: Any) -> Any:
@@ -71,7 +71,7 @@ class GraphNetwork(Transformer):
     def _self_attention(self, block: str, x: Any, cell: Any, position: Any) -> Any:
         graph, config = self.graph, self.architecture
         x = self._before(block, x)
-        one = graph.constant([-1, config.heads, 1, config.head_dim], np.int64)  # a step more
+        one = graph.constant([-1, config.heads, 1, config.head_dim], np.int64)  # one more step
         new = (graph.node("Reshape", made, one) for made in Transformer._keys_values(self, block, x))
         keys, values = (graph.node("Concat", past, now, axis=2) for past, now in zip(cell, new, strict=True))
         queries = graph.node("Reshape", self._queries(block, x), one)
@@ -80,13 +80,13 @@ class GraphNetwork(Transformer):
         return made, (keys, values)
 
     def _input(self, side: Any, embedded: Any, first: Any, one: Any = False) -> Any:
-        """All positions of the encoder, [batch source, d], or the step's, [hypotheses, d]."""
+        """Returns all positions of the encoder, [batch source, d], or the step's, [hypotheses, d]."""
         graph, config = self.graph, self.architecture
         scale = math.sqrt(config.model_dim) if config.scale_embedding else 1.0
         table = graph.tensor("position_table", self._position_table())
         if one:
             scales = np.full(self.positions, scale, np.float32)
-            scales[0] = 0  # before the first token there is nothing
+            scales[0] = 0  # zero before the first token
             x = embedded * graph.node("Gather", graph.tensor("embedding_scales", scales), self.position)
             x = x + graph.node("Gather", table, self.position)
         else:
@@ -97,7 +97,7 @@ class GraphNetwork(Transformer):
         return self._normed(f"{side}.embedding_norm", x) if config.embedding_norm else x
 
     def _position_table(self) -> Any:
-        """Position signals, or what was trained in their place, [positions, d]."""
+        """Returns position signals or trained positions, [positions, d]."""
         if self.architecture.positions == "trained":
             trained = self.arrays["positions"]
             return trained[np.minimum(np.arange(self.positions), len(trained) - 1)]
@@ -112,7 +112,7 @@ class GraphNetwork(Transformer):
         return self._attention(name, queries, keys, values, self.mask)
 
     def _queries(self, name: str, x: Any) -> Any:
-        """Scaled in their parameters, so that no product with a key has to be."""
+        """Returns queries, scaled in their parameters instead of in each product with a key."""
         parts, scale = (
             (f"{name}.query.{part}" for part in ("weight", "bias")),
             1 / math.sqrt(self.architecture.head_dim),
@@ -128,7 +128,7 @@ class GraphNetwork(Transformer):
         return self._heads_output(name, self.graph.node("Reshape", heads, rows)), weights
 
     def _swapped(self, x: Any) -> Any:
-        """[batch, positions, heads, d / heads] from [batch, heads, positions, d / heads], and back."""
+        """Converts [batch, positions, heads, d / heads] to [batch, heads, positions, d / heads], and back."""
         return self.graph.node("Transpose", x, perm=[0, 2, 1, 3])
 
     def _first_head(self, weights: Any) -> Any:
@@ -145,20 +145,20 @@ class _Weights:
         self.tensors = _Parameters(graph, tensors)
 
     def embed(self, table: Any, ids: Any) -> Any:
-        """Rows of a table: [ids, d]."""
+        """Returns rows of a table: [ids, d]."""
         return self._graph.node("Gather", self.tensors[table], ids)
 
     def product(self, name: str, x: Any) -> Any:
-        """x W."""
+        """Returns x W."""
         return self._graph.node("MatMul", x, self.tensors[name])
 
     def affine(self, name: str, x: Any) -> Any:
-        """x W + b."""
+        """Returns x W + b."""
         return self._graph.node("Gemm", x, self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"])
 
 
 class _Parameters:
-    """The tensors of a checkpoint as values of a graph: those that are asked for are added to it."""
+    """The tensors of a checkpoint as values of a graph, added to it on first use."""
 
     def __init__(self, graph: Any, arrays: Any) -> None:
         self._graph, self._arrays = graph, arrays

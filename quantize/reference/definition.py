@@ -1,4 +1,4 @@
-"""The part that the definitions of all families share: their weights, and the state between two steps."""
+"""The common part of all families' definitions: their weights, and the state between two steps."""
 
 from typing import Any, NamedTuple
 
@@ -6,17 +6,17 @@ from quantize.reference.formulas import layer_norm
 
 
 class State(NamedTuple):
-    """The state that a decoder step reads; never written in place."""
+    """The state for a decoder step; never written in place."""
 
     position: int  # tokens emitted so far
     # state of each decoder layer: (rows, width), of a Transformer's self-attention (rows, position, 2 d)
     cells: list[Any]
-    # what each attending layer reads of the encoder: keys and values, (source_length, width)
+    # the encoder's keys and values of each attending layer, (source_length, width)
     memories: list[Any]
-    alignment: Any = None  # of the last step: what it attended to, (rows, source_length)
+    alignment: Any = None  # attention of the last step, (rows, source_length)
 
     def rows(self, chosen: Any) -> "State":
-        """The state of chosen rows, in that order."""
+        """Returns the state of chosen rows, in that order."""
         return self._replace(cells=[cell[chosen] for cell in self.cells])
 
 
@@ -41,6 +41,6 @@ class Definition:
         return self.weights.product(self.tables["output"], x) + self.tensors["output.bias"]
 
     def _chosen(self, x: Any, candidates: Any) -> Any:
-        """Logits of all pieces, or of the candidates."""
+        """Returns the logits of all pieces, or of the candidates."""
         logits = self._logits(x)
         return logits if candidates is None else logits[:, candidates]

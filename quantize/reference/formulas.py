@@ -1,6 +1,6 @@
 """The formulae of the network's parts in NumPy float32.
 
-Those that may have another form (`singledispatch`) are operations of their own in the graphs of `quantize.onnx`.
+Those with another form (`singledispatch`) are operations of their own in the graphs of `quantize.onnx`.
 """
 
 import math
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def positions(first: int, count: int, d: int, kind: str = "marian") -> np.ndarray:
-    """Position signals (count, d): sine of p 10000^(-i / n) for i < d/2, then the cosines.
+    """Returns position signals (count, d): sine of p 10000^(-i / n) for i < d/2, then the cosines.
 
     Marian's n is d/2 - 1; that of "tensor2tensor" (and Hugging Face's Marian models) is d/2.
     """
@@ -22,18 +22,18 @@ def positions(first: int, count: int, d: int, kind: str = "marian") -> np.ndarra
 
 
 def attention(queries: Any, keys: Any, values: Any, heads: int) -> Any:
-    """Scaled dot-product attention: (queries, d). Head h owns columns h d/heads to (h + 1) d/heads."""
+    """Returns scaled dot-product attention: (queries, d). Head h owns columns h d/heads to (h + 1) d/heads."""
     return weighted_values(attention_weights(queries, keys, heads), values)
 
 
 def attention_weights(queries: Any, keys: Any, heads: int) -> Any:
-    """How much each query takes of each value: (heads, queries, keys)."""
+    """Returns the weight of each value for each query: (heads, queries, keys)."""
     q, k = _by_head(queries, heads), _by_head(keys, heads)
     return softmax(q @ k.transpose(0, 2, 1) / np.float32(math.sqrt(q.shape[2])))
 
 
 def weighted_values(weights: Any, values: Any) -> Any:
-    """Each head's sums of its columns of the values, by its weights: (queries, d)."""
+    """Returns each head's weighted sums of its columns of the values: (queries, d)."""
     made: np.ndarray = weights @ _by_head(values, len(weights))
     return made.transpose(1, 0, 2).reshape(weights.shape[1], -1)
 
@@ -44,7 +44,7 @@ def _by_head(x: Any, heads: Any) -> Any:
 
 @singledispatch
 def layer_norm(x: Any, scale: Any, bias: Any, epsilon: float) -> Any:
-    """Each row to mean 0 and (biased) variance 1, then scale and bias.
+    """Normalizes each row to mean 0 and (biased) variance 1, then applies scale and bias.
 
     Ba et al. 2016, https://arxiv.org/abs/1607.06450, section 3.
     """
@@ -55,7 +55,7 @@ def layer_norm(x: Any, scale: Any, bias: Any, epsilon: float) -> Any:
 
 @singledispatch
 def interpolated(gate: Any, y: Any, x: Any) -> Any:
-    """Between x (where the gate is 0) and y (where it is 1)."""
+    """Interpolates between x (where the gate is 0) and y (where it is 1)."""
     return gate * y + (1 - gate) * x
 
 
@@ -75,19 +75,21 @@ def sigmoid(x: Any) -> Any:
 
 
 def swish(x: Any) -> Any:
-    """Ramachandran et al. 2017, https://arxiv.org/abs/1710.05941."""
+    """Computes swish: Ramachandran et al. 2017, https://arxiv.org/abs/1710.05941."""
     return x * sigmoid(x)
 
 
 @singledispatch
 def gelu(x: Any) -> Any:
-    """x times the normal distribution function of x; Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415."""
+    """Returns x times the normal distribution function of x; Hendrycks and Gimpel 2016,
+    https://arxiv.org/abs/1606.08415.
+    """
     erf = np.vectorize(math.erf, otypes=[np.float32])(x * np.float32(math.sqrt(0.5)))
     return np.float32(0.5) * x * (1 + erf)
 
 
 def gelu_sigmoid(x: Any) -> Any:
-    """The approximation of gelu in the same paper that Marian's forks for production use."""
+    """Computes the approximation of gelu in the same paper that Marian's forks for production use."""
     return x * sigmoid(np.float32(1.702) * x)
 
 

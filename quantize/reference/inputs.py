@@ -1,4 +1,4 @@
-"""The inputs of a network's matrices, while it reads given sentences and says given translations."""
+"""The inputs of a network's matrices, under forced decoding of given translations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from quantize.reference.network import Reference
 from quantize.reference.recurrent import Recurrent
 from quantize.reference.transformer import Transformer
 
-_SENTENCES = 64  # that are decoded in one batch
+_SENTENCES = 64  # decoded in one batch
 
 
 def hear_inputs(
@@ -27,13 +27,13 @@ def hear_inputs(
     hear: Callable[[str, np.ndarray], None],
     done: Callable[[int], None] = lambda count: None,
 ) -> None:
-    """Run the network of a float32 checkpoint in NumPy.
+    """Runs the network of a float32 checkpoint in NumPy.
 
     Parameters
     ----------
-    sources, targets : ids with their </s>, as the model reads and says them
+    sources, targets : ids with their </s>, in the model's order
     hear : called with the name of a linear layer, or of the output table, and its inputs, float32 [rows, depth]
-    done : called with the number of sentences that are done since the last call
+    done : called with the number of sentences finished since the last call
     """
     network = _Hearing(config, tensors, hear)
     order = sorted(range(len(targets)), key=lambda i: -len(targets[i]))
@@ -44,11 +44,11 @@ def hear_inputs(
 
 
 class _HearingTransformer(Transformer):
-    """A row of the decoder for each sentence, which attends to that."""
+    """A Transformer with a row of the decoder for each sentence."""
 
     def __init__(self, config: Any, weights: Any) -> None:
         super().__init__(config, weights)
-        self._aligning = None  # attends sentence by sentence: there is no alignment of all
+        self._aligning = None  # attends sentence by sentence, without an alignment of all
 
     def _attended(self, name: str, x: Any, keys: Any, values: Any) -> Any:
         if not isinstance(keys, tuple):
@@ -56,13 +56,13 @@ class _HearingTransformer(Transformer):
         queries = self._affine(f"{name}.query", x)
         heads = [
             attention(query[None], k, v, self.architecture.heads)
-            for query, k, v in zip(queries, keys, values, strict=False)  # those that have ended are the last
+            for query, k, v in zip(queries, keys, values, strict=False)  # ended sentences are last
         ]
         return self._heads_output(name, np.concatenate(heads)), None
 
 
 class _HearingRecurrent(Recurrent):
-    """The same."""
+    """A recurrent network with a row of the decoder for each sentence."""
 
     def _attended(self, states: Any, keys: Any, encoded: Any) -> Any:
         queries = self._mapped("attention.query", states)
@@ -79,13 +79,13 @@ class _Hearing(Reference):
 
     def __init__(self, config: Any, tensors: Any, hear: Any) -> None:
         super().__init__(config, tensors)
-        self._layers = {linear.parts[0][0]: linear.name for linear in linears(config)}  # all parts have one input
+        self._layers = {linear.parts[0][0]: linear.name for linear in linears(config)}  # all parts share one input
         self._output = output_table(config)
         self._layers[self._output] = self._output
         self._hear = hear
 
     def run(self, sources: Any, targets: Any) -> None:
-        """Encode some sentences and decode their translations, the longest of which comes first."""
+        """Encodes sentences and decodes their translations, the longest of which comes first."""
         states = [self.start(self.encode(source)) for source in sources]
         cells = [np.concatenate(cell) for cell in zip(*(state.cells for state in states), strict=True)]
         # of each layer: (keys of each sentence, values of each sentence)
@@ -100,9 +100,9 @@ class _Hearing(Reference):
             _, state = self.step(state, previous)
 
     def product(self, name: str, x: Any) -> Any:
-        """x W, which is heard."""
+        """Returns x W, and reports x."""
         if name in self._layers:
             self._hear(self._layers[name], x)
-        if name == self._output:  # the logits are not needed: the target is known
+        if name == self._output:  # logits are not needed: the target is known
             return np.zeros((len(x), self.config.vocab_size), np.float32)
         return super().product(name, x)

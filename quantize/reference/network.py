@@ -1,4 +1,4 @@
-"""The network, written down in NumPy float32: the definition that everything else is compared with.
+"""The network in NumPy float32: the definition that everything else is compared with.
 
 One sentence at a time, without any of the runtime's code. Equations: `transformer`, `recurrent`.
 """
@@ -35,30 +35,30 @@ class Reference:
         self._network: Any = self.definitions[type(config.architecture)](config, self)
 
     def product(self, name: str, x: np.ndarray) -> Any:
-        """x W for the weight called `name`; a table as the output layer is a product with its transpose."""
+        """Returns x W for the weight called `name`; a table as the output layer is a product with its transpose."""
         weight = self.tensors[name]
         return x @ (weight.T if name in self.tables.values() else weight)
 
     def affine(self, name: str, x: np.ndarray) -> Any:
-        """x W + b for `name`.weight and `name`.bias."""
+        """Returns x W + b for `name`.weight and `name`.bias."""
         return self.product(f"{name}.weight", x) + self.tensors[f"{name}.bias"]
 
     def embed(self, table: str, ids: Sequence[int]) -> Any:
-        """Rows of a table, unscaled: (len(ids), d)."""
+        """Returns rows of a table, unscaled: (len(ids), d)."""
         return self.tensors[table][np.asarray(ids, np.int64)]
 
     def encode(self, ids: Sequence[int]) -> Any:
-        """Encoder output (source_length, width) for source ids that end with the end-of-sentence id."""
+        """Returns encoder output (source_length, width) for source ids that end with the end-of-sentence id."""
         return self._network.encode(ids)
 
     def start(self, encoded: np.ndarray, rows: int = 1) -> Any:
-        """State before the first token."""
+        """Returns the state before the first token."""
         return self._network.start(encoded, rows)
 
     def step(self, state: State, previous: Sequence[int], candidates: Any = None) -> Any:
-        """Logits (rows, vocab_size) of the next token, and the state after `previous`.
+        """Returns logits (rows, vocab_size) of the next token, and the state after `previous`.
 
-        `previous` has one id for each row and is ignored at position 0. With `candidates` (sorted ids) the
-        logits are theirs only: (rows, len(candidates)).
+        `previous` has one id for each row and is ignored at position 0. With `candidates` (sorted ids) the logits are
+        theirs only: (rows, len(candidates)).
         """
         return self._network.step(state, previous, candidates)

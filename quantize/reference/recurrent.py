@@ -1,30 +1,30 @@
 """An encoder and a decoder of recurrent cells, and attention between them.
 
 Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, in the variants of Marian and of Nematus (Sennrich et al. 2017,
-https://arxiv.org/abs/1703.04357; deeper ones: Miceli Barone et al. 2017, https://arxiv.org/abs/1707.07631) and in those
-of Devlin 2017, https://arxiv.org/abs/1705.01991. What a checkpoint has no bias for has none.
+https://arxiv.org/abs/1703.04357; deeper ones: Miceli Barone et al. 2017, https://arxiv.org/abs/1707.07631) and of
+Devlin 2017, https://arxiv.org/abs/1705.01991. Biases that a checkpoint lacks are left out.
 
     gru            r, z = sigmoid(x W + b + s U);  s <- z s + (1 - z) tanh(x W' + b' + r (s U' + c'))
     lstm           f, i, g, o = x W + b + h U;  c <- sigmoid(f) c + sigmoid(i) tanh(g);  h <- sigmoid(o) tanh(c)
-    transition     the same without x: of a layer's cells the first reads x, the others go on from its state
-    layer          what its last cell says, for every position; plus x, if `skip`, but in the first of a stack
+    transition     the same without x: a layer's first cell reads x, the others continue from its state
+    layer          the output of its last cell, for every position; plus x, if `skip`, but in the first of a stack
     encoder        two stacks of layers over the embeddings of the source, forward and backward, side by side: h[j]
-                       alternating       every second layer of a stack the other way
+                       alternating       every second layer of a stack in the other direction
                        unidirectional    one layer of both, side by side, and above it a forward stack
     start          s = tanh(mean(h) W + b), the first state of every decoder layer; of an LSTM both h and c
     attention      a[j] = softmax over j of v . tanh(h[j] K + k + q Q);  context = sum of a[j] h[j]
     decoder        y is the embedding of the last piece, zeros at first
-                       conditional       a cell reads y, its state is q; a second one goes on and reads the context
+                       conditional       a cell reads y, its state is q; a second one continues and reads the context
                        input             q is the state of the step before; a cell reads y W + context V
-                   then transitions; further layers; the last one says x
+                   then transitions; further layers; the output of the last one is x
     stack          x[0] = x;  x[i] = min(relu(x[i - 1] W + b), limit), and for even i plus x[i - 2]
     top            deep         t = tanh((y W + b) + (x W' + b') + (context W'' + b''))
                    tanh         t = tanh(x W + b)
-                   recurrent    t = what a cell says that reads x, whose first state is zeros
+                   recurrent    t = the output of a cell that reads x, whose first state is zeros
     logits         t output^T + output bias
 
-Layer norm, where a model has it: every product x W + b becomes norm(x W + b). Marian's norms the products of all gates
-of a cell together, and its b comes behind; Nematus' norms those of the candidate apart from those of the gates.
+Layer norm, if a model has it: every product x W + b becomes norm(x W + b). Marian normalizes the products of all gates
+of a cell together, and then adds b; Nematus normalizes the candidate's apart from the gates'.
 """
 
 from typing import Any
@@ -34,14 +34,14 @@ import numpy as np
 from quantize.reference.definition import Definition, State
 from quantize.reference.formulas import interpolated, relu, sigmoid, softmax, tanh
 
-MAPS = {"gru": ("gates", "candidate"), "lstm": ("gates",)}  # products of what a cell reads
+MAPS = {"gru": ("gates", "candidate"), "lstm": ("gates",)}  # products of a cell's input
 
 
 class Recurrent(Definition):
-    """See `quantize.reference.network.Reference` for what its methods take and give."""
+    """A recurrent network; see `quantize.reference.network.Reference` for its methods' parameters and results."""
 
     def encode(self, ids: Any) -> Any:
-        """(source_length, context_dim)."""
+        """Returns (source_length, context_dim)."""
         config, x = self.architecture, self.weights.embed(self.tables["source"], ids)
         if config.encoder != "unidirectional":
             ways = ("forward", "backward")
@@ -69,7 +69,7 @@ class Recurrent(Definition):
         return np.concatenate(made)
 
     def start(self, encoded: np.ndarray, rows: int = 1) -> State:
-        """State before the first token."""
+        """Returns the state before the first token."""
         config, kind = self.architecture, self.architecture.decoder_cell
         first = tanh(self._mapped("start", encoded.mean(axis=0, keepdims=True)))
         first = np.repeat(np.concatenate([first, first], axis=1) if kind == "lstm" else first, rows, axis=0)
@@ -79,7 +79,7 @@ class Recurrent(Definition):
         return State(0, cells, [(self._mapped("attention.key", encoded), encoded)])
 
     def step(self, state: State, previous: Any, candidates: Any = None) -> tuple[Any, State]:
-        """Logits of the next token, and the state after `previous`."""
+        """Returns logits of the next token, and the state after `previous`."""
         config, kind = self.architecture, self.architecture.decoder_cell
         if state.position:
             y = self.weights.embed(self.tables["target"], previous)
@@ -111,7 +111,7 @@ class Recurrent(Definition):
         return self._chosen(t, candidates), State(state.position + 1, cells, state.memories, alignment)
 
     def _attended(self, states: Any, keys: Any, encoded: Any) -> Any:
-        """(context of each row, how much each row took of each position)."""
+        """Returns (context of each row, weights of each row's positions)."""
         weights = self._attention_weights(self._mapped("attention.query", states), keys)
         return weights @ encoded, weights
 
@@ -132,7 +132,7 @@ class Recurrent(Definition):
         return state
 
     def _cell(self, kind: Any, name: str, read: Any, state: Any) -> Any:
-        """The state after a step of a cell; `read`: what `_maps` made of its input."""
+        """Returns the state after a step of a cell; `read`: its mapped input, from `_maps`."""
         own = self._maps(kind, name, _said(kind, state), prefix="state_")
         if kind == "gru":
             d = state.shape[1]
@@ -147,7 +147,7 @@ class Recurrent(Definition):
         return np.concatenate([sigmoid(shown) * tanh(memory), memory], axis=1)
 
     def _maps(self, kind: Any, cell: Any, x: Any, context: Any = None, prefix: Any = "") -> Any:
-        """All products of what a cell reads, side by side; with `prefix` of its state."""
+        """Returns all products of a cell's input, side by side; with `prefix` its state's."""
         made = []
         for name in MAPS[kind]:
             product = self.weights.product(f"{cell}.{prefix}{name}.weight", x)
@@ -161,7 +161,7 @@ class Recurrent(Definition):
         return self._finished(name, self.weights.product(f"{name}.weight", x))
 
     def _finished(self, name: str, product: Any) -> Any:
-        """With bias and norm, where there are."""
+        """Adds bias and norm, if there are any."""
         bias = self.tensors.get(f"{name}.bias")
         return self._normed_where(f"{name}.norm", product if bias is None else product + bias)
 

@@ -10,7 +10,7 @@
     decoder input    y[t] = sqrt(d) embedding[ids[t - 1]] + position[t], the first embedding being zero
     logits           y output^T + output bias
 
-Cells (c': the state that the step before left):
+Cells (c': the state of the step before):
 
     ssru               f = sigmoid(x Wf + bf);  c = f c' + (1 - f) (x W);  block(x) = relu(c); Kim et al. 2019,
                        https://aclanthology.org/D19-5632, section 3.1
@@ -50,14 +50,14 @@ from quantize.reference.formulas import (
 
 
 class Transformer(Definition):
-    """See `quantize.reference.network.Reference` for what its methods take and give."""
+    """A Transformer; see `quantize.reference.network.Reference` for its methods' parameters and results."""
 
     def __init__(self, config: Any, weights: Any) -> None:
         super().__init__(config, weights)
         self._aligning = self.architecture.aligning
 
     def encode(self, ids: Any) -> Any:
-        """(source_length, d)."""
+        """Returns (source_length, d)."""
         x = self._input("encoder", self.weights.embed(self.tables["source"], ids), 0)
         for i in range(self.architecture.encoder_layers):
             block = f"encoder.{i}.self_attention"
@@ -68,14 +68,14 @@ class Transformer(Definition):
         return self._normed("encoder.top_norm", x) if self.architecture.top_norm else x
 
     def start(self, encoded: np.ndarray, rows: int = 1) -> State:
-        """State before the first token."""
+        """Returns the state before the first token."""
         d, used, cell = self.architecture.model_dim, self.architecture.decoder_parameters, self.architecture.cell
         shape = (rows, 0, 2 * d) if cell == "self_attention" else (rows, CELLS[cell].state * d)
         memories = [self._keys_values(f"decoder.{p}.cross_attention", encoded) for p in used]
         return State(0, [np.zeros(shape, np.float32) for _ in used], memories)
 
     def step(self, state: State, previous: Any, candidates: Any = None) -> tuple[Any, State]:
-        """Logits of the next token, and the state after `previous`."""
+        """Returns logits of the next token, and the state after `previous`."""
         if state.position:
             embedded = self.weights.embed(self.tables["target"], previous)
         else:
@@ -157,7 +157,7 @@ class Transformer(Definition):
         return y, cell
 
     def _input(self, side: Any, embedded: Any, first: Any, one: Any = False) -> Any:
-        """Embeddings (one for each position, or `one` position for all) scaled, with positions added."""
+        """Returns scaled embeddings (one for each position, or `one` position for all), with positions added."""
         config, count = self.architecture, 1 if one else len(embedded)
         x = np.float32(math.sqrt(config.model_dim)) * embedded if config.scale_embedding else embedded
         if config.positions == "trained":
@@ -185,7 +185,7 @@ class Transformer(Definition):
         return self._affine(f"{name}.key", x), self._affine(f"{name}.value", x)
 
     def _attended(self, name: str, x: Any, keys: Any, values: Any) -> Any:
-        """(what all heads found, projected; how much each took of each value)."""
+        """Returns (projected outputs of all heads, their attention weights)."""
         weights = attention_weights(self._affine(f"{name}.query", x), keys, self.architecture.heads)
         return self._heads_output(name, weighted_values(weights, values)), weights
 

@@ -1,12 +1,12 @@
-"""The inputs that the matrices of a model have on real text: their second moments and absolute maxima.
+"""The inputs of a model's matrices on real text: their second moments and absolute maxima.
 
 The model translates the text itself, in float32; its inputs are those of `reference.network` on these translations.
-Static scales of activations are found from them, what x is multiplied with before it is rounded:
+They determine static scales of activations, the multipliers before rounding:
 
     alpha = 127 / (mean + 1.1 standard deviations of the rows' maxima)    as Marian's tools do it
     alpha = 127 / (a percentile of the rows' maxima)
 
-What lies beyond is clipped.
+Larger values are clipped.
 """
 
 import math
@@ -29,7 +29,7 @@ from cpunmt.text.right_to_left import reversed_pieces
 from cpunmt.text.shortlist import Shortlist
 from quantize.reference.inputs import hear_inputs
 
-_ROWS = 512  # rows of inputs that are kept before they are summed
+_ROWS = 512  # buffered rows of inputs before they are summed
 _MAX_TEXT = 4 << 30  # bytes
 DEVIATIONS = 1.1
 
@@ -37,13 +37,12 @@ DEVIATIONS = 1.1
 def calibration_sources(
     path: str | os.PathLike[str], vocabulary: Any, config: ModelConfig, count: int, called: str = "calibration text"
 ) -> tuple[list[list[int]], int]:
-    """(ids of at most `count` lines as the model reads them, how many lines the file has).
+    """Returns (ids of at most `count` lines in the model's order, the number of the file's lines).
 
-    The lines are evenly spaced, so that a file in several parts gives some of each. Lines without pieces are left
-    out, and so are those that are longer than the model takes: they would be split. `called` is what errors call the
-    file.
+    The lines are evenly spaced, so that a file in several parts contributes from each. Skips lines without pieces, and
+    lines longer than the model's limit, which would be split. `called`: the file's name in errors.
 
-    Raises ModelFileError for a file that is missing, no text, or gives no sentence.
+    Raises ModelFileError for a file that is missing, not text, or without a sentence.
     """
     content = expanded(path, called, _MAX_TEXT)
     lines = content.tobytes().split(b"\n")
@@ -63,7 +62,7 @@ def calibration_sources(
 
 
 def as_read(items: Sequence[Any], config: ModelConfig, ended: bool = True) -> Sequence[Any]:
-    """Returns pieces in the model's order: reversed if it was trained so, except for the last one if that is </s>'s."""
+    """Returns pieces in the model's order: reversed if it was trained so, except for a final </s>."""
     return reversed_pieces(items, ended) if config.right_to_left else items
 
 
@@ -80,12 +79,12 @@ def greedy_translations(
     sources: Sequence[list[int]],
     shortlist: Shortlist | None = None,
 ) -> list[list[int]]:
-    """Target ids of each source, by the compiled engine in float32.
+    """Returns target ids of each source, by the compiled engine in float32.
 
-    Of a translation that does not end, which mostly means that it repeats itself, only as many pieces as the source
-    has are kept: the rest is not what the model will be used for.
+    A translation that does not end, mostly because of repetition, is cut to the source's length: the rest is not
+    typical of the model's use.
 
-    `tensors` is a float32 checkpoint, `sources` are ids with their </s>, as the model reads them.
+    `tensors` is a float32 checkpoint, `sources` are ids with their </s>, in the model's order.
     """
     engine = Engine(Model(*packed_tensors(config, tensors, "float32")), shortlist)
     limits = [math.ceil(config.max_length_factor * len(source)) for source in sources]
@@ -100,10 +99,9 @@ def input_statistics(
     targets: Sequence[list[int]],
     done: Callable[[int], None] = lambda count: None,
 ) -> dict[str, InputStatistics]:
-    """Name of each linear layer, and of the output table -> statistics of its input.
+    """Returns name of each linear layer, and of the output table -> statistics of its input.
 
-    Parameters: see `greedy_translations`; `done` is called with the number of sentences that are done since the last
-    call.
+    Parameters: see `greedy_translations`; `done` is called with the number of sentences finished since the last call.
     """
     sums = _Sums()
     hear_inputs(config, tensors, sources, targets, sums.hear, done)
@@ -111,7 +109,7 @@ def input_statistics(
 
 
 class _Sums:
-    """Adds up what is heard of each layer, some rows at a time."""
+    """Sums over the inputs of each layer, some rows at a time."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[np.ndarray]] = {}
@@ -143,7 +141,7 @@ class _Sums:
 def static_alphas(
     config: ModelConfig, statistics: Mapping[str, InputStatistics], percentile: float | None = None
 ) -> dict[str, float]:
-    """Name of each weight -> alpha, as `conversion.packed_tensors` takes them. `percentile` None: as Marian."""
+    """Returns name of each weight -> alpha for `conversion.packed_tensors`. `percentile` None: as Marian."""
     found: dict[str, float] = {}
     for linear in linears(config):
         alpha = _alpha(statistics[linear.name].maxima, percentile)

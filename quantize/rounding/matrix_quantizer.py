@@ -1,4 +1,4 @@
-"""Which scheme each matrix gets, and how its float32 weights become integers."""
+"""The scheme of each matrix, and the rounding of its float32 weights."""
 
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping
@@ -14,17 +14,17 @@ from quantize.rounding.calibration import InputStatistics
 from quantize.rounding.ranges import Range, quantize
 from quantize.rounding.rounding import DAMPING, damped, descend, fitted_scales, round_with_feedback
 
-# An error in a table that also looks pieces up reaches the encoder and the decoder as it is, whatever the output layer
-# is multiplied with: see `rounding.damped`.
+# An error in a table that also embeds pieces reaches the encoder and the decoder directly, whatever the output layer's
+# input: see `rounding.damped`.
 LOOKED_UP = 1.0
 _ROUNDS = 2  # of fitting scales to integers and integers to scales; 4 bits. A third would gain one percent
 
 
 def exceptions(config: ModelConfig, kept: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Name of a matrix -> its scheme, from (pattern, scheme); of several that match, the last one counts.
+    """Returns name of a matrix -> its scheme, from (pattern, scheme); the last match counts.
 
-    Patterns are those of the shell: "output", "decoder.*", "*.feed_forward.*". Raises CpunmtError for one that matches
-    nothing.
+    Patterns are those of the shell: "output", "decoder.*", "*.feed_forward.*". Raises CpunmtError for one without a
+    match.
     """
     names = matrices(config)
     found: dict[str, str] = {}
@@ -42,7 +42,7 @@ def matrix_quantizer(
     """Returns the `quantizer` of `conversion.packed_tensors`.
 
     With `statistics` int8 and 4-bit matrices are rounded so that their products with such inputs change least. int16
-    loses so little that it is left as it is, with the sums that are its proof against overflow.
+    loses so little that it is rounded plainly, which keeps the sums that prove the absence of overflow.
     """
     roles = tables(config)
     looked_up = {roles["source"], roles["target"]}

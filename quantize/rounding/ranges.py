@@ -1,4 +1,4 @@
-"""How far the integers of a column reach: the scale that a column's weights are divided by before they are rounded."""
+"""The range of a column's integers: the scale that divides its weights before rounding."""
 
 from typing import Any, NamedTuple
 
@@ -8,16 +8,16 @@ from cpunmt.layers.schemes import CODEBOOKS, codebook, int8, int16
 
 RANGES = ("max", "sigma", "mse")  # of int8
 SIGMAS = 7.0  # of "sigma"
-# parts of the largest weight that a range is tried to be
+# tried ranges, as parts of the largest weight
 _TRIED = np.linspace(1, 0.4, 25, dtype=np.float32)
 
 
 class Range(NamedTuple):
-    """The way the range of a column is chosen.
+    """The choice of a column's range.
 
-    int8: with "max" max |w|, with "sigma" min(max |w|, sigmas * standard deviation), with "mse" the range with which
-    the sum of squared errors is least. 4 bits: always the latter, of each column, or of the whole matrix
-    (`per_tensor`). int16: what cannot overflow, or Devlin's fixed point (`fixed_point`).
+    int8: with "max" max |w|, with "sigma" min(max |w|, sigmas * standard deviation), with "mse" the range of the least
+    sum of squared errors. 4 bits: always the latter, of each column, or of the whole matrix (`per_tensor`). int16: the
+    largest without overflow, or Devlin's fixed point (`fixed_point`).
     """
 
     kind: str = RANGES[0]
@@ -32,7 +32,7 @@ class Range(NamedTuple):
 
 
 def quantize(weights: np.ndarray, scheme: str, chosen: Range) -> tuple[np.ndarray, np.ndarray]:
-    """(integers [depth, columns], scales [columns]) by rounding to the nearest."""
+    """Returns (integers [depth, columns], scales [columns]) by rounding to the nearest."""
     if scheme == "int16":
         return (int16.fixed_point if chosen.fixed_point else int16.quantize_columns)(weights)
     if scheme in CODEBOOKS:
@@ -42,7 +42,7 @@ def quantize(weights: np.ndarray, scheme: str, chosen: Range) -> tuple[np.ndarra
 
 
 def int8_scales(weights: np.ndarray, chosen: Range) -> np.ndarray:
-    """float32 [columns]."""
+    """Returns float32 [columns]."""
     if chosen.kind == "mse":
         return np.asarray(_least_error(weights))
     scales: np.ndarray = int8.column_scales(weights, chosen.sigmas if chosen.kind == "sigma" else None)

@@ -1,11 +1,11 @@
-"""Rounding that knows what a matrix is multiplied with: the error of the product counts, not that of the weights.
+"""Rounding for a matrix's inputs: it minimizes the error of the product, not of the weights.
 
     lost = E |x W - x Q|^2 = sum_c (w_c - q_c)^T H (w_c - q_c),   H = E[x^T x]
 
-Rows are rounded one after the other, and each row's error is made good by those that are not rounded yet, as well
-as it can be: Frantar et al. 2022, "GPTQ" (https://arxiv.org/abs/2210.17323), after Hassibi and Stork's optimal brain
-surgeon. Then (for 4 bits, where levels are far apart) the scales are fitted to the levels, and one more walk over the
-rows gives each weight the level that is best with all others as they are.
+Rows are rounded in sequence, and the remaining rows compensate for each row's error as well as possible: Frantar et al.
+2022, "GPTQ" (https://arxiv.org/abs/2210.17323), after Hassibi and Stork's optimal brain surgeon. Then (for 4 bits,
+where levels are far apart) the scales are fitted to the levels, and one more pass over the rows gives each weight the
+best level with all others fixed.
 """
 
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 64  # rows whose errors are kept before they reach the rows below them
+BLOCK = 64  # rows whose errors are collected before they reach the rows below
 _COLUMNS = 2048  # at a time: columns do not depend on each other, and memory is bounded
-# of the mean of H's diagonal, added to it: inputs that the text does not have may still come
+# of the mean of H's diagonal, added to it: other inputs than the text's may occur
 DAMPING = 0.01
 
 
 def damped(moments: np.ndarray, share: float = DAMPING) -> np.ndarray:
-    """H in float64, safely positive definite; `share` of its mean variance is added to every input's."""
+    """Returns H in float64, safely positive definite; `share` of its mean variance is added to every input's."""
     h = moments.astype(np.float64)
     mean = np.trace(h) / len(h)
     return h + np.eye(len(h)) * (share * mean if mean > 0 else 1.0)
@@ -29,17 +29,17 @@ def damped(moments: np.ndarray, share: float = DAMPING) -> np.ndarray:
 def round_with_feedback(
     weights: np.ndarray, scales: np.ndarray, h: np.ndarray, nearest: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """Integers [depth, columns] for given scales.
+    """Returns integers [depth, columns] for given scales.
 
     Parameters
     ----------
     weights : float32 [depth, columns]
     scales : float32 [columns]
     h : float64 [depth, depth], positive definite
-    nearest : weights divided by their scales -> the integers that may stand for them, int8 or int16
+    nearest : weights divided by their scales -> the nearest allowed integers, int8 or int16
     """
-    order = np.argsort(-np.diag(h), kind="stable")  # the strongest inputs first, while all others can still help
-    # the inverse of h is u^T u with u upper triangular: row k holds what row k's error means for those after it
+    order = np.argsort(-np.diag(h), kind="stable")  # the strongest inputs first, while all others can still compensate
+    # the inverse of h is u^T u with u upper triangular: row k maps row k's error to the rows after it
     u = np.linalg.inv(np.linalg.cholesky(h[np.ix_(order, order)][::-1, ::-1]))[::-1, ::-1]
     made: np.ndarray | None = None
     for begin in range(0, weights.shape[1], _COLUMNS):
@@ -53,7 +53,7 @@ def round_with_feedback(
 
 
 def _fed_back(w: Any, u: Any, nearest: Any) -> Any:
-    """Rows of `w` rounded from the first to the last; `w` is overwritten."""
+    """Rounds the rows of `w` from the first to the last; overwrites `w`."""
     made = []
     for begin in range(0, len(w), BLOCK):
         end = min(begin + BLOCK, len(w))
@@ -68,7 +68,7 @@ def _fed_back(w: Any, u: Any, nearest: Any) -> Any:
 
 
 def fitted_scales(weights: np.ndarray, q: np.ndarray, scales: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """The best scales for given integers, float32 [columns]; `scales` where there is none that is positive."""
+    """Returns the best scales for given integers, float32 [columns]; `scales` if the best is not positive."""
     product = h @ q
     across, square = (product * weights).sum(axis=0), (product * q).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -83,9 +83,9 @@ def descend(
     h: np.ndarray,
     nearest: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """One walk over the rows of `q`: each weight becomes the best integer with all others as they are.
+    """Makes one pass over the rows of `q`: each weight becomes the best integer with all others fixed.
 
-    Parameters: see `round_with_feedback`. What is lost never grows.
+    Parameters: see `round_with_feedback`. The loss never grows.
     """
     made: np.ndarray = q.copy()
     variance = np.diag(h)

@@ -1,7 +1,7 @@
 """Sentence pairs for a shortlist: read from text files, plain or packed (gzip, zstd), as ids in flat arrays.
 
-Two files of equal length, or one with columns separated by tabs: "news.tsv.gz:2,3-7" has the source in column 2 and
-five translations of it, which weigh as much together as one. "3-" means column 3 and all after it.
+Two files of equal length, or one of tab-separated columns: "news.tsv.gz:2,3-7" has the source in column 2 and five
+translations of it, which together have the weight of one. "3-" means column 3 and all after it.
 """
 
 import itertools
@@ -55,7 +55,7 @@ class Corpus(NamedTuple):
 
 
 def parse_table(text: str) -> Table:
-    """Read "FILE" or "FILE:SOURCE,TARGET...". Raises ValueError for columns that are none."""
+    """Parses "FILE" or "FILE:SOURCE,TARGET...". Raises ValueError for invalid columns."""
     path, separator, columns = text.rpartition(":")
     if not separator or not re.fullmatch(r"[\d,-]+", columns):
         return Table(text, 1, (range(2, 3),), None)
@@ -78,7 +78,7 @@ def parse_table(text: str) -> Table:
 
 
 def read_rows(file: Table | TwoFiles) -> Iterator[tuple[str, list[str]]]:
-    """(source, its translations) of each line; blank translations are left out.
+    """Yields (source, its translations) of each line; skips blank translations.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def _two_files(file: Any) -> Iterator[Any]:
 
 
 def _lines(path: Any) -> Iterator[Any]:
-    """Text of each line, without its line feed; what is not UTF-8 becomes U+FFFD."""
+    """Yields the text of each line, without its line feed; U+FFFD replaces bytes that are not UTF-8."""
     try:
         with _opened(path) as content:
             for line in content:
@@ -125,7 +125,7 @@ def _lines(path: Any) -> Iterator[Any]:
 
 
 def _opened(path: Any) -> Any:
-    """A file of any size, expanded if it is packed: what is read is not kept, so only its lines need room."""
+    """Opens a file of any size, expanding a packed one gradually, so that only its lines need memory."""
     status = os.stat(path)
     if stat.S_ISREG(status.st_mode) and status.st_size:
         return open_expanded(path, "sentence pairs", sys.maxsize, ratio=math.inf)
@@ -143,7 +143,8 @@ def read_corpus(
     longest: Any = 250,
     progress: Any = lambda lines: None,
 ) -> tuple[Corpus, int]:
-    """The sentence pairs of all files as ids, and how many were left out: blank, or with over `longest` pieces.
+    """Returns the sentence pairs of all files as ids, and the number of skipped ones: blank, or with over `longest`
+    pieces.
 
     Raises ValueError if nothing is left, and as `read_rows`.
     """

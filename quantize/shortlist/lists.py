@@ -1,9 +1,9 @@
 """From expected counts to a shortlist: smoothed probabilities, the best of each source piece, files, and coverage.
 
-A pair that was seen once is mostly chance, so each count gives up a part of itself, and what is given up is shared out
-by how frequent the target pieces are (absolute discounting; Ney, Essen and Kneser 1994):
+A pair that was seen once is mostly chance, so each count loses a part of itself, which is redistributed by the
+frequency of the target pieces (absolute discounting; Ney, Essen and Kneser 1994):
 
-    p(t | s) = (c(s, t) - d min(1, c(s, t)) + (D(s) + m) p(t)) / (c(s) + m)      D(s): what s gives up in all
+    p(t | s) = (c(s, t) - d min(1, c(s, t)) + (D(s) + m) p(t)) / (c(s) + m)      D(s): the total loss of s
 """
 
 import gzip
@@ -24,7 +24,7 @@ PRIOR = 10.0  # m: pieces seen before the first
 
 
 class Lexicon(NamedTuple):
-    """The pairs that are kept, by source id and then by falling probability."""
+    """The kept pairs, by source id and then by falling probability."""
 
     sources: np.ndarray  # (pairs,) int64
     targets: np.ndarray  # (pairs,) int32
@@ -34,7 +34,7 @@ class Lexicon(NamedTuple):
 def smoothed(
     offsets: Any, targets: Any, counts: Any, frequencies: Any, discount: Any = DISCOUNT, prior: Any = PRIOR
 ) -> np.ndarray:
-    """p(t | s) of each pair as above: (pairs,) float64; `frequencies` (target pieces,) are counts of any scale."""
+    """Returns p(t | s) of each pair as above: (pairs,) float64; `frequencies` (target pieces,) of any scale."""
     lengths = np.diff(offsets)
     sources = np.repeat(np.arange(lengths.size), lengths)
     given_up = discount * np.minimum(counts, 1)
@@ -45,16 +45,18 @@ def smoothed(
 
 
 def best_pairs(offsets: Any, targets: Any, probabilities: Any, best: int, threshold: float = 0.0) -> Lexicon:
-    """For each source piece the `best` most probable, of equals the higher id, above `threshold`: as Marian prunes."""
+    """Returns for each source piece the `best` most probable, of equals the higher id, above `threshold`: as Marian
+    prunes.
+    """
     sources = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
     kept = most_probable(np.flatnonzero(probabilities > threshold), sources, targets, probabilities, best)
     return Lexicon(sources[kept], targets[kept], probabilities[kept])
 
 
 def text_of(lexicon: Lexicon, source_vocabulary: AnyVocabulary, target_vocabulary: AnyVocabulary) -> bytes:
-    """Marian's text form: lines of "target source probability".
+    """Returns Marian's text form: lines of "target source probability".
 
-    Raises ValueError for a piece that holds white space, which that form cannot express.
+    Raises ValueError for a piece with white space, which that form cannot express.
     """
     names = []
     for vocabulary, ids in ((target_vocabulary, lexicon.targets), (source_vocabulary, lexicon.sources)):
@@ -77,7 +79,7 @@ def is_binary(path: str | os.PathLike[str]) -> bool:
 
 
 def file_content(path: str | os.PathLike[str], content: bytes) -> bytes:
-    """`content` as a file of this name holds it: packed if the name says so, without the time of day."""
+    """Returns `content` packed if the name requires it, without the time of day."""
     name = Path(path).name
     if name.endswith(".zst"):
         return bytes(zstd_module().compress(content))
@@ -87,13 +89,15 @@ def file_content(path: str | os.PathLike[str], content: bytes) -> bytes:
 class Coverage(NamedTuple):
     """The coverage of one shortlist on one held-out text."""
 
-    pieces: float  # share of reference pieces that are among their sentence's candidates
-    sentences: float  # share of sentence pairs of which all are
-    candidates: float  # mean of a sentence pair
+    pieces: float  # share of reference pieces among their sentence's candidates
+    sentences: float  # share of sentence pairs with all of them
+    candidates: float  # mean number for a sentence pair
 
 
 def coverage(shortlist: Shortlist, corpus: Corpus, shared: bool, eos_id: int) -> Coverage:
-    """Measure it; candidates are those of `Shortlist.candidates`. `shared`: one vocabulary for both languages."""
+    """Measures the coverage; candidates are those of `Shortlist.candidates`. `shared`: one vocabulary for both
+    languages.
+    """
     covered = whole = candidates = 0
     for k in range(corpus.pairs):
         source = corpus.source[corpus.source_ends[k] : corpus.source_ends[k + 1]]
@@ -109,7 +113,7 @@ def coverage(shortlist: Shortlist, corpus: Corpus, shared: bool, eos_id: int) ->
 
 
 def table(rows: list[tuple[str, str, Shortlist, Coverage]]) -> list[str]:
-    """One line for each (held-out text, name of the shortlist, shortlist, coverage), under a heading."""
+    """Returns one line for each (held-out text, name of the shortlist, shortlist, coverage), under a heading."""
     heading = ["held-out", "shortlist", "first", "best", "pieces %", "whole %", "candidates"]
     fields = []
     for text, name, shortlist, found in rows:

@@ -30,15 +30,15 @@ class PairTable(NamedTuple):
     """The pairs of pieces that occur together, numbered by source id and then by target id."""
 
     bits: np.ndarray  # (source pieces, words) uint64: bit t % 64 of word t // 64 is set for the pair with t
-    starts: np.ndarray  # (source pieces, words) uint32: number of the first pair of each word
+    starts: np.ndarray  # Numbered pairs of pieces that occur together, by source id and then by target id.
     size: int
 
     def offsets(self) -> np.ndarray:
-        """(source pieces + 1,) int64: the pairs of source id s are offsets[s] .. offsets[s + 1] - 1."""
+        """Returns (source pieces + 1,) int64: the pairs of source id s are offsets[s] .. offsets[s + 1] - 1."""
         return np.append(self.starts[:, 0].astype(np.int64), self.size)
 
     def targets(self) -> np.ndarray:
-        """The target id of each pair: (size,) int32."""
+        """Returns the target id of each pair: (size,) int32."""
         found = np.empty(self.size, np.int32)
         _list_targets(self.bits, found)
         return found
@@ -61,7 +61,7 @@ class _Counts(NamedTuple):
 
 
 class Translations(NamedTuple):
-    """The result of EM. `counts` are expected ones: how often t came from s in the last iteration."""
+    """The result of EM. `counts` are the expected numbers of t from s in the last iteration."""
 
     offsets: np.ndarray  # (source pieces + 1,) int64
     targets: np.ndarray  # (pairs,) int32, ascending within a source piece
@@ -71,7 +71,7 @@ class Translations(NamedTuple):
 
 
 def pair_table(corpus: Corpus, source_size: int, target_size: int) -> PairTable:
-    """Number the pairs of a corpus.
+    """Numbers the pairs of a corpus.
 
     Raises ValueError for vocabularies whose pairs do not fit, and for more than 2^32 - 1 pairs.
     """
@@ -101,7 +101,7 @@ def translations(
 ) -> Translations:
     """Learns from a corpus of at least one pair; `progress` is called with the number of pairs done since then.
 
-    Memory: the corpus, 1.5 bits for each pair of the vocabularies, 12 bytes for each that occurs.
+    Memory: the corpus, 1.5 bits for each pair of the vocabularies, 12 bytes for each pair that occurs.
     """
     table = pair_table(corpus, source_size, target_size)
     offsets = table.offsets()
@@ -127,7 +127,7 @@ def translations(
 
 @_compiled
 def _set_bits(word: Any) -> Any:
-    """Number of bits set; LLVM makes one instruction of it."""
+    """Counts the set bits; LLVM makes one instruction of it."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -167,7 +167,7 @@ def _list_targets(bits: Any, targets: Any) -> None:
 
 @_compiled
 def _expected_counts(corpus: Any, begin: Any, end: Any, table: Any, model: Any, counts: Any) -> Any:
-    """Add the expected counts of sentence pairs begin .. end - 1; returns their weighted log-likelihood."""
+    """Adds the expected counts of sentence pairs begin .. end - 1; returns their weighted log-likelihood."""
     source, source_ends, target, target_ends, weights = corpus
     bits, starts, _ = table
     probabilities, empty, diagonal, null = model
@@ -197,7 +197,7 @@ def _expected_counts(corpus: Any, begin: Any, end: Any, table: Any, model: Any, 
                 places[i] = np.int64(starts[s, word]) + np.int64(_set_bits(bits[s, word] & below))
                 shares[i] = (1 - null) * distance[i] / norm * probabilities[places[i]]
                 total += shares[i]
-            if total <= 0:  # all of it has become smaller than a float: nothing to learn
+            if total <= 0:  # all of it is below the smallest float: nothing to learn
                 continue
             log_likelihood += weights[k] * np.log(total)
             for i in range(n):
@@ -208,7 +208,7 @@ def _expected_counts(corpus: Any, begin: Any, end: Any, table: Any, model: Any, 
 
 @_compiled
 def _normalise(offsets: Any, counts: Any, probabilities: Any) -> None:
-    """Each source piece's counts, divided by their sum."""
+    """Divides each source piece's counts by their sum."""
     for s in range(offsets.size - 1):
         total = 0.0
         for pair in range(offsets[s], offsets[s + 1]):

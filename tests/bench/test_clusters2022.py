@@ -1,4 +1,4 @@
-"""The figures of Amer et al. 2022: planted clusters are there, and projection steps are those of the search."""
+"""The figures of Amer et al. 2022: planted clusters are found, and projection steps equal the search's."""
 
 import itertools
 
@@ -49,7 +49,7 @@ def program():
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("topics", [32, pytest.param(64, marks=pytest.mark.slow)])
 def test_a_planted_model_says_many_pieces_but_few_in_each_cluster(seed, topics):
-    """Clusters are those of the real code; a random model without the structure says few pieces at all."""
+    """Clusters are made by the real code; a random model without the structure has few different pieces."""
     config, tensors = planted.planted_checkpoint("tiny11", VOCAB, topics, seed)
     checkpoints = {"planted": (config, tensors), "random": random_checkpoint("tiny11", VOCAB, seed)}
     worth, said = {}, {}
@@ -81,7 +81,7 @@ def test_a_planted_model_says_many_things_at_the_lengths_of_news(task, made):
 @given(seeds, st.integers(1, 9), st.integers(1, 4))
 @settings(deadline=None, max_examples=50)
 def test_steps_have_all_rows_of_their_sentences(seed, batch, beam):
-    """In the order of time; steps in which a sentence has fewer hypotheses are left out."""
+    """Rows are in the order of time; steps in which a sentence has fewer hypotheses are skipped."""
     random = np.random.default_rng(seed)
     lengths = random.integers(2, 12, 20)
     given_steps = []
@@ -202,7 +202,7 @@ def test_how_often_a_cluster_stays(seed):
 
 
 def test_figures_of_a_trained_model():
-    """Clusters of all pieces change nothing; those of few pieces do, and it is told."""
+    """Clusters of all pieces change nothing; clusters of few pieces do, and the figures show it."""
     from bench.papers.clusters2022.trained import judged, learned
     from cpunmt.decoding.loading import load_model
 

@@ -111,7 +111,7 @@ COMMANDS = {
     "bench.vocabularies": ["CLUSTERED", "--tsv", "set=SET", "--tsv", "two=PAIRS", "--timed", "2", "--rounds", "1"],
 }
 
-SAID = {  # by those that tell more than a speed
+SAID = {  # output of commands with more than a speed
     "bench.batch": "lines 4 times",
     "bench.decode_step": "int8_linear",
     "bench.papers.clusters2022": ">>en<<       of its own",
@@ -160,7 +160,7 @@ QUICK = (
 
 
 def modules() -> set[str]:
-    """Those that can be started."""
+    """Returns the modules that can be started."""
     found = set()
     for path in (ROOT / "bench").rglob("*.py"):
         if re.search(r"^def main\(", path.read_text("utf-8"), re.M):
@@ -178,7 +178,7 @@ def test_every_command_is_tested_and_named_in_the_documentation():
 
 @pytest.mark.parametrize("rows", ["0", "3", "128", "-1"])
 def test_sparse_product_takes_numbers_of_rows_that_it_has_memory_for(rows, capsys):
-    """With none compiled code would go on for ever, with others it would leave its memory."""
+    """Without rows compiled code would loop for ever; with others it would leave its memory."""
     with pytest.raises(SystemExit):
         sparse_product.main(["--rows", rows])
     assert "argument --rows: " in capsys.readouterr().err
@@ -214,7 +214,7 @@ def test_a_number_with_which_nothing_would_be_measured_is_one_error(module, caps
 
 @pytest.fixture
 def home(tmp_path):
-    """What `bench.peers` needs, of the shipped student's float32 weights; no peer is installed there."""
+    """Makes the files of `bench.peers` from the shipped student's float32 weights; no peer is installed there."""
     folder = tmp_path / "home"
     for name in ("data", "models/copy"):
         (folder / name).mkdir(parents=True)
@@ -232,7 +232,7 @@ def home(tmp_path):
 
 @pytest.fixture
 def checkpoint(tmp_path):
-    """A recurrent one of random weights, with the shipped vocabulary."""
+    """Writes a recurrent checkpoint of random weights, with the shipped vocabulary."""
     config = ModelConfig.of(
         "config",
         "recurrent",
@@ -246,7 +246,7 @@ def checkpoint(tmp_path):
 
 @pytest.fixture
 def clustered(tmp_path):
-    """The shipped model with some clusters beside its shortlist."""
+    """Copies the shipped model with some clusters beside its shortlist."""
     packed = read_directory(DIRECTORIES["int8"])
     centroids = np.random.default_rng(1).normal(size=(3, packed.config.architecture.model_dim)).astype(np.float32)
     ids = np.tile(np.arange(2000, dtype=np.int32), 3)
@@ -257,26 +257,26 @@ def clustered(tmp_path):
 
 @pytest.fixture
 def programs():
-    """As a wheel would bring them, of the paths of this machine."""
+    """Builds the programs of this machine's paths, as in a wheel."""
     return str(built_programs())
 
 
 @pytest.fixture
 def port():
-    """Of a server on this machine: ours, as the other one."""
+    """Starts a server on this machine, ours in place of the other one."""
     with serving(str(SHIPPED)) as server:
         yield server.url.rpartition(":")[2]
 
 
 @pytest.fixture
 def bergamot(tmp_path):
-    """An interpreter that has bergamot: the one that $BERGAMOT_PYTHON names, or a new one where Python 3.10 is."""
+    """Returns an interpreter with bergamot: $BERGAMOT_PYTHON, or a new one if Python 3.10 is there."""
     if python := os.environ.get("BERGAMOT_PYTHON"):
         return python
     found = sorted(Path.home().glob(".pyenv/versions/3.10.*/bin/python3"))
     interpreter = found[0] if found else shutil.which("python3.10")
     if interpreter is None:
-        pytest.skip("there is no Python 3.10, the only one that bergamot 0.4.5 has a wheel for")
+        pytest.skip("Python 3.10 is missing, the only one that bergamot 0.4.5 has a wheel for")
     subprocess.run([interpreter, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
     installed = subprocess.run([python, "-m", "pip", "install", "-q", "bergamot==0.4.5"])
@@ -329,7 +329,7 @@ def test_a_home_without_the_files_is_one_error(tmp_path, capsys):
     with pytest.raises(SystemExit):
         peers.main(["--home", str(tmp_path)])
     shown = capsys.readouterr().err
-    assert f"--home {tmp_path}: there is no data/wmt14.en, no data/vocab.deen.spm, " in shown
+    assert f"--home {tmp_path}: lacks data/wmt14.en, data/vocab.deen.spm, " in shown
 
 
 @pytest.mark.parametrize("module", ["bench.top_up", "bench.first_products", "bench.papers.gpu2018"])

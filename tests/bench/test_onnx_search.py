@@ -95,7 +95,7 @@ def test_the_shipped_model_translates_as_our_engine_does(student):
 
 
 def test_dynamic_int8_is_close_to_float32(student):
-    """It multiplies integers, and mostly says the same."""
+    """It multiplies integers, and most translations are equal."""
     import onnx
 
     products = [n.op_type for n in onnx.load(student / "int8" / "step.onnx").graph.node if "MatMul" in n.op_type]

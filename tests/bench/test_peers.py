@@ -1,4 +1,4 @@
-"""The workloads beside other engines, and what is told of them; no other engine is needed."""
+"""The workloads beside other engines, and their printed figures; no other engine is needed."""
 
 import json
 import shutil
@@ -81,7 +81,7 @@ def test_a_trained_model_becomes_what_marian_reads(tmp_path):
 
 
 def workloads(folder, *arguments):
-    """What `bench.peers` writes, started as a person starts it, and the last lines that it prints."""
+    """Runs `bench.peers` as a command; returns the written workloads, and its last lines."""
     command = [sys.executable, "-m", "bench.peers", *map(str, arguments), "--sentences", "6", "--rounds", "1"]
     command += ["--text", str(SENTENCES), "--json", str(folder / "figures.json")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
@@ -92,7 +92,7 @@ def workloads(folder, *arguments):
 
 
 def test_a_trained_model_and_segments_end_to_end(tmp_path):
-    """Nothing of a home is needed but its folder."""
+    """It needs only the home's folder."""
     flags = ["--trained", DIRECTORIES["int8"], "--lengths", "1-3", "5-9", "--calibration", "2"]
     found, told = workloads(tmp_path, "--home", tmp_path, *flags)
     assert told == ["1-3 words", "5-9 words"]

@@ -75,7 +75,7 @@ def test_who_comes_later_slows_the_others_down():
 
 @pytest.mark.parametrize("work", [0.05, 0.5, 1.5])
 def test_failures_cost_what_theory_says(work):
-    """The time until a task of t is done, begun again at each failure, failures at the rate r.
+    """The time until a task of t is done, begun again at each failure, with failures at the rate r.
 
     Its mean is (e^(rt) - 1) / r, its variance (e^(2rt) - 2 rt e^(rt) - 1) / r^2; there are e^(rt) - 1 failures. The
     exponential distribution has no memory, so this holds for each shard of many workers.
@@ -90,13 +90,13 @@ def test_failures_cost_what_theory_says(work):
     # each attempt fails with probability 1 - e^(-rt): attempts are geometric, of variance e^(2rt) - e^(rt)
     assert abs(found.attempts / shards - grown) < 4 * math.sqrt((grown**2 - grown) / shards)
     lost = found.attempts - shards
-    assert lost <= found.failures <= lost + found.idle / 1000 * 3 + 20  # those of idle workers lose nothing
+    assert lost <= found.failures <= lost + found.idle / 1000 * 3 + 20  # failures of idle workers lose nothing
     assert found.down == pytest.approx(60 * found.failures, rel=0.01)  # but for the last ones
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_copy_saves_a_straggler(seed):
-    """Two machines, two shards: who is through begins the other's shard too, and the first of both ends it."""
+    """Two machines, two shards: the first to finish also begins the other's shard, and the faster attempt ends it."""
     slow, fast = sorted(np.exp(np.random.default_rng(seed).normal(0, 1, 2)))
     seconds, sizes = np.full(2, 60.0), np.zeros(2)
     alone, copied = (simulate(Cluster(2, 1.0, speculation=on), seconds, sizes, seed) for on in (False, True))

@@ -1,4 +1,4 @@
-"""The benchmark of the sentence splitter counts what is right, too many and missed."""
+"""The benchmark of the sentence splitter counts right, superfluous and missed boundaries."""
 
 import gzip
 import json

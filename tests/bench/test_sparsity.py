@@ -1,4 +1,4 @@
-"""Random students are as sparse as the trained one that is shipped."""
+"""Random students are as sparse as the shipped trained one."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from quantize.evaluation.sparsity import model_sparsity
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    """Other sentences than those that biases are found on."""
+    """Other sentences than those of the biases."""
     path = tmp_path_factory.mktemp("text") / "text"
     path.write_text("".join(f"{line}\n" for line in SENTENCES.read_text("utf-8").split("\n")[11::60][:30]), "utf-8")
     return path
@@ -39,7 +39,7 @@ def test_a_student_is_as_sparse_as_the_trained_one(tmp_path, text):
 
 @pytest.mark.parametrize("changes", [{}, {"activation": "swish"}])
 def test_other_parameters_stay_what_they_were(tmp_path, changes):
-    """Those of another activation all of them: it has no zeros to make."""
+    """With another activation all parameters stay: it makes no zeros."""
     write_student(tmp_path / "model", "tiny11", "float32", STUDENT / "vocabulary.spm", None, **changes)
     _, expected = random_checkpoint("tiny11", 8000, **changes)
     tensors, inner = read_directory(tmp_path / "model").tensors, "encoder.0.feed_forward.inner.bias"
@@ -54,4 +54,4 @@ def test_a_bias_leaves_each_unit_its_share():
     shares = np.array([0.0, 0.05, 0.2, 0.5, 1.0])
     bias = bias_of(made, shares)
     assert bias.dtype == np.float32
-    assert (made + bias > 0).sum(axis=0).tolist() == [1, 10, 40, 100, 199]  # no unit is left out, none always there
+    assert (made + bias > 0).sum(axis=0).tolist() == [1, 10, 40, 100, 199]  # every unit counts, none is always nonzero

@@ -1,4 +1,4 @@
-"""Mini-batches of `bench.top_up`: the engine's bits, and the rows that are said to be computed."""
+"""Mini-batches of `bench.top_up`: the engine's bits, and the reported numbers of rows."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_all_ways_say_the_same_and_their_rows_are_counted(cell, seed, beam, coun
     staying, leaving = rows[ways.MINI_BATCHES], rows[ways.REMOVAL]
     assert len(staying) == len(leaving) and all(a >= b for a, b in zip(staying, leaving, strict=True))
     assert rows[ways.PADDED] == staying
-    assert len({sum(each) for name, each in rows.items() if not ways.WAYS[name].stays}) == 1  # nobody is decoded twice
+    assert len({sum(each) for name, each in rows.items() if not ways.WAYS[name].stays}) == 1
     assert all(len(rows[ways.AT_ONCE]) <= len(each) for each in rows.values())
     if beam == 1:
         assert sum(leaving) == sum(len(hypotheses[0].ids) for hypotheses in found[0])

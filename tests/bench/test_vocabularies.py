@@ -1,4 +1,4 @@
-"""Ways to choose from: which a model has, and figures that must agree with one another."""
+"""Ways of choosing pieces: the ways of a model, and consistent figures."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def test_choices_are_those_of_each_step(clustered):
 
 
 def test_a_sentence_has_the_clusters_of_the_language_that_it_names(clustered):
-    """As in the engine: by its first piece or its second; without clusters for others it may say all pieces."""
+    """As in the engine: by its first piece or its second; without its clusters all pieces are allowed."""
     model = load_model(clustered)
     sources = [list(ids) for ids in model.source_vocabulary.encode_batch(LINES)]
     piece = sources[0][0]

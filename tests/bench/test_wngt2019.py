@@ -1,4 +1,4 @@
-"""The tables of Kim et al. 2019: that their workloads are what they say."""
+"""The tables of Kim et al. 2019: their workloads match their descriptions."""
 
 import pytest
 

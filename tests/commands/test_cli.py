@@ -204,7 +204,7 @@ def test_info_verifies_a_model(tmp_path, capfd):
 
 
 def test_convert_and_the_environments_model(student, tmp_path):
-    """As a user types it: a Marian directory becomes ours, and translates the same."""
+    """A user's command converts a Marian directory to ours, and translates the same."""
     folder = tmp_path / "marian"
     folder.mkdir()
     shutil.copy(DIRECTORIES["int8"] / "vocabulary.spm", folder / "vocab.spm")

@@ -1,4 +1,4 @@
-"""--ensemble and --weights: the commands say what a Translator of the same models says; wrong usage is one line."""
+"""--ensemble and --weights: the commands' translations equal a Translator's; wrong usage is one line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which model a command uses: names that are nearly right, files of a model, two languages, and none at all."""
+"""The choice of a command's model: names that are nearly right, files of a model, two languages, and none at all."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def empty(tmp_path, monkeypatch):
 
 
 def put(name, source, target, model=DIRECTORIES["int8"]):
-    """A model as `cpunmt fetch` leaves it."""
+    """Writes a model as `cpunmt fetch` does."""
     path = store.folder_of(name)
     shutil.copytree(model, path, ignore=shutil.ignore_patterns("float32", "metadata.json"))
     files = json.loads((model / "metadata.json").read_text("utf-8"))
@@ -148,7 +148,7 @@ def test_another_file_is_no_model(source, tmp_path, capfd):
 
 
 def chosen(capfd, *languages) -> tuple[str, str]:
-    """The model of two languages, and what was told."""
+    """Returns the model of two languages, and the notice."""
     path = model_choice.model_of(None, *languages)
     output, told = capfd.readouterr()
     assert output == ""
@@ -204,7 +204,7 @@ def test_the_model_of_the_environment_goes_first_if_it_is_for_both_languages(emp
 
 
 def test_a_device_is_no_model(tmp_path, capfd):
-    """It was said not to be there."""
+    """It was reported missing."""
     (tmp_path / "link").symlink_to("/dev/zero")
     for command in (["translate", "A dog.", "-m"], ["info"]):
         assert cli.main([*command, str(tmp_path / "link")]) == 1

@@ -98,7 +98,7 @@ def test_info_counts_parameters_whatever_they_are_stored_as(made, capsys):
 
 
 def test_info_tells_what_weights_take_that_are_in_memory_twice(capsys):
-    """Seven matrices of 1536 x 256, of which the decoder's is tied; none where products are not of 8 bits."""
+    """Seven matrices of 1536 x 256, of which the decoder's is tied; none without 8-bit products."""
     told = f"{7 * 1536 * 256 / 1e6:.1f} MB more in memory, to skip what a ReLU makes zero"
     assert info(capsys, SHIPPED)["weights twice"] == told
     assert info(capsys, SHIPPED / "log4")["weights twice"] == told
@@ -157,7 +157,7 @@ def test_convert_says_what_was_asked_for(made, tmp_path, capsys):
 
 
 def refused(capfd, *arguments) -> str:
-    """The one line that a command ends with."""
+    """Returns a command's only line on stderr."""
     assert cli.main(list(map(str, arguments))) == 1
     return refusal(capfd).rstrip("\n")
 
@@ -172,7 +172,7 @@ def test_convert_destroys_nothing(made, copied, tmp_path, capfd):
     folder = copied("bergamot")
     assert "is read, and would be replaced" in refused(capfd, "convert", folder, folder, "--force")
     assert (kept / "letter").read_text() == "dear" and contains_model(folder)
-    assert "there is no directory" in refused(capfd, *convert, tmp_path / "no" / "where")
+    assert f"the directory {tmp_path / 'no'} does not exist" in refused(capfd, *convert, tmp_path / "no" / "where")
     message = refused(capfd, "convert", DIRECTORIES["int8"], tmp_path / "packed")
     assert message == f"{DIRECTORIES['int8']}: is packed already; load it as it is"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "model"]
@@ -186,7 +186,7 @@ def test_static_scales_that_are_not_there(made, tmp_path, capfd, kind):
 
 
 def changed(name, change):
-    """What damages the file `name` of a directory: its content becomes `change(content)`."""
+    """Damages the file `name` of a directory: its content becomes `change(content)`."""
     return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
 
 
@@ -245,7 +245,7 @@ DAMAGES = {
     "an infinite multiplier": (infinite_multiplier, "Wemb has the multiplier inf, expected a positive number"),
     "an unknown option": (
         lambda folder: (folder / "config.yml").write_text("beam-sise: 4\n"),
-        "'beam-sise' is no option of Marian's decoder",
+        "'beam-sise' is not an option of Marian's decoder",
     ),
     "noise of metadata": (
         lambda folder: (folder / "metadata.json").write_bytes(b"\xff{"),
@@ -259,7 +259,7 @@ DAMAGES = {
 
 
 def refused_by_all(capfd, folder, message):
-    """All that loads it is refused alike, with one line, and nothing is written."""
+    """Checks that every command that loads the folder refuses it with one line, and writes nothing."""
     packed, source, output = (folder.parent / name for name in ("packed", "source", "output"))
     source.write_text(TEXT[0], "utf-8")
     assert message in refused(capfd, "translate", "-m", folder, "-i", source, "-o", output)

@@ -97,7 +97,7 @@ def test_a_pivot_translates_documents_and_formats_can_be_named(page, tmp_path):
 
 
 def _killed_at_times(tmp_path, times: list[float]):
-    """Translate a document, kill the process after each of these parts of the time it takes, and translate it again."""
+    """Translates a document, kills the process at these parts of its time, and translates it again."""
     path, out = tmp_path / "long.md", tmp_path / "long.de.md"
     path.write_text("".join(f"- A man with *{number}* dogs is riding a bicycle.\n" for number in range(800)))
     command = ["translate-file", str(path), "-m", str(SHIPPED)]

@@ -1,4 +1,4 @@
-"""`cpunmt translate-file` of several files, folders and streams: what is written where, and what is told."""
+"""`cpunmt translate-file` of several files, folders and streams: paths of outputs, and messages."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def files(folder) -> dict[str, str]:
-    """The text of each file in a folder, by its path there."""
+    """Returns the text of each file in a folder, by its path there."""
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -48,7 +48,7 @@ def test_folders_go_into_a_folder_with_the_same_names(folder, capfd):
     made = {f"de/{name}": text for name, text in GERMAN.items()}
     assert files(folder) == TEXTS | made
     assert capfd.readouterr().out.splitlines() == list(made)
-    assert translated(".", "--out", "de", "--force") == 0  # what is in it is no source
+    assert translated(".", "--out", "de", "--force") == 0  # its files are not sources
     assert files(folder) == TEXTS | made
     capfd.readouterr()
     assert translated("deep", "a.md", "--out", "other", "--format", "txt") == 0
@@ -125,7 +125,7 @@ def test_a_broken_file_does_not_keep_others(folder, capfd):
 
 @pytest.mark.parametrize("name, around", [("a.txt", "{}\n"), ("a.md", "*{}*\n\n"), ("a.html", "<p>{}</p>\n")])
 def test_what_is_doubtful_is_told_as_of_lines(tmp_path, capfd, name, around):
-    """Of each format: texts, texts with marks in them, pages."""
+    """Each format: texts, texts with marks in them, pages."""
     lines = [*sentences(12), "Yes.", "No."]
     path = tmp_path / name
     path.write_text("".join(around.format(line) for line in lines))

@@ -1,4 +1,4 @@
-"""Wrong usage of the command line: one line that says what is wrong, and what is meant."""
+"""Wrong usage of the command line: one line with the mistake, and the likely meaning."""
 
 import os
 import re
@@ -85,7 +85,7 @@ from tests.support.command_line import ROOT, here
         (["translate", "--from", "en", "--to", "de", "-m", "a"], "give -m, or --from and --to"),
         (
             ["translate", "--from", "English", "--to", "de"],
-            "argument --from: 'English' is no code of a language, expected one such as en",
+            "argument --from: 'English' is not a code of a language, expected one such as en",
         ),
         (["translate", "Hello.", "-i", "a"], "give TEXT, or a file of lines with -i, not both: 'Hello.' and 'a'"),
         (["translate", "README.md"], "README.md is a file; -i README.md translates the lines in it"),
@@ -108,7 +108,7 @@ def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd, m
 
 @pytest.mark.parametrize("word", ["hf:ok", "it's.txt", "$(id).txt", "a`b`;c.txt"])
 def test_advice_about_a_word_can_be_pasted_into_a_shell(word, student, tmp_path, capfd, monkeypatch):
-    """That it is the name of something does not keep it from being translated."""
+    """A word may be the name of something, and is still translated."""
     monkeypatch.chdir(tmp_path)
     if not word.startswith("hf:"):
         (tmp_path / word).write_text("A dog.\n")
@@ -129,4 +129,4 @@ def test_advice_about_a_word_can_be_pasted_into_a_shell(word, student, tmp_path,
 def test_pages_have_no_pieces_to_tell_of(flag):
     done = here("translate", "-m", SHIPPED, "--html", flag, stdin=b"<p>A dog.</p>\n")
     assert done.returncode == 2 and done.stdout == b"" and done.stderr.count(b"\n") == 1
-    assert f"{flag} tells of pieces, and the result of --html has none".encode() in done.stderr
+    assert f"{flag} is about pieces, which the result of --html lacks".encode() in done.stderr

@@ -1,6 +1,6 @@
-"""What parts are, written as slowly and plainly as possible: a row at a time, nothing kept, nothing cut cleverly.
+"""The definition of parts, written as slowly and plainly as possible: a row at a time, no caches, no clever cuts.
 
-Parts of `cpunmt.corpora` are compared with them, byte by byte where the format lets it.
+Parts of `cpunmt.corpora` are compared with them, byte by byte where the format allows it.
 """
 
 import io
@@ -9,8 +9,8 @@ import math
 
 from cpunmt.results.repetition import repeats
 
-# Texts that differ in what filters ask: equal ones, blank ones, copied ones, loops of the model's and of the text's
-# own, long and short sides, and ends of lines that are none.
+# Texts on which filters differ: equal ones, blank ones, copied ones, loops of the model's and of the text's own, long
+# and short sides, and line breaks within lines.
 TEXTS = ["A man.", "Two dogs are playing.", "", " ", "12 %", "SYNOPSIS", "Qwrt zzgh plk mnbv!"]
 TEXTS += ["dog dog cat x " * 40, "A\u2028dog.\x85", "no\x0bno", "a\ttab", "Zwei Hunde.", "ja, ja"]
 
@@ -34,7 +34,7 @@ class Said:
         return max(sides) / min(sides)
 
     def flags(self, text, filters):
-        """Returns the names of a translation's faults; a text that no model saw has none."""
+        """Returns the names of a translation's faults; none for an untranslated text."""
         result = self(text)
         best = result.hypotheses[0]
         if result.num_source_pieces == 0:
@@ -106,12 +106,12 @@ def parquet_table(content):
 
 
 def edges(values):
-    """Limits at each of these values, just below it and just above it."""
+    """Returns limits at each of these values, just below it and just above it."""
     return [edge for value in values for edge in (math.nextafter(value, -9), value, math.nextafter(value, 9e9))]
 
 
 def pair_lengths(source, target, forward, backward):
-    """How many pieces the sides have, </s> included, for each of two translators, one each way."""
+    """Returns the numbers of pieces of the sides, </s> included, by two translators, one each way."""
     return [
         len(forward.source_vocabulary.encode(source)),
         len(forward.target_vocabulary.encode(target)),
@@ -121,7 +121,7 @@ def pair_lengths(source, target, forward, backward):
 
 
 def pair_score(source, target, forward, backward, longest):
-    """The dual conditional cross-entropy of a pair; 0 for a blank side or one of more than `longest` pieces."""
+    """Returns the dual conditional cross-entropy of a pair; 0 for a blank side or one of more than `longest` pieces."""
     lengths = pair_lengths(source, target, forward, backward)
     if max(lengths) > longest or min(lengths) == 1:
         return 0.0
@@ -133,13 +133,13 @@ def pair_score(source, target, forward, backward, longest):
 
 
 def pair_ratio(source, target, forward):
-    """How many times more pieces one side has, </s> included."""
+    """Returns how many times more pieces one side has, </s> included."""
     sides = pair_lengths(source, target, forward, forward)[:2]
     return max(sides) / min(sides)
 
 
 def pair_flags(score, source, target, forward, filters):
-    """Names of what is wrong with a pair."""
+    """Returns the names of a pair's faults."""
     ratio = pair_ratio(source, target, forward)
     wrong = {
         "score": filters.get("min_score") is not None and score < filters["min_score"],

@@ -1,4 +1,4 @@
-"""Runs of `cpunmt batch`, and what they leave."""
+"""Runs of `cpunmt batch`, and their files."""
 
 import gzip
 import os
@@ -14,23 +14,23 @@ OPEN = {".gz": gzip.decompress, ".zst": lambda data: zstd_module().decompress(da
 
 
 def in_memory() -> str | None:
-    """A folder that lies in memory, for tests of many small files: there a write that must last costs nothing."""
+    """Returns a folder in memory, for tests of many small files: durable writes cost nothing there."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def lines(count) -> list[str]:
-    """Lines of the shipped sentences, some of them more than once, some empty."""
+    """Returns lines of the shipped sentences, some repeated, some empty."""
     found = sentences(count)
     return [found[n // 2] if n % 7 == 3 else "" if n % 11 == 5 else line for n, line in enumerate(found)]
 
 
 def batch(*arguments, **settings):
-    """A finished run with the shipped model, in this process if it needs no `settings` of its own."""
+    """Runs to the end with the shipped model, in this process without `settings`."""
     return (run if settings else here)("batch", *arguments, *MODEL, **settings)
 
 
 def done(*arguments) -> str:
-    """What a run that went well said."""
+    """Returns the output of a successful run."""
     finished = batch(*arguments)
     assert finished.returncode == 0, finished.stderr.decode()
     assert finished.stdout == b""
@@ -38,7 +38,7 @@ def done(*arguments) -> str:
 
 
 def refused(*arguments, status=1) -> str:
-    """The one line of a run that did not."""
+    """Returns the one line of a failed run."""
     finished = batch(*arguments)
     shown = finished.stderr.decode()
     assert (finished.returncode, finished.stdout, shown.count("\n")) == (status, b"", 1), shown
@@ -46,14 +46,14 @@ def refused(*arguments, status=1) -> str:
 
 
 def started(*arguments) -> subprocess.Popen:
-    """A run that goes on."""
+    """Starts a run."""
     return subprocess.Popen(
         [*CPUNMT, "batch", *map(str, arguments), *MODEL], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
 
 
 def children(process) -> list[int]:
-    """The workers of a run."""
+    """Returns the workers of a run."""
     found = []
     for task in Path(f"/proc/{process.pid}/task").iterdir():
         found += map(int, (task / "children").read_text().split())
@@ -61,7 +61,7 @@ def children(process) -> list[int]:
 
 
 def is_gone(number) -> bool:
-    """Whether a process has ended; one that nobody has asked for its status has, too."""
+    """Returns whether a process has ended, also if its status has not been read."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -69,7 +69,7 @@ def is_gone(number) -> bool:
 
 
 def content(folder) -> dict[str, bytes]:
-    """The parts of a folder, by name; there is a sidecar for each, and nothing else."""
+    """Returns the parts of a folder, by name; checks that each has a sidecar, and nothing else is there."""
     names = set(os.listdir(folder))
     parts = {name for name in names if not name.startswith("_")}
     assert names == parts | {f"_{name}.json" for name in parts}
@@ -77,11 +77,11 @@ def content(folder) -> dict[str, bytes]:
 
 
 def together(folder, ending=".txt") -> bytes:
-    """The parts of an input, one after the other, and expanded at once."""
+    """Joins and expands the parts of an input."""
     whole = b"".join(data for name, data in content(folder).items() if name.endswith(ending))
     return OPEN.get(os.path.splitext(ending)[1], bytes)(whole)
 
 
 def sizes(count, rows) -> list[int]:
-    """How many rows shards have; one of none, where there are none."""
+    """Returns the numbers of rows of shards; one of 0 without rows."""
     return [rows] * (count // rows) + ([count % rows] if count % rows or not count else [])

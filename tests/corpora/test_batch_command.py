@@ -1,4 +1,4 @@
-"""`cpunmt batch`: parts that together are what `cpunmt translate` writes, whoever is ended when."""
+"""`cpunmt batch`: its parts together equal the output of `cpunmt translate`, whichever process is killed."""
 
 import gzip
 import json
@@ -106,7 +106,7 @@ def test_what_is_done_is_not_done_again(source, tmp_path):
     assert "there already:      4 parts, 100 rows" in done(source, "--out", out, *SMALL)
     assert "parts:              5" in done(source, "--out", out, *SMALL, "--beam-size", 2)
     done(source, "--out", out, "--shard-rows", 100)
-    assert sorted(content(out)) == ["news.00000.txt", "news.00001.txt"]  # none is left of the cut before
+    assert sorted(content(out)) == ["news.00000.txt", "news.00001.txt"]  # none of the earlier cut's parts are left
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"\r\n\n", "A\u2028dog.\x85\x0cB\rc\n\nlast".encode()])
@@ -118,7 +118,7 @@ def test_as_many_lines_come_out_as_went_in(tmp_path, data):
 
 
 def killed_and_run_again(source, out, moments, count):
-    """Kill the run at these shares of the time that it has its workers, and then let it come to its end."""
+    """Kills the run at these shares of the time with workers, and then lets it finish."""
     for moment in moments:
         process = started(source, "--out", out, "--shard-rows", 5, "--workers", 2)
         workers = wait_for(lambda running=process: children(running))
@@ -166,7 +166,7 @@ def test_a_worker_that_is_killed_is_replaced(source, tmp_path, expected):
     said = process.communicate(timeout=120)[1].decode()
     assert process.returncode == 0, said
     assert together(tmp_path / "out") == 2 * expected
-    assert said.count("a worker ended by signal 9 at") <= 1  # none, if it had just ended a part
+    assert said.count("a worker ended by signal 9 at") <= 1  # no report if it had just ended a part
 
 
 @pytest.mark.slow
@@ -195,7 +195,7 @@ def test_a_part_that_workers_die_of_is_named_and_the_others_are_made(source, tmp
 @pytest.mark.parametrize("whole", [False, True], ids=["the run", "workers first"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_all_and_leaves_nothing_unfinished(source, tmp_path, number, whole):
-    """Who ends a group of processes may reach the workers before the run: none is said to have ended."""
+    """A signal to a group of processes may reach the workers before the run: they are not reported as ended."""
     out = tmp_path / "out"
     process = started(source, "--out", out, "--shard-rows", 2, "--workers", 2)
     wait_for(lambda: out.is_dir() and len(list(out.glob("news*"))) > 4)

@@ -1,4 +1,4 @@
-"""Parts are what slow definitions say, whatever the rows, the filters' limits, the cache and the shards."""
+"""Parts equal the slow definitions, for all rows, filters' limits, caches and shards."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ SAID = {length: Said(TINY, max_length=length) for length in (2, 60)}
 
 @st.composite
 def limits(draw, texts, said):
-    """Filters whose limits are drawn at what these rows have, just below it and just above it."""
+    """Draws filters with limits at these rows' values, just below and just above."""
     seen = [text for text in texts if text is not None and said(text).num_source_pieces] or TEXTS[:1]
     scores = definitions.edges(map(said.score, seen))
     ratios = [max(1, limit) for limit in definitions.edges(map(said.ratio, seen))]
@@ -45,7 +45,7 @@ BLANKS = ["", " ", "\t\r"]
 
 @pytest.fixture(scope="module", autouse=True)
 def small_steps():
-    """Windows of translations, and questions to a cache, of few texts, so that there are several."""
+    """Makes windows of translations and queries to a cache small, so that there are several."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(translating, "WINDOW", 3)
         patch.setattr(cross_entropy, "WINDOW", 2)
@@ -60,7 +60,7 @@ def folder():
 
 
 def made(folder, name, content, length, use_cache, **settings):
-    """(bytes of the part, sidecar's content) of a file; shares of progress grow to 1."""
+    """Returns (bytes of the part, sidecar's content) of a file; checks that progress grows to 1."""
     source, out, shares = folder / f"in.{name}", folder / f"out.{name}", []
     source.write_bytes(content)
     out.unlink(missing_ok=True)
@@ -130,7 +130,7 @@ SIDES += ["dog dog dog dog dog", "Katzenklappe Katzenklappe", "12 bicycles 12", 
 
 @given(st.lists(st.tuples(st.sampled_from(SIDES), st.sampled_from([*SIDES, None])), max_size=6), st.data())
 def test_pairs(words, pairs, data):
-    forward, backward = data.draw(st.permutations([TINY, words]))  # whose pieces are others
+    forward, backward = data.draw(st.permutations([TINY, words]))  # another one's pieces
     lengths = definitions.pair_lengths("A man.", "Ein Mann.", forward, backward)
     for source, target in pairs:
         lengths += definitions.pair_lengths(source, target or "", forward, backward)

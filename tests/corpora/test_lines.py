@@ -1,4 +1,4 @@
-"""Files of lines are cut where they are said to be, and come back as they were."""
+"""Files of lines are cut at the right places, and come back unchanged."""
 
 import gzip
 import tracemalloc
@@ -17,7 +17,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import zstd_module
 from tests.corpora.running import sizes
 
-# What Python calls ends of lines, and what ends one here.
+# Python's line breaks, and the only one here.
 TEXTS = st.text(st.sampled_from("ab \t\r\x0b\x0c\x1c\x85\u2028\u2029é🙂\x00\n"), max_size=60)
 ENDINGS = st.sampled_from(["", ".gz", ".zst"])
 
@@ -86,10 +86,10 @@ def test_a_bomb_costs_no_memory(tmp_path):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_files(tmp_path):
-    """Of 14 MB of lines, packed to some KB, a shard's are held, and what is being expanded."""
+    """14 MB of lines are packed to some KB; memory holds one shard, and the decoder's buffer."""
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"a line of text\n" * 1_000_000))
-    list(lines.line_shards(str(path), 100_000))  # what is imported on first use
+    list(lines.line_shards(str(path), 100_000))  # imports on first use
     tracemalloc.start()
     counts = [shard.rows for shard in lines.line_shards(str(path), 1000)]
     _, peak = tracemalloc.get_traced_memory()
@@ -128,7 +128,7 @@ def test_inputs_are_refused_before_any_work(tmp_path):
         corpora_of([text, str(tmp_path / "two" / "a.txt")], out, False)
     with pytest.raises(CpunmtError, match="lies in"):
         corpora_of([text], str(tmp_path / "two" / ".." / "one"), False)
-    with pytest.raises(CpunmtError, match="there is no such file"):
+    with pytest.raises(CpunmtError, match="does not exist"):
         corpora_of([out], out, False)
     with pytest.raises(CpunmtError, match="is not a file"):
         corpora_of([str(tmp_path)], out, False)

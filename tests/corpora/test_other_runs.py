@@ -1,4 +1,4 @@
-"""What other runs, and others, have left where a run reads and writes."""
+"""Files of other runs and programs where a run reads and writes."""
 
 import contextlib
 import errno

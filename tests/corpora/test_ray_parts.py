@@ -19,11 +19,11 @@ LINES = sentences(10)
 
 
 class RayError(Exception):
-    """What Ray raises of a process that has died."""
+    """Ray's error for a dead process."""
 
 
 class AtOnce:
-    """Ray as far as it is used, with so many cores; `lost`: tasks of which the process dies."""
+    """A minimal Ray with `cores` cores; `lost`: tasks whose process dies."""
 
     exceptions = SimpleNamespace(RayError=RayError)
 

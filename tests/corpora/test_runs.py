@@ -1,7 +1,7 @@
-"""Runs over a folder, ended anywhere and begun again: after a whole one the folder holds what definitions say.
+"""Runs over a folder, ended anywhere and begun again: after a complete one the folder equals the definitions.
 
-Parts are made in this process, so that a run can be ended at each point without waiting; that processes are replaced
-and ended tests/corpora/test_batch_command and test_workers show.
+Parts are made in this process, so that a run can be ended at each point without waiting;
+tests/corpora/test_batch_command and test_workers cover processes.
 """
 
 import hashlib
@@ -40,11 +40,11 @@ FILTERS = ({}, {"min_score": -0.2, "no_loops": True, "max_length_ratio": 1.5})
 
 
 class EndedError(Exception):
-    """The run is ended here."""
+    """The simulated end of a run."""
 
 
 class OneWrite:
-    """Writes as `write_durably` does, once: whatever is to be written next is the end."""
+    """A `write_durably` that works once, and ends the run at the next call."""
 
     def __init__(self, patch):
         self.patch = patch
@@ -60,7 +60,7 @@ class OneWrite:
 
 
 class Here:
-    """Makes parts as a Pool does, in this process; ends after `most` of them, if that is a number.
+    """A pool in this process; ends after `most` parts, unless that is None.
 
     how    "before" (a part is begun), "between" (one of its two files is written) or "after" (it is done)
     """
@@ -95,14 +95,14 @@ class Here:
 
 
 class Runs(RuleBasedStateMachine):
-    """Inputs that change, parts that are damaged, runs that are ended; `done`: part -> what it was made of."""
+    """Changing inputs, damaged parts, ended runs; `done`: part -> its origin."""
 
     @initialize(a=LINES, b=LINES, c=LINES)
     def begin(self, a, b, c):
         self.root = Path(tempfile.mkdtemp(dir=in_memory()))
         self.out = self.root / "out"
         self.lines, self.size, self.filters, self.done = {}, 3, 0, {}
-        self.stray = set()  # files of parts that cannot be told from others, since their sidecars are damaged
+        self.stray = set()  # files of parts with damaged sidecars, which look like foreign files
         self.out.mkdir()
         for name, content in FOREIGN.items():
             (self.out / name).write_bytes(content)
@@ -132,7 +132,7 @@ class Runs(RuleBasedStateMachine):
         data=st.data(), how=st.sampled_from(["gone", "longer", "other", "no sidecar", "bad sidecar", "other sidecar"])
     )
     def damage(self, data, how):
-        """After this the part is not known as done."""
+        """Damages a part, so that it is not done any more."""
         name = data.draw(st.sampled_from(sorted(self.done)))
         part, beside = self.out / name, self.out / f"_{name}.json"
         content = part.read_bytes()
@@ -156,7 +156,7 @@ class Runs(RuleBasedStateMachine):
             self.stray |= {name, beside.name}
 
     def parts(self):
-        """(name, identity, lines) of each part of the inputs as they are now, in order."""
+        """Yields (name, identity, lines) of each part of the current inputs, in order."""
         for name in INPUTS:
             stem, ending = os.path.splitext(name)
             for number, lines in enumerate(definitions.cut(self.lines[name], self.size)):
@@ -211,13 +211,13 @@ class Runs(RuleBasedStateMachine):
             self.is_whole()
 
     def forget(self, beyond=False):
-        """Of parts that are gone, since inputs have fewer."""
+        """Forgets removed parts, whose inputs have fewer."""
         self.done = {name: identity for name, identity in self.done.items() if (self.out / name).exists()}
         if beyond:
             assert set(self.done) <= {name for name, _, _ in self.parts()}
 
     def is_complete(self, name):
-        """Whether a part is what the file beside it says."""
+        """Returns whether a part matches the file beside it."""
         part, beside = self.out / name, self.out / f"_{name}.json"
         if not part.exists() or not beside.exists():
             return False
@@ -246,14 +246,14 @@ class Runs(RuleBasedStateMachine):
 
 
 class Between:
-    """In the place of what hypothesis draws."""
+    """A replacement of hypothesis's draws."""
 
     def draw(self, strategy):
         return "between"
 
 
 def test_a_part_of_a_run_that_was_killed_goes_when_its_input_has_fewer():
-    """It had no sidecar yet, so nobody knew that it was one, and it stood behind the last one for ever."""
+    """It had no sidecar yet, so it was not recognized, and followed the last part for ever."""
     runs = Runs()
     runs.begin(a=[], b=["A man.", "A man."], c=[])
     try:

@@ -1,4 +1,4 @@
-"""The scripts of docs/scale.md run, and a worker of Ray that is killed loses nothing: with Ray, Spark and Dask."""
+"""The scripts of docs/scale.md run, and a killed worker of Ray loses nothing: with Ray, Spark and Dask."""
 
 import importlib.util
 import json
@@ -21,12 +21,12 @@ LINES = sentences(400)
 
 
 def names_of(block):
-    """What a script imports that we bring no version of."""
+    """Returns a script's imports other than the standard library's and ours."""
     return [name for name in ("ray", "pyspark", "dask") if f"{name}." in block.body or f"import {name}\n" in block.body]
 
 
 def needs(*names):
-    """What is missing fails: a test that is skipped tells nothing."""
+    """Fails without the packages: a skipped test proves nothing."""
     if missing := [name for name in names if importlib.util.find_spec(name) is None]:
         pytest.fail(f"{missing[0]} is not installed: run `make test-all`, or pip install -e '.[scale]'", pytrace=False)
 

@@ -1,4 +1,4 @@
-"""`translate_shard`: what a part is, when it is made again, caches and filters."""
+"""`translate_shard`: parts, when they are made again, caches and filters."""
 
 import fcntl
 import gzip
@@ -39,7 +39,7 @@ def source(tmp_path):
 
 
 def state(path):
-    """What changes if a part or its sidecar is written again."""
+    """Returns values that change if a part or its sidecar is written again."""
     sidecar = path.with_name(f"_{path.name}.json")
     return [(one.stat().st_ino, one.stat().st_mtime_ns) for one in (path, sidecar)]
 

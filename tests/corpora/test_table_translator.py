@@ -1,4 +1,4 @@
-"""Tables in, the same tables with translations out: each row what a Translator says of its text."""
+"""Tables in, the same tables with translations out: each row equals a Translator's result."""
 
 import copy
 import itertools

@@ -1,4 +1,4 @@
-"""The processes of a run: which are started, what they import, and what they say of what goes wrong."""
+"""The processes of a run: their starts, imports, and error messages."""
 
 import os
 import resource
@@ -19,7 +19,7 @@ from cpunmt.errors import CpunmtError
 from tests.corpora.running import lines
 from tests.sample_models.real_model import ROOT, SHIPPED
 
-# Run at each start of Python that looks into its folder: it tells of the start, and ends it if it is to.
+# Run at each start of Python with this folder: it records the start, and ends the process on request.
 STARTING = """
 import os
 here = os.path.dirname(__file__)
@@ -49,7 +49,7 @@ def only(pool) -> int:
 
 @pytest.fixture
 def starts(tmp_path, monkeypatch):
-    """A folder with `starts`, a letter for each start of a worker; with a file `ending` they end at it."""
+    """Returns a folder with `starts`, a letter for each start of a worker; with a file `ending` they end at it."""
     folder = tmp_path / "starting"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(STARTING)
@@ -169,7 +169,7 @@ def test_too_few_open_files_are_said_to_be(tmp_path):
                 made(pool, tasks(tmp_path, 40))
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
-    assert len(list(tmp_path.glob("[0-9]*.txt"))) >= 1  # what was begun is done
+    assert len(list(tmp_path.glob("[0-9]*.txt"))) >= 1  # parts in progress are finished
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 5000])

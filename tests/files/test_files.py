@@ -1,4 +1,4 @@
-"""Bounded reads: what is no usable file is one ModelFileError that names it."""
+"""Bounded reads: an unusable file is one ModelFileError that names it."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Lines as bytes: whatever comes in whatever portions, the lines are those between line feeds."""
+"""Lines as bytes: whatever the portions, lines are separated by line feeds."""
 
 import os
 import threading

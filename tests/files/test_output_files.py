@@ -52,7 +52,7 @@ def test_permissions_stay(tmp_path):
 
 
 def test_a_device_or_a_pipe_is_written_and_not_replaced(tmp_path):
-    """--force made a file of it."""
+    """--force replaced it by a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     found = []
@@ -68,9 +68,9 @@ def test_a_device_or_a_pipe_is_written_and_not_replaced(tmp_path):
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode) and list(tmp_path.iterdir()) == [pipe]
 
 
-@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no file system in memory here")
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="no file system in memory")
 def test_a_file_in_memory_is_a_file():
-    """Its name begins as those of devices do; it was written in place, and what was in it was lost."""
+    """Its name begins like a device's; it was written in place, and its content was lost."""
     folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
     try:
         (folder / "file").write_bytes(b"old")
@@ -84,7 +84,7 @@ def test_a_file_in_memory_is_a_file():
 
 @pytest.mark.parametrize("name", ["a" * 255, "译" * 85, "é" * 120])
 def test_the_longest_names(tmp_path, name):
-    """255 bytes: temporary names had as many letters of them as fit of ASCII."""
+    """255 bytes: temporary names kept too many letters, as if they were ASCII."""
     write_file(tmp_path / name, b"x")
     (tmp_path / name).unlink()
     with replacing_directory(tmp_path / name, False, ()) as made:
@@ -94,7 +94,7 @@ def test_the_longest_names(tmp_path, name):
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_directory_that_is_read_only_is_replaced_and_stays_so():
-    """Nothing in it can be removed: it stayed, under another name."""
+    """Its files cannot be removed: it stayed, under another name."""
     folder = Path(tempfile.mkdtemp())
     try:
         os.chmod(folder, 0o777)
@@ -138,7 +138,7 @@ def test_what_is_read_is_not_overwritten(tmp_path):
 
 
 def test_an_interrupt_leaves_nothing_unfinished(tmp_path):
-    """Of the ways to make something, in a process that is ended in the midst of it."""
+    """Ends a process in the midst of each way to make a file."""
     code = """
 import os, sys
 from pathlib import Path
@@ -167,7 +167,7 @@ def test_what_could_not_be_written_is_refused_before(tmp_path):
     for name, force, expected in (
         ("there", False, "exists; choose another name, or pass --force"),
         ("broken", False, "exists"),
-        ("no/such", True, "there is no directory"),
+        ("no/such", True, "does not exist; make it first"),
         (".", True, "is a directory"),
     ):
         with pytest.raises(CpunmtError, match=expected):
@@ -177,7 +177,7 @@ def test_what_could_not_be_written_is_refused_before(tmp_path):
 
 
 def test_standard_output_is_refused_where_commands_report(tmp_path):
-    """A redirected one was written over by what the command tells."""
+    """A command's messages overwrote a redirected output."""
     code = """
 import sys
 from cpunmt.files.output_files import check_file
@@ -264,7 +264,7 @@ def test_other_files_are_not_destroyed(tmp_path):
 
 
 def test_errors_of_the_file_system_are_told(tmp_path):
-    with pytest.raises(CpunmtError, match="there is no directory"):
+    with pytest.raises(CpunmtError, match="does not exist; make it first"):
         write(tmp_path / "missing" / "out")
     out = replacing_directory(tmp_path / "out", False, NAMES)
     with pytest.raises(CpunmtError, match="out: cannot be written: Is a directory"), out as folder:

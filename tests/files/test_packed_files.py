@@ -1,4 +1,4 @@
-"""Packed files: the same as the standard library reads, up to a limit, and one clear error for the rest."""
+"""Packed files: the standard library's results, up to a limit, and one clear error for the rest."""
 
 import gzip
 import math
@@ -28,7 +28,7 @@ def path(tmp_path):
 
 
 def both(path, limit=LIMIT):
-    """What both functions read; they agree, also in refusing."""
+    """Returns the result of both functions; checks that they agree, also in refusing."""
     results = []
     for read in (lambda: expanded(path, "thing", limit).tobytes(), lambda: all_of(path, limit)):
         try:
@@ -149,7 +149,7 @@ def test_a_header_without_end_and_members_without_content_are_no_hang(path):
 
 
 def test_what_is_read_without_an_end_may_have_any_number_of_members(path):
-    """As bgzip writes a large text: one for each 64 KB."""
+    """bgzip writes a large text like this: one for each 64 KB."""
     path.write_bytes(gzip.compress(b"a\tb\n") * 70_000)
     with open_expanded(path, "sentence pairs", 1 << 40, ratio=math.inf) as file:
         assert sum(1 for _ in file) == 70_000
@@ -158,7 +158,7 @@ def test_what_is_read_without_an_end_may_have_any_number_of_members(path):
 @settings(max_examples=200)
 @given(data=st.data())
 def test_damage_is_refused_or_harmless(data, tmp_path_factory):
-    """A flipped bit is found by the checksum, unless it is in what the header says about time and system."""
+    """The checksum detects a flipped bit, unless it is in the header's time and system."""
     whole = b"".join(b"line %d of some text\n" % i for i in range(200))
     packed = bytearray(gzip.compress(whole))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -183,7 +183,7 @@ def skippable(content=b"", number=0) -> bytes:
 
 
 def with_window(log, content=TEXT) -> bytes:
-    """A frame that asks for a window of 2 ** log bytes, as one that was written to a pipe."""
+    """Returns a frame with a window of 2 ** log bytes, as if written to a pipe."""
     packer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: log})
     return packer.compress(content) + packer.flush()
 
@@ -192,7 +192,7 @@ def with_window(log, content=TEXT) -> bytes:
     blocks=blocks, level=st.integers(1, 19), skipped=st.lists(st.binary(max_size=9), max_size=3), first=st.booleans()
 )
 def test_frames_are_read(blocks, level, skipped, first, tmp_path_factory):
-    """Frames one after the other, with others between them that hold nothing."""
+    """Frames are one after the other, with empty ones between them."""
     parts = [block * count for block, count in blocks] + [b"."]
     packed = [zstd.compress(part, level) for part in parts]
     for number, content in enumerate(skipped):

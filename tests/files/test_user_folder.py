@@ -1,4 +1,4 @@
-"""The user's folders: the same as platformdirs says, wherever it is asked."""
+"""The user's folders: equal to those of platformdirs everywhere."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ KINDS = ("data", "cache")
 
 
 def platform_folders() -> list[Path]:
-    """As platformdirs has them for `sys.platform`, which it looks at when it is imported."""
+    """Returns the folders of platformdirs for `sys.platform`, which it reads on import."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "platformdirs"]:
         del sys.modules[name]
     from platformdirs import PlatformDirs
@@ -42,7 +42,7 @@ def test_they_are_those_of_platformdirs(monkeypatch, platform, variables):
 
 
 def test_a_relative_variable_counts_as_none(home, monkeypatch):
-    """As the specification of XDG says."""
+    """The specification of XDG requires it."""
     monkeypatch.setenv("XDG_DATA_HOME", "relative")
     assert user_folder("data") == home / ".local/share/cpunmt"
 
@@ -62,10 +62,10 @@ def test_they_are_where_they_were(home, monkeypatch):
 
 
 def test_without_a_home(monkeypatch):
-    def nobody(*arguments):
+    def homeless(*arguments):
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.setattr(Path, "home", nobody)
+    monkeypatch.setattr(Path, "home", homeless)
     with pytest.raises(RuntimeError):
         user_folder("data")
     monkeypatch.setenv("XDG_DATA_HOME", "/data")

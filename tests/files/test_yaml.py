@@ -1,4 +1,4 @@
-"""YAML of strangers: one flat mapping, or a ModelFileError; never a bomb."""
+"""Untrusted YAML: one flat mapping, or a ModelFileError; never a bomb."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""A directory of any kind is recognized, or told what it lacks; OPUS-MT's release directories are read."""
+"""A directory of any kind is recognized, or its missing files are listed; OPUS-MT's release directories are read."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ MODEL = "opus.spm32k-spm32k.transformer-align.model1.npz.best-perplexity.npz"
 
 
 def write_opus(folder, tables=("opus.spm32k-spm32k.vocab.yml",)):
-    """A release directory of OPUS-MT."""
+    """Writes a release directory of OPUS-MT."""
     table = write_vocabulary(folder, train_vocabulary)
     for name in ("vocab.json", "tokenizer_config.json"):
         (folder / name).unlink()
@@ -175,7 +175,7 @@ def test_a_file_of_huggingface_is_taken_for_its_directory(tmp_path):
 
 
 def test_of_several_models_the_file_says_which(tmp_path):
-    """Models by their name, or by that of a configuration, which may be called as one likes."""
+    """Models by their name, or by a configuration's, which is arbitrary."""
     train_vocabulary(tmp_path / "vocab.spm", 96)
     for name, layers in (("first.npz", 1), ("second.npz", 2), ("model.npz", 3)):
         write_marian_npz(tmp_path / name, **{**SIZES, "enc": layers})

@@ -1,4 +1,4 @@
-"""Other programs' directories through `Translator`: what they say is what the definition says, converted or not."""
+"""Other programs' directories through `Translator`: results equal the definition's, converted or not."""
 
 import functools
 import shutil
@@ -27,13 +27,13 @@ EVERYTHING = {"beam_size": 3, "num_hypotheses": 3, "return_token_log_probs": Tru
 
 @pytest.fixture(scope="module")
 def directories(tmp_path_factory):
-    """directories(kind) -> what was written; once for this module."""
+    """Returns directories(kind) -> its directory; once for this module."""
     root = tmp_path_factory.mktemp("models")
     return functools.cache(lambda kind: KINDS[kind](root / kind.replace(" ", "-")))
 
 
 def reference_results(translator, written, search, texts=TEXTS):
-    """By the definition: of each text its hypotheses."""
+    """Returns the definition's hypotheses of each text."""
     network, shared = Reference(written.config, written.tensors), written.config.shared_vocabulary
     for text in texts:
         ids = translator.source_vocabulary.encode(text)
@@ -86,7 +86,7 @@ def test_int8_is_near_float32_and_keeps_its_sentences_apart(directories, kind):
 
 
 def same(first, second):
-    """Whether results are one, to the last bit, attention included."""
+    """Returns whether results are equal to the last bit, attention included."""
     assert first == second
     for result, other in zip(first, second, strict=True):
         assert len(result.hypotheses) == len(other.hypotheses)
@@ -147,7 +147,7 @@ def test_static_scales_are_those_of_the_file_and_survive_conversion(directories,
 
 
 def test_files_that_hold_one_model_make_one_translation(directories):
-    """Whatever they are called, packed with, or hold beside the weights."""
+    """Names, packing, and other data beside the weights do not matter."""
     for kinds in (
         ["bergamot", "bergamot gzipped", "bergamot packed with zstd", "bergamot without alphas"],
         ["marian npz", "marian bin"],
@@ -184,7 +184,7 @@ def test_decoder_options_are_defaults(directories, tmp_path):
     (folder / "decoder.yml").write_text(yaml.safe_dump(decoder | {"max-length-break": 8}))
     assert Translator(folder).config.max_source_length == 8
     (folder / "decoder.yml").unlink()
-    assert Translator(folder).options.beam_size == 1  # ours, where nobody says what is meant
+    assert Translator(folder).options.beam_size == 1  # ours, as the model lacks one
 
 
 def test_the_decoder_options_choose_of_the_shortlist(directories, tmp_path):
@@ -195,7 +195,7 @@ def test_the_decoder_options_choose_of_the_shortlist(directories, tmp_path):
     assert (found.first, found.best, int(np.diff(found.offsets).max())) == (9, 4, 4)
     decoder = DECODER | {"models": ["model.npz"], "vocabs": ["vocab.spm"] * 2}
     (folder / "decoder.yml").write_text(yaml.safe_dump(decoder))
-    assert not Translator(folder).has_shortlist  # a configuration that names files and no shortlist wants none
+    assert not Translator(folder).has_shortlist  # a configuration that names files without a shortlist disables it
     (folder / "decoder.yml").write_text("beam-size: 1\n")
     assert Translator(folder)._engine.shortlist.first == 100
 
@@ -239,7 +239,7 @@ def test_unloading_and_loading_again(directories, kind):
     translator.unload_model()
     assert not translator.model_is_loaded
     assert translator.translate(TEXTS) == expected and translator.model_is_loaded
-    assert translator.compute_type == "float32"  # what was asked for, not what the file has
+    assert translator.compute_type == "float32"  # the requested type, not the file's
     translator.unload_model()
     translator.load_model()
     assert translator.translate(TEXTS) == expected

@@ -52,9 +52,9 @@ QUICK = ["marian int8 .bin with alphas", "npz", "packed metadata", "safetensors"
 
 
 class Reader(NamedTuple):
-    """A reader: `write(path)` makes a sound file, `read(path)` reads it, uses all of what it got and returns it.
+    """A reader: `write(path)` makes a sound file, `read(path)` reads it, uses all its contents and returns them.
 
-    Of a file with checksums, what is not refused must be what the sound file holds.
+    An accepted file with checksums must have the sound file's content.
     """
 
     write: Callable
@@ -87,7 +87,7 @@ def read_model(path):
 
 
 def use(array):
-    """Look at every element."""
+    """Reads every element."""
     with np.errstate(invalid="ignore"):
         assert array.size == 0 or array.min() is not None
 
@@ -106,7 +106,7 @@ def read_arrays(path):
 
 
 def write_nematus(path):
-    """A file without options: what it says of the architecture is found from names and shapes."""
+    """Writes a file without options: the architecture is found from names and shapes."""
     config = make_config(encoder_dim=32, decoder_dim=32, shared_embedding=False, shared_vocabulary=False, vocab_size=24)
     with tempfile.TemporaryDirectory() as folder:
         write_marian_npz(Path(folder) / "model.npz", config, random_weights(config, 1))
@@ -145,14 +145,14 @@ def write_shortlist(path):
 
 
 def read_shortlist(path):
-    """With the file's own checksum."""
+    """Reads with the file's own checksum."""
     shortlist = Shortlist.read(path, 1000, 1000)
     use_shortlist(shortlist)
     return shortlist.to_bytes()
 
 
 def read_forged_shortlist(path):
-    """With a SHA-256 that fits, as a forger could make it."""
+    """Reads with a matching SHA-256, as a forger could make it."""
     use_shortlist(Shortlist.read(path, 1000, 1000, hashlib.sha256(path.read_bytes()).hexdigest()))
 
 
@@ -229,7 +229,7 @@ def write_huggingface_weights(kind):
 
 
 def read_huggingface_fields(path):
-    """As config.json, and as generation_config.json."""
+    """Reads as config.json, and as generation_config.json."""
     fields = read_json(path, "config")
     read_huggingface_config(FIELDS, fields, 1, True, str(path))
     read_huggingface_config(fields, {}, 1, True, str(path))
@@ -253,7 +253,7 @@ def read_yaml_table(path):
 
 
 def write_metadata(path):
-    """A packed directory, of which `path` is the metadata."""
+    """Writes a packed directory, of which `path` is the metadata."""
     config = ModelConfig.of(model_dim=32, ffn_dim=64, heads=2, encoder_layers=1, decoder_parameters=(0,), vocab_size=50)
     vocabulary = path.with_name("some.spm")
     vocabulary.write_text("vocabulary")
@@ -312,7 +312,7 @@ steps = st.one_of(
 
 
 def damaged(content: bytes, damage: list) -> bytes:
-    """`content` after the `steps` in `damage`."""
+    """Returns `content` after the `steps` in `damage`."""
     changed = bytearray(content)
     for kind, (where, place), value in damage:
         size = len(changed)
@@ -338,7 +338,7 @@ def damaged(content: bytes, damage: list) -> bytes:
 
 
 def cost(reader, path, sound) -> tuple[float, int]:
-    """Seconds and bytes that reading takes; what is refused is one error that names the file."""
+    """Returns seconds and bytes of reading; checks that a refusal is one error that names the file."""
     began = time.process_time()
     tracemalloc.start()
     try:

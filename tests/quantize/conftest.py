@@ -1,4 +1,4 @@
-"""A pair of models that the tests of reports share, and the report on them."""
+"""The pair of models for tests of reports, and their report."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Measured(NamedTuple):
 
 @pytest.fixture(scope="session")
 def pair(tmp_path_factory):
-    """The models int8 and float32 in a folder, with small.tsv, and text.txt and empty.txt, which lack references."""
+    """Makes the models int8 and float32 in a folder, with small.tsv, and without references text.txt, empty.txt."""
     folder = tmp_path_factory.mktemp("pair")
     (folder / "small.tsv").write_text("".join(f"{text}\t{text}\n" for text in SENTENCES), "utf-8")
     (folder / "text.txt").write_text("".join(f"{text}\n" for text in SENTENCES), "utf-8")
@@ -27,7 +27,7 @@ def pair(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def measured(pair):
-    """A report with two rounds of speed."""
+    """Returns a report with two rounds of speed."""
     steps = []
     report = measure(*pair, SETS, rounds=2, samples=20, progress=lambda done, doing="": steps.append((done, doing)))
     return Measured(report, steps)

@@ -9,7 +9,7 @@ from quantize.progress import progress_bar
 
 
 class Terminal(io.StringIO):
-    """A stream that someone looks at."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self):
         return True

@@ -1,4 +1,4 @@
-"""JSON documents with anything at any place."""
+"""JSON documents with any value at any place."""
 
 import json
 
@@ -12,7 +12,7 @@ ANYTHING = st.recursive(
 
 
 def paths_of(document, path=()):
-    """The path of everything inside a document."""
+    """Yields the path of everything inside a document."""
     pairs = (
         document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
     )
@@ -22,7 +22,7 @@ def paths_of(document, path=()):
 
 
 def replaced(document, path, value):
-    """A copy of a document, with another value at a path."""
+    """Returns a copy of a document, with another value at a path."""
     copy = json.loads(json.dumps(document))
     inner = copy
     for key in path[:-1]:

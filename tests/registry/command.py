@@ -15,12 +15,12 @@ sys.exit(run("cpunmt", "tests.registry.command"))
 
 
 def main() -> int:
-    """What the other process runs."""
+    """Runs in the other process."""
     return run(sys.argv[1:])
 
 
 def run(arguments) -> int:
-    """The exit status; errors are one line on stderr."""
+    """Returns the exit status; errors are one line on stderr."""
     given = command_parser().parse_args(list(map(str, arguments)))
     try:
         return given.run(given)
@@ -30,7 +30,7 @@ def run(arguments) -> int:
 
 
 def start(*arguments, **settings) -> subprocess.Popen:
-    """Another process that runs the command."""
+    """Starts another process that runs the command."""
     return subprocess.Popen(
         [sys.executable, "-c", _SCRIPT, *map(str, arguments)],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Fixtures of the registry's tests: a server, and an environment that knows nothing else."""
+"""Fixtures of the registry's tests: a server, and an environment without others."""
 
 import sys
 
@@ -10,14 +10,14 @@ from tests.registry.http_server import serving
 
 @pytest.fixture
 def server():
-    """A web server on this machine."""
+    """Starts a web server on this machine."""
     with serving() as server:
         yield server
 
 
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path, monkeypatch):
-    """A models folder of its own, no proxy, no registry but this machine's, and little patience."""
+    """Sets a models folder of its own, no proxy, only this machine's registry, and short waits."""
     monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path / "models"))
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.delenv("CPUNMT_OFFLINE", raising=False)
@@ -29,5 +29,5 @@ def surroundings(tmp_path, monkeypatch):
 
 @pytest.fixture
 def said():
-    """What is told while fetching: a list to read, whose `append` is to be passed as `say`."""
+    """Returns a list of messages while fetching, whose `append` is passed as `say`."""
     return []

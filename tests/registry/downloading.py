@@ -1,4 +1,4 @@
-"""Downloading one file from the local server, with what is left in the folder and what was asked for."""
+"""Downloads of one file from the local server, with the folder's files and the requests."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def remote(server, content=CONTENT, path=PATH, **known) -> RemoteFile:
 
 
 class Count:
-    """Adds up what `on_bytes` is given."""
+    """A sum of the numbers for `on_bytes`."""
 
     total = 0
 
@@ -26,7 +26,7 @@ class Count:
 
 
 def run(file, folder, said=None) -> Path:
-    """Download, with the count of bytes compared with the file."""
+    """Downloads, and compares the count of bytes with the file."""
     count = Count()
     path = download.download(file, folder, count, (said if said is not None else []).append)
     assert file.path != path.name or count.total == path.stat().st_size

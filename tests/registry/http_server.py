@@ -1,4 +1,4 @@
-"""A web server on this machine, as good or as bad as a test wants it."""
+"""A web server on this machine, with faults on request."""
 
 import contextlib
 import hashlib
@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Fault:
-    """What goes wrong with one request.
+    """A fault of one request.
 
     break_after   bytes of the body after which the connection is reset
-    end_after     bytes of the body after which it ends in good order, as if that was all
+    end_after     bytes of the body after which it ends cleanly, as if complete
     status        answer with this number, and `headers`
     stall         seconds without a byte, after `break_after` bytes if that is given
     trickle       bytes sent at a time, one time every 50 ms
-    content       other bytes than those that were asked for
-    announce      Content-Length, whatever is sent; 0 for none
+    content       other bytes than the requested ones
+    announce      Content-Length, for any content; 0 for none
     ignore_range  send all, with 200
     wrong_range   send another range than asked
-    total         of the whole, as a range's header tells it, whatever the whole has; "*" for not known
-    tag           the ETag, whatever is sent
+    total         size of the whole in a range's header; "*" for unknown
+    tag           the ETag, for any content
     hold          an event to wait for before the answer, or after `break_after` bytes if that is given
     """
 
@@ -45,7 +45,7 @@ class Fault:
 
 @dataclass
 class Request:
-    """One request that came: its path, with the query, its headers and its method."""
+    """A received request: its path, with the query, its headers and its method."""
 
     path: str
     headers: dict
@@ -53,9 +53,9 @@ class Request:
 
 
 class Server:
-    """Serves `content` by path, with ranges and tags; `faults[path]` are used up one by one, the last one stays.
+    """A server of `content` by path, with ranges and tags; `faults[path]` are used up one by one, the last one stays.
 
-    None in a list of faults is a request that goes well.
+    None in a list of faults is a request without a fault.
     """
 
     def __init__(self):
@@ -83,12 +83,12 @@ class Server:
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self):
-        """Stop serving."""
+        """Stops serving."""
         self._server.shutdown()
         self._server.server_close()
 
     def paths(self) -> list[str]:
-        """The paths that were asked for, in order."""
+        """Returns the requested paths, in order."""
         return [request.path for request in self.requests]
 
     def _fault(self, path) -> Fault:
@@ -162,7 +162,7 @@ class Server:
 
 @contextlib.contextmanager
 def serving():
-    """A Server, for a while."""
+    """Yields a running Server."""
     server = Server()
     try:
         yield server

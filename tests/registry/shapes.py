@@ -1,4 +1,4 @@
-"""Registries as they are published, filled with small models, on a local server."""
+"""Registries in their published forms, filled with small models, on a local server."""
 
 import gzip
 import hashlib
@@ -22,12 +22,12 @@ def sha256(content: bytes) -> str:
 
 
 def noise(seed: str, size: int) -> bytes:
-    """Bytes that do not compress, the same for the same seed."""
+    """Returns incompressible bytes, the same for the same seed."""
     return hashlib.shake_128(seed.encode()).digest(size)
 
 
 def firefox_records(source, target, version="1.0", plan=PLAN, size=3000, expression="", **extra):
-    """(records, {location: content}) of one model in Remote Settings."""
+    """Returns (records, {location: content}) of one model in Remote Settings."""
     records, attachments = [], {}
     for kind, pattern in plan.items():
         name = pattern.format(source + target)
@@ -61,7 +61,7 @@ def firefox_records(source, target, version="1.0", plan=PLAN, size=3000, express
 
 
 def firefox_records_v2(source, target, version="3.0", architecture="base-memory", plan=PLAN, size=3000, expression=""):
-    """(records, {location: content}) of one model in the second collection: packed with zstd, two digests."""
+    """Returns (records, {location: content}) of one model in the second collection: packed with zstd, two digests."""
     records, attachments = [], {}
     for kind, pattern in plan.items():
         name = pattern.format(source + target)
@@ -96,7 +96,7 @@ def firefox_records_v2(source, target, version="3.0", architecture="base-memory"
 
 
 def serve_firefox(server, *models, collection=COLLECTION) -> str:
-    """Serve results of `firefox_records`, or of `firefox_records_v2`; the registry's URL."""
+    """Serves results of `firefox_records`, or of `firefox_records_v2`; returns the registry's URL."""
     records = [record for found, _ in models for record in found]
     root = {"settings": {"readonly": True}, "capabilities": {"attachments": {"base_url": f"{server.url}/cdn/"}}}
     server.content["/v1/"] = json.dumps(root).encode()
@@ -107,7 +107,7 @@ def serve_firefox(server, *models, collection=COLLECTION) -> str:
 
 
 def serve_bucket(server, models: dict) -> str:
-    """Serve {"en-de": {architecture: (release status, {file name: content}), ...}} as models.json of a bucket."""
+    """Serves {"en-de": {architecture: (release status, {file name: content}), ...}} as models.json of a bucket."""
     keys = {
         "lex": "lexicalShortlist",
         "model": "model",
@@ -135,7 +135,9 @@ def serve_bucket(server, models: dict) -> str:
 
 
 def zipped(files: dict) -> bytes:
-    """A zip archive of {name: content}; the same bytes at any time of day (`writestr` of a name alone dates it)."""
+    """Returns a zip archive of {name: content}; the same bytes at any time of day (`writestr` of a name alone dates
+    it).
+    """
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, content in files.items():
@@ -156,7 +158,7 @@ OPUS_FILES = {
 
 
 def serve_opus(server, archives: dict) -> str:
-    """Serve {path: archive} and their list; the registry's URL."""
+    """Serves {path: archive} and their list; returns the registry's URL."""
     lines = []
     for path, content in archives.items():
         server.content[f"/OPUS-MT-models/{path}"] = content
@@ -183,7 +185,7 @@ def git_blob(content: bytes) -> str:
 
 
 def serve_hub(server, repository, files=HUB_FILES, revision="main", **extra) -> str:
-    """Serve one repository of the Hugging Face hub; the hub's URL."""
+    """Serves one repository of the Hugging Face hub; returns the hub's URL."""
     siblings = []
     for name, content in files.items():
         large = name.endswith((".safetensors", ".bin", ".spm", ".onnx"))

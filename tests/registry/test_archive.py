@@ -1,4 +1,4 @@
-"""Zip archives from strangers."""
+"""Untrusted zip archives."""
 
 import io
 import stat
@@ -15,7 +15,7 @@ from tests.registry.shapes import OPUS_FILES, noise, zipped
 
 
 def unpacked(folder, content) -> dict:
-    """{name: content} of what comes out of an archive."""
+    """Returns {name: content} of an unpacked archive."""
     (folder / "x.zip").write_bytes(content)
     (folder / "out").mkdir(exist_ok=True)
     unpack(folder / "x.zip", folder / "out", "opus:en-de")
@@ -125,7 +125,7 @@ ARCHIVE = zipped({name: content[:200] for name, content in OPUS_FILES.items()})
     st.lists(st.tuples(st.integers(0, len(ARCHIVE) - 1), st.integers(1, 255)), min_size=1, max_size=3), st.booleans()
 )
 def test_damaged_archives(tmp_path_factory, flips, cut):
-    """Each is refused, or what comes out is what its checksums say; no file appears outside."""
+    """Each is refused, or its files match their checksums; no file appears outside."""
     content = bytearray(ARCHIVE)
     for place, change in flips:
         content[place] ^= change

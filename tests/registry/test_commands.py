@@ -1,4 +1,4 @@
-"""`cpunmt ls` and `cpunmt fetch`, as they are typed."""
+"""`cpunmt ls` and `cpunmt fetch`, as users type them."""
 
 import signal
 import socket
@@ -29,7 +29,7 @@ HUB = "Helsinki-NLP/opus-mt-en-de"
 
 @pytest.fixture
 def registries(server, monkeypatch):
-    """All three registries, with a few models; the server."""
+    """Serves all three registries, with a few models; returns the server."""
     found = [
         firefox_records("en", "de", "2.0", architecture="base-memory"),
         firefox_records("en", "de", "1.0", architecture="tiny"),
@@ -44,7 +44,7 @@ def registries(server, monkeypatch):
 
 
 def lines(capsys) -> list[list[str]]:
-    """The columns of what was printed."""
+    """Returns the columns of the output."""
     return [line.split("  ") for line in capsys.readouterr().out.splitlines()]
 
 
@@ -243,7 +243,7 @@ def test_wrong_usage(arguments, capsys):
 
 
 def large_model(server, monkeypatch, size=400_000):
-    """The path of the model file of a larger firefox:ende."""
+    """Returns the path of the model file of a larger firefox:ende."""
     records, content = firefox_records("en", "de", size=size)
     monkeypatch.setenv("CPUNMT_FIREFOX_REGISTRY", serve_firefox(server, (records, content)))
     return f"/cdn/{records[0]['attachment']['location']}"
@@ -294,7 +294,7 @@ OURS_ON_DEMAND = ("urllib3", "filelock", "platformdirs", "huggingface_hub", "bac
 
 
 def test_nothing_of_it_is_imported_before_it_is_needed():
-    """The command line has both commands; translating needs neither, nor any of the libraries behind them."""
+    """The command line has both commands; translating imports neither, nor any of the libraries behind them."""
     code = (
         "import sys, cpunmt; before = set(sys.modules);"
         "import cpunmt.commands.registry, cpunmt.registry.store;"

@@ -1,4 +1,4 @@
-"""Opening URLs: which, how often, how long."""
+"""Opening URLs: allowed ones, attempts, and times."""
 
 import contextlib
 import datetime
@@ -27,7 +27,7 @@ def fetch(server, path="/registry", say=lambda text: None, **settings):
 
 
 def recorded_waits(monkeypatch) -> list:
-    """Filled with the seconds of each wait, which is not waited."""
+    """Returns a list of the seconds of each wait, which is skipped."""
     waits = []
     clock = types.SimpleNamespace(sleep=waits.append, monotonic=time.monotonic, time=time.time)
     monkeypatch.setattr(connection, "time", clock)
@@ -82,7 +82,7 @@ def test_plain_http_is_opened_where_the_user_says_so(monkeypatch):
         check_url("http://mirror.example/file")
     monkeypatch.setenv("CPUNMT_OPUS_REGISTRY", "http://mirror.example/index.txt")
     check_url("http://mirror.example/file")
-    monkeypatch.setenv("CPUNMT_FIREFOX_REGISTRY", "http://[bad")  # that it is no URL, whoever opens it will say
+    monkeypatch.setenv("CPUNMT_FIREFOX_REGISTRY", "http://[bad")  # not a URL: opening it reports that
     check_url("http://mirror.example/file")
     with pytest.raises(CpunmtError, match="https://; to trust other.example, name a registry there in CPUNMT_"):
         check_url("http://other.example/file")
@@ -224,7 +224,7 @@ def test_the_server_may_not_say_very_long(server, value):
 
 
 def test_content_stays_as_it_is_sent(server):
-    """Whatever the server says of its encoding: digests are of what comes."""
+    """For any encoding that the server states: digests are of the received bytes."""
     server.content["/registry"] = packed = gzip.compress(BODY)
     for encoding in ("gzip", "br", "zstd", "nonsense"):
         server.faults["/registry"] = [Fault(headers={"Content-Encoding": encoding})]
@@ -264,7 +264,7 @@ def test_a_document_has_a_limit(server, announce):
     server.content["/registry"] = bytes(1000)
     server.faults["/registry"] = [Fault(announce=announce)]
     if announce == 3:
-        assert fetch(server, limit=999) == bytes(3)  # the rest is no part of it
+        assert fetch(server, limit=999) == bytes(3)  # the rest does not belong to it
     else:
         with pytest.raises(CpunmtError, match="over 999 bytes"):
             fetch(server, limit=999)
@@ -359,7 +359,7 @@ def endless():
     ],
 )
 def test_an_answer_that_never_ends(endless, monkeypatch, said, start, piece):
-    """Bytes come all the time, so no single read waits for long."""
+    """Bytes arrive all the time, so no single read waits for long."""
     monkeypatch.setattr(connection, "TIMEOUT", 0.4)
     url = endless(start, piece, pause=0.02)
     # newer releases of Python count interim responses and trailers, of which there may be 100
@@ -377,7 +377,7 @@ def test_a_proxy_that_never_makes_its_tunnel(endless, monkeypatch, said):
 
 
 def test_without_a_network_the_reason_is_told_once(server, monkeypatch, capsys):
-    """It stood behind four addresses; only where another address is reached are those told that are not."""
+    """It followed four addresses; unreachable ones are reported only if another is reached."""
     nowhere = [f"https://{name}.invalid/records" for name in ("a", "b", "c")]
     monkeypatch.delenv("CPUNMT_FIREFOX_REGISTRY", raising=False)
     monkeypatch.setattr(firefox, "REGISTRIES", tuple(nowhere))

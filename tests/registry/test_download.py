@@ -1,4 +1,4 @@
-"""One file: interrupted anywhere, lied about, resumed; in the end right, or refused and gone."""
+"""One file: interrupted anywhere, lied about, resumed; finally right, or refused and removed."""
 
 import gzip
 import subprocess
@@ -26,7 +26,7 @@ def test_a_file(server, tmp_path):
 
 
 def test_the_name_is_there_only_when_all_is(server, tmp_path):
-    """Whoever looks meanwhile sees the part, and no file."""
+    """Other processes see the part meanwhile, and no file."""
     server.faults[PATH] = [Fault(break_after=100_000), None]
     seen = []
     download.download(remote(server), tmp_path, lambda count: seen.append(names(tmp_path)), [].append)
@@ -69,8 +69,8 @@ def test_what_a_server_may_do_to_a_rest(server, tmp_path, monkeypatch, faults, a
         (None, CONTENT[:-1] + b"?", None),  # a damaged file
         ({"size": len(CONTENT)}, CONTENT[:-1], None),  # one of another size, also where no digest is known
         ({"size": len(CONTENT), "sha256": sha256(CONTENT).upper()}, b"", None),
-        ({"size": None}, b"", Fault(announce=0)),  # nobody says how large it is
-        # one that changes meanwhile is not mixed: its size alone is known, only the tag tells
+        ({"size": None}, b"", Fault(announce=0)),  # its size is unknown
+        # one that changes meanwhile is not mixed: only its size is known, so only the tag shows it
         ({"size": len(CONTENT)}, b"", Fault(content=noise("other", len(CONTENT)), break_after=1000)),
     ],
 )
@@ -107,7 +107,7 @@ def test_too_little_progress_is(server, tmp_path):
 
 @pytest.mark.parametrize("growth", [0, 21_000])
 def test_a_server_that_drops_what_it_sent(server, tmp_path, monkeypatch, growth):
-    """It sends some, then the wrong range, so that all begins anew: that is no progress, however often."""
+    """It sends some, then the wrong range, so that all begins anew: that is not progress, however often."""
     monkeypatch.setattr(download, "_ENOUGH_PROGRESS", 20_000)
     for i in range(14):
         server.faults.setdefault(PATH, []).extend([Fault(end_after=25_000 + i * growth), Fault(wrong_range=True)])
@@ -215,7 +215,7 @@ def test_not_there(server, tmp_path):
 
 
 def test_a_full_disk(server, tmp_path):
-    """A limit on the size of files stands for it: writing fails in the middle, for real."""
+    """A limit on the size of files replaces it: writing really fails in the middle."""
     file = remote(server)
     code = f"""
 import resource
@@ -282,7 +282,7 @@ def test_whatever_happens_the_file_is_right_or_not_there(one_server, tmp_path_fa
 @pytest.mark.parametrize("known", [{}, {"size": len(CONTENT)}])
 @pytest.mark.parametrize("total", [len(CONTENT) - 1, len(CONTENT), len(CONTENT) + 1, "*", entries.LARGEST_MODEL + 1])
 def test_a_range_whose_header_tells_another_total(server, tmp_path, said, known, total):
-    """What the registry says of the size holds; where it says none, the server's word, up to the limit of models."""
+    """The registry's size counts; without one, the server's, up to the limit of models."""
     file = remote(server, **(known or {"unpacked_size": None}))
     server.faults[PATH] = [Fault(break_after=100_000), Fault(total=total), None]
     lies = total not in (len(CONTENT), "*")
@@ -395,7 +395,7 @@ def test_a_packed_file_is_continued(server, tmp_path, said, pack, ending):
 
 @pytest.mark.parametrize(("pack", "ending"), PACKED)
 def test_what_came_as_the_registry_says_is_not_fetched_twice(server, tmp_path, pack, ending):
-    """The rest of an earlier run was right, so it cannot be the reason for what is wrong inside."""
+    """The rest of an earlier run was right, so it cannot be the reason for the wrong content."""
     packed = pack(CONTENT)
     (tmp_path / f"model.bin{ending}.part").write_bytes(packed[:1000])
     file = remote(server, packed, PATH + ending, size=len(packed), sha256=sha256(packed), unpacked_sha256="0" * 64)

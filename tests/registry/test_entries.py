@@ -1,4 +1,4 @@
-"""Names and sizes that strangers give."""
+"""Untrusted names and sizes."""
 
 import pytest
 from hypothesis import given

@@ -76,9 +76,9 @@ FAILURES = {
     "404": (not_found, "the server answers 404"),
     "500": (failing, "the server answers 500 Internal Server Error, 2 times in a row"),
     "not JSON": (login_page, "not valid JSON"),
-    "empty list": (empty, "there is no model in it"),
+    "empty list": (empty, "lists no models"),
     "other shape": (other_shape, "expected a registry"),
-    "other records": (records_of_another_kind, "there is no model in it"),
+    "other records": (records_of_another_kind, "lists no models"),
     "reset": (broken, "2 times in a row"),
     "to no address": (redirecting("http://[::1"), "redirects to 'http://[::1', which is not a URL"),
     "to no host": (redirecting("//["), "redirects to '//[', which is not a URL"),
@@ -93,7 +93,7 @@ ALIVE = [{"bucket"}, {"v1"}, {"v2"}, {"v2", "v1"}, {"v2", "bucket"}]
 
 @pytest.fixture
 def registries(server, monkeypatch):
-    """All three, each with a model of its own version; {name: URL}."""
+    """Serves all three, each with a model of its own version; returns {name: URL}."""
     urls = {
         "v1": serve_firefox(server, firefox_records("en", "de", "2.0"), firefox_records("en", "de", "1.0")),
         "v2": serve_firefox(server, firefox_records_v2("en", "de"), collection=COLLECTION_V2),
@@ -105,7 +105,7 @@ def registries(server, monkeypatch):
 
 
 def asked(server) -> list[str]:
-    """Which registries were asked, in order."""
+    """Returns the requested registries, in order."""
     names = {path: name for name, path in PATHS.items()}
     return [name for name, _ in itertools.groupby(names[path] for path in server.paths() if path in names)]
 
@@ -210,7 +210,7 @@ def test_sizes_that_no_file_has(server, registries, capsys, digits, command):
 
 @pytest.mark.parametrize("error", [OverflowError("too large"), ValueError("odd"), ZeroDivisionError()])
 def test_content_that_the_reader_does_not_survive(server, registries, capsys, monkeypatch, error):
-    """None is known; one that comes up some day must not keep the others from being asked."""
+    """A hypothetical error of the reader must not keep the others from being tried."""
     read = firefox.list_models
 
     def fails(url, fetch):
@@ -273,13 +273,13 @@ def test_languages_that_only_an_older_registry_has(server, registries, capsys, n
 
 def test_no_server_at_all(server, registries, monkeypatch, capsys):
     with socket.create_server(("127.0.0.1", 0)) as closed:
-        nobody = f"http://127.0.0.1:{closed.getsockname()[1]}/v1/records"
-    monkeypatch.setattr(firefox, "REGISTRIES", (nobody, registries["v1"], registries["bucket"]))
+        unreachable = f"http://127.0.0.1:{closed.getsockname()[1]}/v1/records"
+    monkeypatch.setattr(firefox, "REGISTRIES", (unreachable, registries["v1"], registries["bucket"]))
     assert run(["ls", "firefox:"]) == 0
     output, shown = capsys.readouterr()
     assert "firefox:ende" in output and len(fallen_back(shown)) == 1
     assert "Connection refused, 2 times in a row); trying" in shown
-    monkeypatch.setattr(firefox, "REGISTRIES", (nobody,) * 3)
+    monkeypatch.setattr(firefox, "REGISTRIES", (unreachable,) * 3)
     assert run(["ls", "firefox:"]) == 1
 
 
@@ -315,7 +315,7 @@ def test_an_older_release_is_found_where_it_still_is(server, registries, capsys)
 
 
 def test_nothing_is_left_of_a_model_that_is_wrong(server, registries, capsys):
-    """A wrong digest of the content, the size of a bomb; then the same model as it should be."""
+    """A wrong digest of the content, the size of a bomb; then the same model, correct."""
     good = server.content[COLLECTION_V2]
     records = json.loads(good)
     for record in records["data"]:

@@ -131,7 +131,7 @@ def test_a_model_of_the_second_collection(server):
 
 
 def test_names_of_the_second_collection(server):
-    """As the filters of its records say: a model for desktops, one for Android, one that is tried on nightlies."""
+    """By the filters of its records: a model for desktops, one for Android, one for nightlies."""
     nightly = "env.channel == 'default' || env.channel == 'nightly'"
     url = serve_firefox(
         server,
@@ -155,7 +155,7 @@ def test_names_of_the_second_collection(server):
 
 
 def test_files_of_two_architectures_are_not_mixed(server):
-    """Of one version, for the same audience: only the architecture tells."""
+    """One version, for the same audience: only the architecture differs."""
     found = [firefox_records_v2("en", "de", architecture=size) for size in ("tiny", "base-memory", "base")]
     entries = models(server, serve_firefox(server, *found, collection=COLLECTION_V2))
     assert list(entries) == ["firefox:ende", "firefox:ende@3.0-base-memory", "firefox:ende@3.0-tiny"]

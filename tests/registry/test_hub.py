@@ -1,4 +1,4 @@
-"""hf: with the library huggingface_hub, in processes of their own: it reads its environment when it is imported."""
+"""hf: with the library huggingface_hub, in processes of their own: it reads its environment on import."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ FETCHED = ("config.json", "model.safetensors", "source.spm", "target.spm", "voca
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """A home of its own for the library."""
+    """Sets a home of its own for the library."""
     for name in list(os.environ):
         if name.startswith(("HF_", "HUGGING")):
             monkeypatch.delenv(name)
@@ -87,7 +87,7 @@ def test_what_may_not_be_read(hub, status, code):
 
 
 def test_content_that_is_not_what_the_description_says(hub):
-    """The library trusts what comes; here it is compared."""
+    """The library trusts received bytes; here they are compared."""
     wrong = HUB_FILES["model.safetensors"][:-1] + b"?"
     hub.content["/cdn-lfs/model.safetensors?signature=1"] = wrong
     status, output, shown = fetch(f"hf:{NAME}")
@@ -95,7 +95,7 @@ def test_content_that_is_not_what_the_description_says(hub):
     assert f"SHA-256 is {sha256(wrong)}, expected {sha256(HUB_FILES['model.safetensors'])}" in shown
     assert store.installed() == []
     hub.content["/cdn-lfs/model.safetensors?signature=1"] = HUB_FILES["model.safetensors"]
-    assert fetch(f"hf:{NAME}")[0] == 0  # what is wrong in the cache is fetched again
+    assert fetch(f"hf:{NAME}")[0] == 0  # a wrong file in the cache is fetched again
 
 
 @pytest.mark.parametrize("name", slow_after(1, ["config.json", "model.safetensors"]))
@@ -104,7 +104,7 @@ def test_more_than_the_description_says_does_not_come(hub, cache, name):
         "/cdn-lfs/model.safetensors?signature=1" if name == "model.safetensors" else f"/{NAME}/resolve/{COMMIT}/{name}"
     )
     hub.content[path] = bytes(40 << 20)
-    if name == "model.safetensors":  # the hub's own answer tells the size, too
+    if name == "model.safetensors":  # the hub's own answer has the size, too
         hub.faults[f"/{NAME}/resolve/{COMMIT}/{name}"][0].headers["X-Linked-Size"] = str(40 << 20)
     status, output, shown = fetch(f"hf:{NAME}")
     assert (status, output) == (1, "") and store.installed() == []
@@ -183,7 +183,7 @@ def test_a_library_that_is_there_and_broken(hub, tmp_path, monkeypatch, content)
 def test_a_token_that_is_none(hub, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_\r\nX-Evil: é")
     status, _, shown = fetch(f"hf:{NAME}")
-    assert status == 1 and "the token of huggingface_hub is no token" in shown and "Evil" not in shown
+    assert status == 1 and "the token of huggingface_hub is not valid" in shown and "Evil" not in shown
     assert hub.requests == []
 
 

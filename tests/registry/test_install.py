@@ -1,4 +1,4 @@
-"""A model lands whole, or not at all."""
+"""A model appears whole, or not at all."""
 
 import dataclasses
 import json
@@ -47,7 +47,7 @@ def one_model(server, version="1.0", **settings):
 
 
 def tree(folder) -> list[str]:
-    """Every file and empty folder below a folder."""
+    """Returns every file and empty folder below a folder."""
     return sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -193,7 +193,7 @@ def test_a_link_to_nowhere_is_seen_before_anything_is_fetched(server, force):
     target = store.folder_of("firefox:ende")
     target.parent.mkdir(parents=True)
     target.symlink_to("nowhere")
-    with pytest.raises(CpunmtError, match="exists and is no fetched model; it stays"):
+    with pytest.raises(CpunmtError, match="exists and is not a fetched model; it stays"):
         run(one_model(server), force=force)
     assert target.is_symlink() and not any("/cdn/" in path for path in server.paths())
 
@@ -240,7 +240,7 @@ def test_more_than_the_disk_has(server, monkeypatch):
 
 @pytest.mark.parametrize("lacking", [0, 1])
 def test_what_is_there_already_needs_no_room(server, monkeypatch, lacking):
-    """The rest of a model fits on a disk that has just as many bytes, and not on one that has one less."""
+    """The rest of a model fits on a disk with exactly as many bytes, and not with one less."""
     entry = one_model(server)
     server.faults[entry.files[-1].url.removeprefix(server.url)] = [Fault(status=404), None]
     with pytest.raises(CpunmtError):
@@ -263,7 +263,7 @@ def test_something_else_in_the_way_is_not_touched(server):
     target.mkdir(parents=True)
     (target / "thesis.txt").write_text("all of it")
     for force in (False, True):
-        with pytest.raises(CpunmtError, match="exists and is no fetched model; it stays"):
+        with pytest.raises(CpunmtError, match="exists and is not a fetched model; it stays"):
             run(one_model(server), force=force)
     assert (target / "thesis.txt").read_text() == "all of it"
 

@@ -115,7 +115,7 @@ def listener(path):
 def test_what_is_no_file_in_its_place_is_named(tmp_path, make):
     make(tmp_path / "lock")
     with (
-        pytest.raises(CpunmtError, match="lock: is no regular file, so it cannot be locked; remove it$"),
+        pytest.raises(CpunmtError, match="lock: is not a regular file, so it cannot be locked; remove it$"),
         locked(tmp_path / "lock", pytest.fail),
     ):
         pass
@@ -124,7 +124,7 @@ def test_what_is_no_file_in_its_place_is_named(tmp_path, make):
 
 
 def test_a_filesystem_without_locks_is_an_error_and_no_endless_wait(tmp_path, monkeypatch):
-    """As NFS without its lock daemon answers."""
+    """NFS without its lock daemon answers so."""
 
     def no_locks(handle, operation):
         raise OSError(errno.ENOLCK, "No locks available")

@@ -1,4 +1,4 @@
-"""Proxies: those of the environment, and no other."""
+"""Proxies: only the environment's."""
 
 import base64
 
@@ -10,7 +10,7 @@ from tests.registry.test_connection import BODY, fetch
 
 
 def through_proxy(monkeypatch, server, **variables):
-    """The environment names the server as a proxy, and a registry on a host that there is not."""
+    """Sets the server as the environment's proxy, and a registry on a nonexistent host."""
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CPUNMT_OPUS_REGISTRY", "http://mirror.example/index.txt")
@@ -30,7 +30,7 @@ def test_the_proxy_of_the_environment_is_used(server, monkeypatch):
 
 
 def test_tls_goes_through_the_proxy_as_a_tunnel(server, monkeypatch, said):
-    """This one has none, which is what the error tells."""
+    """This proxy refuses tunnels, as the error shows."""
     through_proxy(monkeypatch, server, https_proxy=server.url)
     with pytest.raises(CpunmtError, match="mirror.example/x: Tunnel connection failed: 501"):
         fetch_document("https://mirror.example/x", said.append)

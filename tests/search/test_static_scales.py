@@ -89,7 +89,7 @@ def test_a_weight_without_a_scale_is_named():
     tensors = random_tensors(config, 1)
     alphas = observed_alphas(config, tensors, random_sources(1, config.source_size, 2))
     name = "encoder.1.self_attention.key.weight"
-    with pytest.raises(ModelFileError, match=f"{name} has none; load with activation_scales='dynamic'"):
+    with pytest.raises(ModelFileError, match=f"{name} lacks one; load with activation_scales='dynamic'"):
         packed_tensors(config, tensors, "int8", alphas={k: v for k, v in alphas.items() if k != name})
     with pytest.raises(ModelFileError, match="for one input"):
         packed_tensors(config, tensors, "int8", alphas=alphas | {name: 0.5})

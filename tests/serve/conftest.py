@@ -1,4 +1,4 @@
-"""A server that the tests share, and Translators of what it serves."""
+"""A server shared by the tests, and Translators of its models."""
 
 import pytest
 
@@ -11,14 +11,14 @@ from tests.serve.serving import Process, serving
 
 @pytest.fixture(scope="session")
 def served():
-    """A server with default limits."""
+    """Starts a server with default limits."""
     with serving() as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def translators(student):
-    """(source, target) -> what must say the same as the server."""
+    """Returns (source, target) -> the expected translator."""
     german = Translator(GERMAN)
     return {("en", "de"): student, ("de", "en"): german, ("en", "fr"): Pivot([DIRECTORIES["int8"], GERMAN])}
 

@@ -1,4 +1,4 @@
-"""What the tests need of JSON Schema: whether a value is as a schema says. Words that are not known are refused."""
+"""A validator of the part of JSON Schema that the tests use. Unknown keywords are refused."""
 
 KINDS = {
     "string": lambda value: isinstance(value, str),
@@ -14,7 +14,7 @@ KNOWN = {"$ref", "type", "enum", "oneOf", "items", "properties", "required", "ad
 
 
 def problem(value, schema, document, place="it"):
-    """What is wrong with a value, as text; None if nothing is."""
+    """Returns a value's problem, as text; None without one."""
     assert set(schema) <= KNOWN, schema
     if "$ref" in schema:
         found = document

@@ -1,4 +1,4 @@
-"""Requests in threads of their own, for tests of the scheduler."""
+"""Requests in their own threads, for tests of the scheduler."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ WAIT = 20
 
 
 class Watched:
-    """What the scheduler tells."""
+    """The scheduler's events."""
 
     def __init__(self):
         self.batches, self.kept, self.asked, self.waits = [], 0, 0, []
@@ -30,7 +30,7 @@ class Watched:
 
 
 class Sentences:
-    """Gives each sentence in capitals, one batch after the other as `go` allows; "wrong" raises."""
+    """A translator to capitals, one batch after the other as `go` allows; "wrong" raises."""
 
     def __init__(self, is_open=True):
         self.batches, self.begun, self.go = [], threading.Semaphore(0), threading.Semaphore(0)
@@ -51,7 +51,7 @@ class Sentences:
 
 
 class Asking(threading.Thread):
-    """A request in a thread of its own."""
+    """A request in its own thread."""
 
     def __init__(self, scheduler, sentences, texts, settings=SETTINGS, key="model", forced=None):
         super().__init__()
@@ -87,12 +87,12 @@ def capitals(texts, forced, options):
 
 
 def limits_of(**given):
-    """A server's limits, but for those that are given."""
+    """Returns a server's limits, with changes."""
     return Limits(1024, 20_000, 30.0)._replace(**given)
 
 
 def driven(cache=0, **limits):
-    """A scheduler without threads, whose batches the test takes and translates itself."""
+    """Returns a scheduler without threads, whose batches the test takes and translates itself."""
     scheduler = Scheduler(0, limits_of(**limits), cache, watched := Watched())
     scheduler._count = 2
     return scheduler, watched

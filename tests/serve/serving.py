@@ -12,11 +12,11 @@ from tests.sample_models.real_model import DIRECTORIES, GERMAN, ROOT
 from tests.serve.scheduling import WAIT, until
 from tests.support.command_line import CPUNMT
 
-MODELS = [str(DIRECTORIES["int8"]), str(GERMAN), f"de-fr={GERMAN}"]  # the last is no French, and makes a pivot
+MODELS = [str(DIRECTORIES["int8"]), str(GERMAN), f"de-fr={GERMAN}"]  # the last is not really French, and makes a pivot
 
 
 class Served:
-    """A running server: its address, a client of httpx, and what it is made of."""
+    """A running server: its address, a client of httpx, and its app."""
 
     def __init__(self, url, service, server):
         self.url, self.service, self.server = url, service, server
@@ -26,7 +26,7 @@ class Served:
         return self.client.post(path, **given)
 
     def json(self, path, content):
-        """The answer to JSON, which must be 200, as Python has it."""
+        """Returns the parsed answer to JSON, which must be 200."""
         answer = self.client.post(path, json=content)
         assert answer.status_code == 200, answer.text
         return answer.json()
@@ -34,7 +34,7 @@ class Served:
 
 @contextlib.contextmanager
 def serving(*models, port=0, **settings):
-    """A server of these models (`MODELS` without any) with these settings, until the end of the block. Port 0: any."""
+    """Serves these models (`MODELS` by default) with these settings, until the end of the block. Port 0: any."""
     there, told = threading.Event(), []
 
     def ready(address):
@@ -67,6 +67,6 @@ class Process:
         until(lambda: self.client.get("/ready").status_code == 200)
 
     def ended(self):
-        """Exit status, and what it said since it was started."""
+        """Returns the exit status, and the output since the start."""
         _, said = self.process.communicate(timeout=WAIT)
         return self.process.returncode, said

@@ -1,4 +1,4 @@
-"""Bodies of requests: while they arrive, before they are parsed, and at the limits of what they may say."""
+"""Bodies of requests: while they arrive, before they are parsed, and at the limits of their contents."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ class Arrivals(RuleBasedStateMachine):
         self.patch.setattr(arriving, "MOST_BYTES", 100)
 
     def turn(self, *coroutine):
-        """The loop goes on until nothing is left to do at once."""
+        """Runs the loop until it is idle."""
 
         async def some():
             for _ in range(5):
@@ -151,7 +151,7 @@ def test_keys_come_before_parsing(size, monkeypatch):
 
 
 def read(content, kind="application/json"):
-    """The parameters of a body, as a request has them."""
+    """Returns the parameters of a body, as in a request."""
 
     async def receive():
         return {"type": "http.request", "body": content, "more_body": False}

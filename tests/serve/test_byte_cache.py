@@ -1,4 +1,4 @@
-"""Translations that are kept, in so many bytes."""
+"""Cached translations, limited in bytes."""
 
 import gc
 import tracemalloc
@@ -44,13 +44,13 @@ def test_sizes_are_those_of_the_memory(student):
         call = student.text_call({"return_alignments": True})
         return call.sentences(["A man is riding a bicycle through the snow."], [[]], call.settings)[0]
 
-    made()  # what is made once
+    made()  # computed once
     gc.collect()  # nothing older is freed while it is measured
     tracemalloc.start()
     kept = [made() for _ in range(50)]
     memory = tracemalloc.get_traced_memory()[0] / 50
     tracemalloc.stop()
-    assert 0.5 * memory < size_of(kept[0]) < 3 * memory  # what is shared counts each time
+    assert 0.5 * memory < size_of(kept[0]) < 3 * memory  # shared parts count each time
 
 
 def test_arrays_that_are_views_count_too():

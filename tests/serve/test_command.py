@@ -19,7 +19,7 @@ MANY = [f"Two dogs and {n} cats are playing in the snow with a man and a woman."
 
 
 def asked_at_once(server, texts):
-    """A thread that asks, and the list that its answer comes into; the request is in progress."""
+    """Starts a thread with a request; returns it and the list for its answer, when it is in progress."""
     answers = []
 
     def ask():
@@ -79,9 +79,9 @@ def test_keys_come_from_a_file(process, tmp_path):
 @pytest.mark.parametrize(
     "flags, status, said",
     [
-        (["no/such/model"], 1, "error: no/such/model: there is no model"),
+        (["no/such/model"], 1, "error: no/such/model: not found"),
         ([MODELS[0], "--workers", "0"], 2, "error: workers is 0, expected 1 to 256"),
-        ([MODELS[0], "--port", "70000"], 2, "error: argument --port: 70000 is no port"),
+        ([MODELS[0], "--port", "70000"], 2, "error: argument --port: 70000 is not a port"),
         ([MODELS[0], "--api-keys", "no/such/file"], 1, "error: no/such/file: cannot read the API keys"),
         ([MODELS[0], "--api-keys", "/dev/zero"], 1, "error: /dev/zero: API keys of more than 16777216 characters"),
         ([MODELS[0], "--host", "no..host"], 1, "error: cannot serve at no..host:5000: the address is taken, or not"),

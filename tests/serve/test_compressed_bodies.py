@@ -21,7 +21,7 @@ ASKED = {"q": "One man.", "source": "en", "target": "de"}
 
 
 def read(chunks, most=MOST):
-    """What is made of a body that comes in these chunks."""
+    """Returns the result of a body in these chunks."""
 
     async def sent():
         for chunk in chunks:
@@ -34,7 +34,7 @@ def read(chunks, most=MOST):
 
 
 def cut(content, places):
-    """Content in pieces, some of them empty."""
+    """Cuts content into pieces, some of them empty."""
     ends = sorted(min(place, len(content)) for place in places)
     return [content[begin:end] for begin, end in zip([0, *ends], [*ends, len(content)], strict=True)]
 
@@ -108,7 +108,7 @@ NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_
 
 
 def sent_form(*parts):
-    """The parameters of a multipart form."""
+    """Returns the parameters of a multipart form."""
     body = "".join(f"--limit\r\nContent-Disposition: {part}\r\n" for part in parts) + "--limit--\r\n"
     headers = [(b"content-type", b"multipart/form-data; boundary=limit")]
     scope = {"type": "http", "method": "POST", "query_string": b"", "headers": headers}

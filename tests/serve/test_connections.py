@@ -1,4 +1,4 @@
-"""Connections that do what no client should, on a port of this machine: each is ended, and others go on."""
+"""Misbehaving connections, on a port of this machine: each is ended, and others continue."""
 
 import json
 import socket
@@ -23,7 +23,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 @pytest.fixture(scope="module")
 def strict():
-    """A server with few connections, which have half a second."""
+    """Starts a server with few connections, which have half a second."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(server, "_MORE", 0.3)
         with serving(MODELS[0], body_seconds=0.2, max_connections=8) as served:
@@ -36,7 +36,7 @@ def connected(served):
 
 
 def to_the_end(connection):
-    """What comes until the other side ends the connection."""
+    """Returns the bytes until the other side ends the connection."""
     answer = b""
     try:
         while part := connection.recv(1 << 16):

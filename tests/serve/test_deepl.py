@@ -1,4 +1,4 @@
-"""DeepL's dialect, by its own client and as others use it."""
+"""DeepL's dialect, by its own client and in other uses."""
 
 import re
 

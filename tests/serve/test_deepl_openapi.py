@@ -8,12 +8,12 @@ import pytest
 from tests.serve.json_schema import problem
 
 ANSWERS = json.loads((Path(__file__).parent / "deepl_openapi.json").read_text("utf-8"))["answers"]
-# What clients read of an answer that the description does not have
+# Fields that clients read and the description lacks
 BESIDES = {"entry_count", "dictionaries"}  # of glossaries of version 3
 
 
 def unknown(value, schema):
-    """Names of an answer that the schema does not tell of."""
+    """Returns the names in an answer that the schema lacks."""
     if isinstance(value, list):
         return [name for one in value for name in unknown(one, schema.get("items", {}))]
     if not isinstance(value, dict):
@@ -25,7 +25,7 @@ def unknown(value, schema):
 
 @pytest.fixture(scope="module")
 def asked(served):
-    """A function that asks, and checks the answer; the paths that it has seen."""
+    """Returns a function that sends a request and checks the answer, and the requested paths."""
     seen = set()
 
     def ask(method, path, template=None, **given):

@@ -1,4 +1,4 @@
-"""Which language a text is in."""
+"""Detection of a text's language."""
 
 import functools
 import itertools
@@ -94,7 +94,7 @@ identifier = functools.cache(lambda: LanguageIdentifier.from_model_file(MODEL_FI
 
 
 def detector_of(languages):
-    """A Detector that shares what takes half a second to read."""
+    """Returns a Detector that shares data which take half a second to read."""
     detector = Detector(languages)
     detector._identifier = identifier()
     return detector

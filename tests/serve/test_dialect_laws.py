@@ -1,4 +1,4 @@
-"""Laws of all dialects: each says of a text what a Translator does, and its limits are where they are said to be."""
+"""Laws of all dialects: each translation equals a Translator's, and limits are exact."""
 
 import json
 
@@ -169,7 +169,7 @@ def test_terms_have_a_limit():
 
 
 def test_answers_of_events_are_the_answer(served):
-    """A stream's increments, joined, are its result's text, which is that of a request without a stream."""
+    """A stream's increments, joined, are its result's text, equal to that of a request without a stream."""
     asked = {"text": " ".join(LINES[:5]), "source": "en", "target": "de", "return": ["scores"]}
     lines = served.post("/v1/translate", json={**asked, "stream": True}).text.strip().split("\n\n")
     events = [(one.split("\n")[0].removeprefix("event: "), json.loads(one.split("\ndata: ")[1])) for one in lines]

@@ -1,4 +1,4 @@
-"""Whatever is asked, by however many at once: each answer is what a Translator says, to the bit."""
+"""Any requests, in any number at once: each answer equals a Translator's, to the bit."""
 
 import threading
 
@@ -39,7 +39,7 @@ REQUESTS = st.tuples(PAIRS, st.lists(TEXTS, min_size=1, max_size=4), OPTIONS)
 
 
 def asked(client, request):
-    """What the server tells of texts."""
+    """Returns the server's answer for texts."""
     (source, target), texts, options = request
     options = dict(options)
     body = {"text": texts, "source": source, "target": target, "return": ["sentences", "scores", "alternatives"]}
@@ -52,7 +52,7 @@ def asked(client, request):
 
 
 def expected(translators, request):
-    """What a Translator tells of them."""
+    """Returns a Translator's results for them."""
     pair, texts, options = request
     for result in translators[pair].translate(texts, **options):
         every = result.to_dict()
@@ -69,7 +69,7 @@ def expected(translators, request):
 
 
 def all_answered(served, requests):
-    """The answers to requests that are sent at the same time."""
+    """Returns the answers to simultaneous requests."""
     found = [None] * len(requests)
     start = threading.Barrier(len(requests))
 
@@ -104,7 +104,7 @@ def test_so_they_are_with_other_settings(translators, workers, batch_tokens, cac
 
 
 def test_both_ways_say_the_same(served, translators, monkeypatch):
-    """Short texts are cut and put together in the event loop, others in a thread."""
+    """Short texts are split and joined in the event loop, others in a thread."""
     texts = [*LINES[:3], "One man.\n\nTwo dogs. ", "", "12 %"]
     runs, run = [], served.service.run
     monkeypatch.setattr(served.service, "run", lambda *given: runs.append(1) or run(*given))
@@ -127,7 +127,7 @@ def test_a_stream_is_the_text(served, translators):
 
 
 def events(served, body):
-    """(name, data) of each event."""
+    """Returns (name, data) of each event."""
     import json
 
     with served.client.stream("POST", "/v1/translate", json={**body, "stream": True}) as answer:

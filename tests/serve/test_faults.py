@@ -1,4 +1,4 @@
-"""Wrong and hostile requests: each has its answer, in the form of its dialect, and nobody else notices."""
+"""Wrong and hostile requests: each has its answer, in the form of its dialect, and does not affect others."""
 
 import asyncio
 import http.client
@@ -121,7 +121,7 @@ def test_options_that_are_not_allowed(served):
 
 
 def test_a_fault_of_the_engine_is_one_answer(monkeypatch, translators, caplog):
-    """Whatever raises, and whoever is translated beside it."""
+    """For any error, and for all in the same batch."""
     with serving() as served:
         translator = served.service.host.between("en", "de").translator
         whole = translator.translate_sentences
@@ -178,7 +178,7 @@ def test_a_stream_whose_client_leaves(served):
 
 
 def idle(served):
-    """Wait until nothing is in progress, and nothing waits."""
+    """Waits until nothing is in progress or waiting."""
     from tests.serve.scheduling import until
 
     until(lambda: served.service.in_flight == 0 and served.service.scheduler.queued == 0)
@@ -206,7 +206,7 @@ def test_requests_that_are_no_http(served):
 
 @PATHS
 def test_requests_of_two_lengths_end_the_connection(served, path):
-    """What follows may be another's request, smuggled past a proxy: nobody answers it."""
+    """The rest may be another client's request, smuggled past a proxy: it is not answered."""
     host, _, port = served.url.removeprefix("http://").partition(":")
     head = f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
     with socket.create_connection((host, int(port)), timeout=20) as connection:
@@ -220,7 +220,7 @@ def test_requests_of_two_lengths_end_the_connection(served, path):
 
 @PATHS
 def test_requests_of_two_lengths_below_another_server(served, path):
-    """One that hands them on: the application refuses them itself."""
+    """A server that forwards them: the application refuses them itself."""
 
     async def asked():
         transport = httpx.ASGITransport(served.server.config.app)

@@ -1,4 +1,4 @@
-"""The address that clients see, behind a proxy: files can be fetched there, and nobody else is believed."""
+"""The address that clients see, behind a proxy: files can be downloaded there, and only the proxy is trusted."""
 
 import contextlib
 
@@ -26,7 +26,7 @@ def app():
 
 
 def address(app, headers, client="127.0.0.1", path="/translate_file"):
-    """Where a file can be fetched, without its name, as somebody at an address is told."""
+    """Returns the address of a file, without its name, for a client."""
     with contextlib.suppress(KeyError):
         headers = {name: value for name, value in headers.items() if value is not None}
     asking = TestClient(app, base_url="http://inside:5000", client=(client, 1234))
@@ -59,7 +59,7 @@ def test_a_file_is_fetched_where_the_proxy_leads(app):
     sent = {"X-Forwarded-Prefix": "/nmt", "X-Forwarded-Host": "mt.example"}
     assert address(outer, sent, path="/below/translate_file") == "http://mt.example/nmt/below/download_file"
     asking = TestClient(app, client=("127.0.0.1", 1))
-    for path in ("/languages", "/v2/nothing", "/v1/translate"):  # the prefix is no dialect
+    for path in ("/languages", "/v2/nothing", "/v1/translate"):  # the prefix is not a dialect's
         plain, behind = asking.get(path), asking.get(path, headers={"X-Forwarded-Prefix": "/v1"})
         assert (plain.status_code, plain.json()) == (behind.status_code, behind.json())
 
@@ -68,7 +68,7 @@ def test_other_proxies_are_named():
     with serving(str(SHIPPED), trusted_proxies=["192.0.2.0/24"]) as served:
         headers = {"X-Forwarded-Host": "mt.example", "X-Forwarded-Proto": "https"}
         told = served.post("/translate_file", data=ASKED, files=FILE, headers=headers).json()["translatedFileUrl"]
-        assert told.startswith(f"{served.url}/download_file/")  # this machine is none of them
+        assert told.startswith(f"{served.url}/download_file/")  # this machine is not a proxy
     with serving(str(SHIPPED)) as served:
         told = served.post("/translate_file", data=ASKED, files=FILE, headers=headers).json()["translatedFileUrl"]
         assert told.startswith("https://mt.example/download_file/")

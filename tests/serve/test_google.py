@@ -94,5 +94,5 @@ def test_errors_have_googles_names():
         error = json.loads(answer.body)["error"]
         assert (answer.status_code, error["code"], error["status"], error["message"]) == (status, status, name, "said")
         assert answer.headers["retry-after"] == "7"
-        # what is left of such a request would be read as the next one
+        # the rest of such a request would be read as the next one
         assert answer.headers.get("connection") == ("close" if status in (408, 413) else None)

@@ -1,4 +1,4 @@
-"""Clients that would keep a connection, memory or a place for ever: each is ended, and others do not notice."""
+"""Clients that would keep a connection, memory or a place for ever: each is ended, without effect on others."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ PAIR = {"source": "en", "target": "en"}
 
 @pytest.fixture(scope="module")
 def hasty():
-    """A server that gives a connection half a second for anything."""
+    """Starts a server that gives a connection half a second for anything."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(server, "_MORE", 0.3)
         patch.setattr(server, "_IDLE", 1)
@@ -32,7 +32,7 @@ def hasty():
 
 
 def is_ended(connection):
-    """Whether the other side ends the connection, while it is sent empty lines."""
+    """Returns whether the other side ends the connection, while it is sent empty lines."""
     end = time.monotonic() + WAIT
     connection.settimeout(0.05)
     while time.monotonic() < end:
@@ -65,7 +65,7 @@ def test_empty_lines_before_a_request_are_none_of_it(served, lines):
 
 
 def unread(served, size, keep, room=4096):
-    """Returns a connection whose answer of `size` bytes nobody reads; the system takes `room` bytes of it."""
+    """Returns a connection with an unread answer of `size` bytes; the system takes `room` bytes of it."""
     connection = connected(served)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
     body = json.dumps({"text": "x" * 50, **PAIR, "return": ["sentences"]}).encode()
@@ -128,7 +128,7 @@ def test_what_is_wrong_behind_a_request_spoils_no_answer(served, behind):
 
 
 def test_requests_that_wait_for_their_turn_are_few(monkeypatch):
-    """A client sends one request after the other, of which none is answered: the server reads no further."""
+    """A client sends one request after the other, without any answer: the server stops reading."""
     with serving(MODELS[0]) as served:
         go = threading.Event()
         monkeypatch.setattr(served.service, "translated", held_by(served.service.translated, go))
@@ -164,7 +164,7 @@ def held_by(translated, go):
 
 
 def test_slow_bodies_take_no_place(hasty):
-    """Two requests may be in progress: nine that arrive slowly are none."""
+    """Two requests may be in progress: nine slowly arriving ones do not count."""
     held = [connected(hasty) for _ in range(9)]
     for one in held:
         one.sendall(ASKED + BODY[:-1])
@@ -216,7 +216,7 @@ def pipelined(count, size=49_000):
 )
 @pytest.mark.parametrize("running", [1, 2])
 def test_who_leaves_is_noticed_while_nothing_is_read(monkeypatch, leave, sent, running):
-    """Requests wait for the one that runs, so the server reads no further; still it ends when its client leaves."""
+    """Waiting requests stop the reading; still the connection ends when its client leaves."""
     monkeypatch.setattr(connections, "_LOOK", 0.01)
     with serving(MODELS[0]) as served:
         there, asked, left, looks = served.server.server_state.connections, [], [], threading.Semaphore(0)
@@ -248,7 +248,7 @@ def test_who_leaves_is_noticed_while_nothing_is_read(monkeypatch, leave, sent, r
 
 
 def test_a_request_that_cannot_arrive_is_not_too_slow(monkeypatch):
-    """The server reads no further in the middle of a request: that is not its client's fault."""
+    """The server stops reading in the middle of a request: that is not its client's fault."""
     monkeypatch.setattr(server, "_MORE", -9.5)
     with serving(MODELS[0], body_seconds=10.0) as served:
         go, looks = threading.Event(), threading.Semaphore(0)

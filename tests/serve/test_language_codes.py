@@ -1,4 +1,4 @@
-"""Codes of languages: which served one is meant, and how each dialect writes it."""
+"""Codes of languages: the served language that each means, and its spelling in each dialect."""
 
 import itertools
 
@@ -22,7 +22,7 @@ ALIKE = [  # each list is one language; the first is how models write it
     ["fil", "tl"],
 ]
 ALIASES = [(one, other) for group in ALIKE for one, other in itertools.permutations(group, 2)]
-BASES = {"zt": "zh", "pb": "pt"}  # of the first ones that have another
+BASES = {"zt": "zh", "pb": "pt"}  # bases of some languages
 EVERY = sorted({*NAMES, *(code for group in ALIKE for code in group)})
 CODES = st.sampled_from([*EVERY, "en-gb", "en-us", "sr-latn", "de-at", "zh-hant-tw", "zh-hans-cn", "zz", "e", "", "-"])
 CASES = st.sampled_from([str, str.upper, str.title, lambda code: code.replace("-", "_"), lambda code: f" {code} "])
@@ -34,7 +34,7 @@ def base(code):
 
 
 def definition(code, there):
-    """Of those that are there the nearest: as it is written, and then with ever fewer of its parts."""
+    """Returns the nearest code: as it is written, and then with ever fewer of its parts."""
     if code in there:
         return code
     parts = plain(code).split("-")

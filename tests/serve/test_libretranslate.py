@@ -1,4 +1,4 @@
-"""LibreTranslate's dialect, by its clients and as others use it."""
+"""LibreTranslate's dialect, by its clients and in other uses."""
 
 import pytest
 from deep_translator import LibreTranslator
@@ -132,7 +132,7 @@ def test_files(served, translators):
         url = answer.json()["translatedFileUrl"]
         assert url.startswith(f"{served.url}/download_file/") and url.endswith(f"_de{name[1:].lower()}")
         assert served.client.get(url).text == translators["en", "de"].translate(content, **options).text
-    assert served.client.get("/download_file/none_de.txt").json() == {"error": "There is no such file, or no longer"}
+    assert served.client.get("/download_file/none_de.txt").json() == {"error": "The file does not exist any more"}
     for given in ({"file": ("a.exe", "x")}, {"file": ("a.txt", b"\xff\xfe")}, {"other": ("a.txt", "x")}):
         answer = served.post("/translate_file", files=given, data={"source": "en", "target": "de"})
         assert answer.status_code == 400 and answer.json()["error"].startswith("Invalid request")

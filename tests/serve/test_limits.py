@@ -1,4 +1,4 @@
-"""Keys, origins, what may be in progress, counters, and the application in another one."""
+"""Keys, origins, limits on requests in progress, counters, and the application mounted in another one."""
 
 import asyncio
 import contextlib
@@ -87,7 +87,7 @@ def test_a_proxy_with_a_password_of_its_own(locked):
     basic = {"Authorization": "Basic cHJveHk6cHc="}
     assert locked.post("/translate", json=right, headers={**basic, "X-Api-Key": "another"}).status_code == 200
     assert locked.post("/translate", json={**right, "api_key": "another"}, headers=basic).status_code == 200
-    bearer = {"Authorization": "Bearer eyJhbGciOi.J9", "X-Api-Key": "another"}  # of a proxy that checks who comes
+    bearer = {"Authorization": "Bearer eyJhbGciOi.J9", "X-Api-Key": "another"}  # another proxy's header
     assert locked.post("/translate", json=right, headers=bearer).status_code == 200
     answer = locked.post("/translate", json=right, headers=basic)
     assert (answer.status_code, message(answer.json())) == (403, "An API key is required")
@@ -293,7 +293,7 @@ def test_models_that_are_idle_are_unloaded():
 
 
 def test_a_program_that_cannot_be_made_is_known_at_the_start(monkeypatch, caplog):
-    """Not only to the first request."""
+    """Before the first request."""
 
     def fails():
         raise OSError("no room for the cache")

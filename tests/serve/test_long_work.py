@@ -1,4 +1,4 @@
-"""What takes long lets others pass, and ends when nobody waits; how long work takes, and when it is too much."""
+"""Long work lets others pass, and ends with its last client; estimates of work, and their limits."""
 
 import time
 
@@ -27,7 +27,7 @@ from tests.serve.scheduling import (
 
 
 class Long:
-    """Says when it has begun, and looks whether it is to go on, as the engine does, until it may end."""
+    """A translator that reports its begin, and asks whether to continue, as the engine does, until it may end."""
 
     def __init__(self):
         self.sentences, self.is_over, self.looks = Sentences(), False, 0
@@ -54,7 +54,7 @@ def test_a_sentence_that_never_ends_lets_others_pass(schedulers, monkeypatch):
     others = [Asking(scheduler, long, [f"short {n}" * 9], settings) for n, settings in ((1, SETTINGS), (2, OTHERS))]
     second = Asking(scheduler, long, [f"{LONG}, too"])
     assert [one.result()[0][:7] for one in others] == ["SHORT 1", "SHORT 2"]  # while the long one is in the making
-    assert first.is_alive() and second.is_alive() and scheduler.queued == 1  # of two that never end one waits
+    assert first.is_alive() and second.is_alive() and scheduler.queued == 1  # of two endless ones, one waits
     long.is_over = True
     assert first.result() == [LONG.upper()] and second.result()
     assert watched.batches == [1] * 4
@@ -146,7 +146,7 @@ def test_time_lent_to_others_is_not_the_batch_s_own(schedulers, monkeypatch):
 
 
 def test_a_server_that_begins_refuses_nobody():
-    """200 clients with 30 sentences each, before anything was measured: a small model does them within the deadline."""
+    """200 clients with 30 sentences each, before any measurement: a small model does them within the deadline."""
     scheduler, _ = driven()
     for number in range(200):
         texts = [f"{number}, {n}: ".ljust(100, "x") for n in range(30)]
@@ -185,7 +185,7 @@ def test_as_many_may_wait_as_the_limit_says(waiting, count, is_taken):
 
 @pytest.mark.parametrize("pieces, retry", [(60_000, None), (60_001, 1), (100_000, 1), (100_001, 2)])
 def test_what_waits_longer_than_the_deadline_is_refused(pieces, retry):
-    """Of 20,000 pieces in a second and worker, of which there are two."""
+    """Two workers with 20,000 pieces a second each."""
     scheduler, _ = driven(deadline=1.5, batch=1 << 20)
     kind = ("model", SETTINGS)
 

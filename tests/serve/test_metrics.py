@@ -1,4 +1,4 @@
-"""Counters and histograms against lists of everything that was counted."""
+"""Counters and histograms against lists of all counted values."""
 
 from hypothesis import given
 from hypothesis import strategies as st

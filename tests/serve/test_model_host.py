@@ -1,4 +1,4 @@
-"""Models that are loaded when they are needed, and unloaded."""
+"""Models loaded on demand, and unloaded."""
 
 import gc
 import itertools
@@ -117,7 +117,7 @@ def test_a_directory_that_is_replaced_goes_on(tmp_path, student):
 def test_models_that_cannot_be_served_are_told_at_once(tmp_path):
     with pytest.raises(CpunmtError, match="no model is named"):
         ModelHost([])
-    with pytest.raises(CpunmtError, match=r"there is no model; expected a model's directory"):
+    with pytest.raises(CpunmtError, match=r"not found; expected a model's directory"):
         ModelHost([str(tmp_path)])
     with pytest.raises(CpunmtError, match=r"firefox:xxyy is not in .*; run: cpunmt fetch firefox:xxyy"):
         ModelHost(["firefox:xxyy"])
@@ -146,7 +146,7 @@ DIRECTIONS = st.lists(
 
 
 def chains(directions, source, target):
-    """The definition: all rows of models that fit together, the fewest and first named ones first."""
+    """Returns the definition: all rows of models that fit together, the fewest and first named ones first."""
     for count in range(1, MOST_MODELS + 1):
         for row in itertools.product(directions, repeat=count):
             languages = [source, *[one.target for one, _ in row]]

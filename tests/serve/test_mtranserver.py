@@ -1,4 +1,4 @@
-"""MTranServer's dialect, and what it answers for extensions of browsers."""
+"""MTranServer's dialect, and its answers for browser extensions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Clients of npm, as they are, against the server: those of LibreTranslate and DeepL."""
+"""npm's clients of LibreTranslate and DeepL, unchanged, against the server."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow  # it installs packages from npm
 
 @pytest.fixture(scope="module")
 def ran(served, tmp_path_factory):
-    """What a script tells, run by node, with the packages of the lock file."""
+    """Returns the output of a script, run by node, with the packages of the lock file."""
     missing = [name for name in ("node", "npm") if shutil.which(name) is None]
     assert not missing, f"{' and '.join(missing)} not found: these tests need Node.js 18 or later"
     there = tmp_path_factory.mktemp("npm") / "clients"

@@ -1,4 +1,4 @@
-"""The description of the interface: it has every route, and every answer is as it says."""
+"""The description of the API: it has every route, and every answer conforms to it."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from tests.serve.json_schema import problem
 
 DOCUMENT = described()
 TEXT = {"text": "One man. Two dogs.", "source": "en", "target": "de"}
-ASKED = [  # (method, path, JSON or query); those that make and forget a glossary come below
+ASKED = [  # (method, path, JSON or query); requests that create and delete a glossary come below
     ("post", "/v1/translate", TEXT),
     ("post", "/v1/translate", {"text": ["One man.", ""], "target": "de", "return": list(RETURNS), "html": False}),
     ("post", "/v1/translate", {**TEXT, "options": {"num_hypotheses": 2, "glossary": {"man": "Herr"}}}),
@@ -65,7 +65,7 @@ def body(answer):
 
 
 def check(answer, path, method):
-    """The answer is one that the description has."""
+    """Checks that an answer conforms to the description."""
     responses = DOCUMENT["paths"][path][method]["responses"]
     found = responses.get(str(answer.status_code)) or responses["default"]
     assert (answer.status_code < 300) == (found is not responses["default"]), answer.text

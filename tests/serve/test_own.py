@@ -1,4 +1,4 @@
-"""Our own dialect: which fields an answer has, and how an error ends a stream."""
+"""Our own dialect: the fields of an answer, and the error that ends a stream."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""The page at /: its files are served as they are, name only one another, and fit together."""
+"""The page at /: its files are served unchanged, refer only to one another, and are consistent."""
 
 import re
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_nothing_comes_from_elsewhere():
 
 
 def test_its_modules_fit_together():
-    """No build looks at them: each imports what is there, uses it, and none stands on itself."""
+    """No build checks them: each imports existing names, uses them, and is used."""
     exported = {
         name: re.findall(r"^export (?:async )?(?:function|const|class) ([\w$]+)", text, re.M)
         for name, text in MODULES.items()
@@ -101,7 +101,7 @@ def test_its_modules_fit_together():
     assert left == {}  # a circle of imports
     wanted = {(name, one) for name, names in exported.items() for one in names}
     given = {(origin, one) for origins in IMPORTS.values() for origin, names in origins.items() for one in names}
-    assert wanted == given  # what nobody imports is not exported
+    assert wanted == given  # unused names are not exported
 
 
 def test_what_was_translated_never_becomes_markup():
@@ -139,7 +139,7 @@ def test_every_field_has_a_label():
 
 
 def luminance(colour):
-    """Relative luminance of #rrggbb: WCAG 2.2."""
+    """Returns the relative luminance of #rrggbb: WCAG 2.2."""
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

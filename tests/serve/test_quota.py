@@ -1,4 +1,4 @@
-"""--quota: how much each client may have translated, as each dialect says it."""
+"""--quota: the limit of each client, in the words of each dialect."""
 
 import deepl
 import pytest
@@ -68,7 +68,7 @@ def test_what_fails_costs_nothing():
 
 
 class Charges(RuleBasedStateMachine):
-    """Requests that are charged and fail or not, against a list: [owner, characters, period]."""
+    """Charged requests, failed or not, against a list: [owner, characters, period]."""
 
     def __init__(self):
         super().__init__()
@@ -116,7 +116,7 @@ class Charges(RuleBasedStateMachine):
 
     @rule(owner=st.sampled_from("ab"))
     def look(self, owner):
-        """Not after each step: who does not ask has not noticed that a period has ended."""
+        """Compares; not after each step, as a period's end is noticed only by a request."""
         assert self.usage.of(owner) == self.used(owner)
 
     def teardown(self):

@@ -127,7 +127,7 @@ def test_who_leaves_late_takes_no_other_along(schedulers):
 
 
 def test_its_end_ends_no_other(schedulers):
-    """The thread of a request that nobody waits for any more translates a batch in which others are."""
+    """The thread of a cancelled request translates a batch with sentences of others."""
     scheduler, _ = schedulers()
     sentences, held = Sentences(False), []
 
@@ -172,11 +172,11 @@ def test_its_end_lets_everybody_go():
 
 
 class Ending(BaseException):
-    """What is no Exception, as the panics of some extensions are none."""
+    """An error that is not an Exception, like the panics of some extensions."""
 
 
 class _Sentences:
-    """In capitals; counts how many threads are in it."""
+    """A translator to capitals that counts the threads in it."""
 
     def __init__(self):
         self._lock, self._inside, self.most = threading.Lock(), 0, 0
@@ -200,7 +200,7 @@ class _Sentences:
 
 
 class _Told(threading.Thread):
-    """As the event loop asks: it is told, and only this test waits for that."""
+    """A request as in the event loop: it gets a callback, for which only this test waits."""
 
     def __init__(self, scheduler, sentences, texts, settings):
         super().__init__()

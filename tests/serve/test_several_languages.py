@@ -1,4 +1,4 @@
-"""A model of several target languages: each sentence is told which one the request asks for."""
+"""A model of several target languages: each sentence gets the request's language."""
 
 import pytest
 

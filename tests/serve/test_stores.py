@@ -1,4 +1,4 @@
-"""Glossaries and files of clients, against lists: what a client may have, what it may not, and who makes room."""
+"""Glossaries and files of clients, against lists: a client's limits, and the order of removal."""
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ OWNERS = st.sampled_from([*"abcdefghijklmno"])
 
 
 def glossary(letters):
-    """Terms that count for 200 bytes, and 8 for each letter of two."""
+    """Returns terms of 200 bytes, and 8 for each letter of two."""
     return {PAIR: Glossary({"x" * letters: "y"})}
 
 

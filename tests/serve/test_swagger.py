@@ -1,4 +1,4 @@
-"""/spec: LibreTranslate's dialect as Swagger 2.0. Every answer is as it says, and what it says is taken."""
+"""/spec: LibreTranslate's dialect as Swagger 2.0. Answers conform to it, and described requests are accepted."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def check(answer, path, method):
 
 
 def fields(path, method, required=None):
-    """The names and values of its parameters, all or those that are required."""
+    """Returns the names and values of its parameters, all or the required ones."""
     given = {"file": ("a.txt", "Two dogs."), **ASKED}
     parameters = DOCUMENT["paths"][path][method]["parameters"]
     names = [one["name"] for one in parameters if required is None or one["required"] == required]

@@ -1,4 +1,4 @@
-"""The order in which sentences are translated, against its definition: lists, and what is written in `waiting.turn`."""
+"""The order in which sentences are translated, against its definition: lists, and the rules of `waiting.turn`."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,14 +13,14 @@ TEXTS = [name * 4 * size for name, size in zip("abcdefgh", (0, 1, 3, 6, 12, 24, 
 
 
 class Request:
-    """The definition's view: its sentences that no worker has, what it waits for, and its turns."""
+    """The definition's view: its sentences without a worker, its pending ones, and its turns."""
 
     def __init__(self, kind, texts, waits):
         self.kind, self.texts, self.waits, self.turns, self.credit = kind, texts, waits, 0, 0
 
 
 class Definition:
-    """Sentences that wait, as lists: [kind, requests in order, whether the last batch was a sentence of its own]."""
+    """Waiting sentences, as lists: [kind, requests in order, whether the last batch was a long sentence]."""
 
     def __init__(self):
         self.groups, self.taken = [], []  # taken: (kind, text)
@@ -32,7 +32,7 @@ class Definition:
         return [text for text in request.texts if (request.kind, text) not in self.taken]
 
     def next_batch(self):
-        """(kind, texts) of the next batch; None: nothing waits."""
+        """Returns (kind, texts) of the next batch; None if nothing waits."""
         for group in list(self.groups):
             self.groups.remove(group)
             kind, requests, was_long = group
@@ -94,7 +94,7 @@ class Turns(RuleBasedStateMachine):
     @rule(target=batches)
     def take(self):
         if self.running == 2:
-            assert take(self.scheduler) is None  # there is no place
+            assert take(self.scheduler) is None  # there is not a free place
             return multiple()
         expected, taken = self.definition.next_batch(), take(self.scheduler)
         assert (taken and [job.text for job in taken[1]]) == (expected and expected[1])
@@ -155,14 +155,14 @@ test_requests_are_served_in_turns = Turns.TestCase
 
 def test_turns():
     assert [turn(number, 1024) for number in range(8)] == [64, 128, 256, 512, 1024, 256, 256, 256]
-    assert pieces_before(4, [1, 1000], 64) == 1 + turn(5, 64)  # of a document, which has quarters
+    assert pieces_before(4, [1, 1000], 64) == 1 + turn(5, 64)  # a document has quarters
     assert [turn(0, batch) for batch in (1, 15, 16, 31, 32)] == [1, 1, 1, 1, 2]
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(2, 30), st.integers(1, 40), st.integers(1, 30))
 def test_a_list_goes_on_whatever_comes(sentences, others, pieces):
-    """Short requests come without an end: a list has its turns between theirs, as many as its length asks for."""
+    """Short requests come without an end: a list has its turns between theirs, by its length."""
     scheduler, _ = driven(batch=1024)
     kind = ("model", SETTINGS)
 

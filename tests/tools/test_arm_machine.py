@@ -1,4 +1,4 @@
-"""The emulated machine says what it lacks; what it runs is tested by `make test-arm`."""
+"""The emulated machine reports what is missing; `make test-arm` tests what it runs."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ def test_without_the_emulator_it_says_how_to_get_it(tmp_path):
     command = [sys.executable, "-m", "tools.arm_machine", str(tmp_path)]
     done = subprocess.run(command, env={"PATH": str(tmp_path)}, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "") and not list(tmp_path.iterdir())
-    told = "there is no qemu-aarch64-static; on Debian and Ubuntu: apt-get install qemu-user-static"
+    told = "qemu-aarch64-static is missing; on Debian and Ubuntu: apt-get install qemu-user-static"
     assert done.stderr == f"arm_machine: {told}\n"
 
 
@@ -48,7 +48,7 @@ def test_a_machine_is_made_again_until_it_is_ready_and_then_left_as_it_is(tmp_pa
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path, monkeypatch):
-    """It makes and removes a folder of the name root."""
+    """It makes and removes a folder named root."""
     monkeypatch.setattr(arm_machine, "emulator", lambda: "/bin/true")
     kept = tmp_path / "root" / "kept"
     kept.parent.mkdir()

@@ -1,6 +1,6 @@
-"""The tiles of aarch64 as LLVM compiles them: the instructions that they are for, and nothing that waits for memory.
+"""The tiles of aarch64 as LLVM compiles them: the intended instructions, and no waits for memory.
 
-Whether they are right is tested elsewhere: tests/simd/test_tile by emulation, `make test-arm` on an emulated processor.
+Their correctness is tested elsewhere: tests/simd/test_tile by emulation, `make test-arm` on an emulated processor.
 """
 
 import functools
@@ -21,7 +21,7 @@ def sizes(shape):
 
 
 def loads(loop):
-    """Registers of sixteen bytes that are loaded."""
+    """Counts the loaded registers of sixteen bytes."""
     return sum(2 if line.startswith("ldp") else 1 for line in loop if re.match(r"ldu?[rp]\s+q", line))
 
 
@@ -35,7 +35,7 @@ def test_no_register_of_an_integer_tile_is_put_aside(path, kind):
 
 @pytest.mark.parametrize("path", PATHS)
 def test_tiles_are_the_instructions_of_their_path(path):
-    """Of 16 columns by 16 depths a row takes 16 sdot; two rows take as many smmla; smull and smlal are 32."""
+    """For 16 columns by 16 depths a row takes 16 sdot; two rows take as many smmla; smull and smlal are 32."""
     for shape, loop in loops_of(path)["int8"].items():
         (rows, panels), found = sizes(shape), arm_tiles.counted(loop)
         if path == "neon":
@@ -55,7 +55,7 @@ def test_tiles_are_the_instructions_of_their_path(path):
 
 @pytest.mark.parametrize("path", ["dotprod", "i8mm"])
 def test_a_row_is_loaded_once_and_multiplied_by_element(path):
-    """One load of sixteen bytes for four groups, and nothing that broadcasts; weights are loaded once for all rows."""
+    """One load of sixteen bytes for four groups, and no broadcasts; weights are loaded once for all rows."""
     for shape, loop in loops_of(path)["int8"].items():
         rows, panels = sizes(shape)
         if "sdot" in arm_tiles.counted(loop):

@@ -1,4 +1,4 @@
-"""Traces of calls: files of the project are counted, and how often control passes from one to another."""
+"""Traces of calls: counts of the project's files, and of changes between them."""
 
 import sys
 

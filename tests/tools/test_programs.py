@@ -34,7 +34,7 @@ programs.compile_path(isa.Isa(sys.argv[1]), Path(sys.argv[2]))
 
 
 def elf(path):
-    """(machine, types of dynamic entries, undefined names, flags of segments) of a 64-bit shared object."""
+    """Returns (machine, types of dynamic entries, undefined names, flags of segments) of a 64-bit shared object."""
     data = path.read_bytes()
     assert data[:6] == b"\x7fELF\x02\x01"
 
@@ -131,7 +131,7 @@ def test_a_program_that_wants_something_from_outside_is_refused(tmp_path):
 
 def test_without_a_linker_one_line_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SystemExit, match="there is no linker .*: install binutils"):
+    with pytest.raises(SystemExit, match="no linker found .*: install binutils"):
         programs.linker()
 
 
@@ -155,7 +155,7 @@ def test_paths_are_those_of_the_machine(capsys):
 
 @pytest.mark.slow
 def test_a_program_of_another_machine_is_compiled_here(tmp_path):
-    """That it is right an emulator of that machine shows: docs/arm.md. It takes a linker for that machine, or lld."""
+    """An emulator of that machine tests its results: docs/arm.md. It takes a linker for that machine, or lld."""
     other = "aarch64" if processor.machine() == "x86_64" else "x86_64"
     path, number = {"aarch64": ("dotprod", 183), "x86_64": ("avx2", 62)}[other]  # in the header of an ELF file
     run(sys.executable, "-m", "tools.programs", "--machine", other, "--paths", path, "--out", tmp_path)
@@ -195,7 +195,7 @@ int main(int count, char **arguments) {
 @pytest.mark.slow
 @pytest.mark.parametrize("path", paths(), ids=lambda path: path.value)
 def test_a_program_runs_with_another_c_library(tmp_path, path):
-    assert shutil.which("musl-gcc"), "there is no musl-gcc, for another C library: apt-get install musl-tools"
+    assert shutil.which("musl-gcc"), "musl-gcc is missing, for another C library: apt-get install musl-tools"
     (tmp_path / "main.c").write_text(MUSL)
     run("musl-gcc", "-o", tmp_path / "main", tmp_path / "main.c")
     executable = (tmp_path / "main").read_bytes()

@@ -1,4 +1,4 @@
-"""The matrix of Pythons: which interpreter is taken, what the table says, and when the command fails."""
+"""The matrix of Pythons: the chosen interpreters, the table, and the status."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ VERSION = sys.version.split()[0]
 
 @pytest.fixture
 def commands(tmp_path, monkeypatch):
-    """A folder of commands that is all there is on PATH; what is written there can be run. No pyenv."""
+    """Returns a folder of executable commands, the only one on PATH. No pyenv."""
     folder = tmp_path / "commands"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/bin")
@@ -59,7 +59,7 @@ def test_uv_fetches_what_is_not_here(commands, tmp_path):
 
 def test_what_cannot_be_had_says_all_reasons(commands, tmp_path):
     with pytest.raises(
-        MissingError, match="^uv cannot fetch it .there is no uv: pip install uv.; Debian has no package"
+        MissingError, match="^uv cannot fetch it .uv is missing: pip install uv.; Debian has no package"
     ):
         interpreters.interpreter("3.99", tmp_path, [])
     commands("uv", "echo trying >&2; echo '  no network' >&2; exit 2")
@@ -102,7 +102,7 @@ def test_the_command_lists(tmp_path, capsys):
 
 
 def test_what_the_quick_set_says_of_a_failure_is_told(tmp_path):
-    """The real one, against a package that is not where it should be."""
+    """The real one, against a package that is not in its place."""
     log = tmp_path / "log"
     said = pythons.pytest(
         Path(sys.executable),

@@ -1,4 +1,4 @@
-"""Digests of translations: equal where these are, different where one bit is."""
+"""Digests of translations: equal for equal ones, different if one bit differs."""
 
 import dataclasses
 import os

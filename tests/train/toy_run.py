@@ -19,7 +19,7 @@ from models.train.updates.validation import validate
 
 
 class ToyRuns:
-    """Data that runs share: files in `folder`, `data`, the path of a `vocabulary`, `examples`, a `config`."""
+    """Shared data of runs: files in `folder`, `data`, the path of a `vocabulary`, `examples`, a `config`."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -32,7 +32,7 @@ class ToyRuns:
         self.examples = encode(self.data.train, pieces, pieces)
 
     def trainer(self, name, log4=False, initial=None, shape="smoke", **settings) -> Trainer:
-        """A Trainer in a folder of its own; a run of that name that is there is resumed."""
+        """Returns a Trainer in a folder of its own; it resumes an existing run of that name."""
         config = self.config if shape == "smoke" else model_config(shape, self.config.vocab_size)
         settings = {"updates": 6, "validate_every": 3, "warmup": 3, **settings}
         validator = functools.partial(validate, corpora=self.data.development, most=5)
@@ -45,12 +45,12 @@ class ToyRuns:
         )
 
     def updates(self, rounding=None, teacher=None, **settings) -> Updates:
-        """Updates of a new network, at a rate that stays, without guided alignment."""
+        """Returns updates of a new network, at a constant rate, without guided alignment."""
         plain = {"guided_alignment": 0.0, "warmup": 1, "cooldown": 0.0, "peak_rate": 1e-3}
         network = Network(self.config, initial_tensors(self.config, 1))
         return Updates(network, settings_of("smoke", **plain | settings), torch.device("cpu"), rounding, teacher)
 
     def batch(self, rows: slice) -> tuple[Batch, None]:
-        """Some of the first 12 pairs, without alignment points."""
+        """Returns some of the first 12 pairs, without alignment points."""
         pairs = np.repeat(np.arange(12), 2).reshape(12, 2)[rows]
         return make_batch(self.examples, pairs, 0), None

@@ -1,4 +1,4 @@
-"""What a caller gives as a number becomes Python's own, or is refused by name: no other type reaches the engine."""
+"""A caller's number becomes Python's own, or is refused by name: no other type reaches the engine."""
 
 import dataclasses
 import math
@@ -27,7 +27,7 @@ NEVER = [None, "3", b"3", 3j, [3], np.array([3]), np.array(3), np.timedelta64(3,
 
 
 class Unshowable:
-    """Has no text."""
+    """An object without a text."""
 
     def __repr__(self):
         raise RuntimeError
@@ -118,7 +118,7 @@ def test_a_message_is_short_whatever_was_given():
     assert len(shown("x" * 1000)) == 100 and len(shown([["y" * 1000] * 1000] * 3)) <= 100 and shown("x") == "'x'"
 
 
-# Of any option, by any name, in any type
+# For any option, by any name, in any type
 
 # others, at most of their values
 CONTRADICTING = (*COMPANIONS, "max_length", "sampling_topk", "return_alternatives", "xml")
@@ -141,7 +141,7 @@ def test_options_hold_pythons_own_types(sets):
 @given(option_sets(), st.sampled_from(INTEGERS))
 @settings(max_examples=60)
 def test_no_other_number_reaches_the_engine(student, sets, integer):
-    """And what is translated with it is what Python's own numbers give."""
+    """Its translations equal those with Python's own numbers."""
     plain, typed = sets
     texts, reached = sentences(3), []
     translate = Engine.translate
@@ -180,7 +180,7 @@ def test_no_other_number_reaches_the_engine(student, sets, integer):
     ],
 )
 def test_sizes_are_not_computed_in_the_callers_type(student, options):
-    """These wrote beyond their arrays, or ended in OverflowError or TypeError."""
+    """These overflowed their arrays, or ended in OverflowError or TypeError."""
     own = {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
     own = {name: float(value) if isinstance(value, Fraction | Decimal) else value for name, value in own.items()}
     texts = ["One man."] * 40
@@ -210,7 +210,7 @@ TYPES = (*INTEGERS, *REALS, bool, np.bool_, str, np.str_, np.array, lambda value
 
 
 def typed(value, kind):
-    """`value` in another type, if that has it."""
+    """Returns `value` in another type, if that has it."""
     with np.errstate(all="ignore"):
         try:
             return kind(value)
@@ -240,7 +240,7 @@ def test_any_options_give_translations_or_one_error_that_names_one(student, coun
 
 
 def test_every_default_passes_its_own_check():
-    """So a field that has its default need not be checked."""
+    """So a field with its default need not be checked."""
     for declared in (Options, ModelConfig, *(family.config for family in FAMILIES.values())):
         for field in dataclasses.fields(declared):
             if "check" in field.metadata and field.default not in (None, dataclasses.MISSING):

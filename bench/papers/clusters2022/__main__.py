@@ -4,20 +4,20 @@
     --vocabularies N ...     of random models with planted clusters (default: 32000 128000 250000)
     --size NAME              of them (default: base, model_dim 512)
     --scheme NAME            of their weights (default: int8)
-    --learned N              sentences that their clusters are made of (default: 2000)
+    --learned N              sentences for making their clusters (default: 2000)
     --sentences N            that they translate (default: 40)
     --shares X ...           their sets filled up by chance, to these shares of the vocabulary (default: .01 .04 .16)
     --zipf-shares X ...      the same where frequent pieces are drawn more often (default: .16)
-    --count N, --top N       clusters, and of its best pieces those that a state brings (default: 500, 10)
+    --count N, --top N       clusters, and best pieces of each state in its set (default: 500, 10)
     --trained DIR            a packed model for sweep and languages
-    --text FILE              of its source language, that clusters are made of, for sweep
-    --test FILE              lines of source TAB reference that they are judged by
+    --text FILE              of its source language, for making clusters, for sweep
+    --test FILE              lines of source TAB reference to judge them by
     --counts, --tops N ...   of sweep (default: 100 500 2000, and 1 3 10)
     --direction PIECE TEXT TEST    for languages: the piece of a target language and its files; given for each
 
 "Fast Vocabulary Projection Method via Clustering for Multilingual Machine Translation on GPU",
-https://arxiv.org/abs/2208.06874: see `bench/papers/clusters2022/`. Weights are random, with clusters planted in them,
-unless a model is given: what they say means nothing.
+https://arxiv.org/abs/2208.06874: see `bench/papers/clusters2022/`. Weights are random, with planted clusters, unless a
+model is given: their translations mean nothing.
 """
 
 from pathlib import Path
@@ -133,7 +133,7 @@ def trained_figures(chosen, backend: str) -> dict:
 
 
 def _program():
-    """The engine's kernels and those of `ways`."""
+    """Returns the engine's kernels and those of `ways`."""
     import bench.papers.clusters2022.ways  # noqa: F401  defines kernels
     from bench.programs import compiled
 
@@ -141,7 +141,7 @@ def _program():
 
 
 def main(arguments=None):
-    """The command."""
+    """Runs the command."""
     chosen = parse(arguments)
     results: dict = {"machine": machine()}
     print(results["machine"])

@@ -1,4 +1,4 @@
-"""Whole translations: over the whole vocabulary and over clusters; and how much memory clusters take."""
+"""Whole translations: over the whole vocabulary and over clusters; and the memory of clusters."""
 
 import statistics
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ from cpunmt.text.clusters import Clusters
 
 
 class Mode(NamedTuple):
-    """How sentences are translated."""
+    """The settings of translating sentences."""
 
     beam: int
     batch: int  # sentences in one call; 0: all
 
     @property
     def search(self) -> Search:
-        """Over the whole vocabulary. Greedy search makes no scores."""
+        """Returns a search over the whole vocabulary. Greedy search computes no scores."""
         return Search(beam_size=self.beam, full=True, scored=self.beam > 1)
 
 
@@ -37,8 +37,9 @@ MODES = {
 
 
 def measure(task: Task, sets: Mapping[str, Clusters], rounds: int) -> list[dict]:
-    """Rows by set of clusters and mode: target pieces/s, times the speed over FULL (medians of rounds in turn, CPU
-    time), and the share of the translations that are the same."""
+    """Returns rows by set of clusters and mode: target pieces/s, times the speed over FULL (medians of rounds in turn,
+    CPU time), and the share of equal translations.
+    """
     engines = {FULL: Engine(task.engine.model)}
     engines |= {name: Engine(task.engine.model, clusters={OTHERS: clusters}) for name, clusters in sets.items()}
     rows = []
@@ -69,10 +70,11 @@ def _translated(engine: Engine, sources, mode: Mode, clustered: bool) -> list[li
 
 
 def memory(task: Task, sets: Mapping[str, Clusters]) -> list[dict]:
-    """Rows by set of clusters: bytes of the model's weights and of the clusters, and what each search adds in memory.
+    """Returns rows by set of clusters: bytes of the model's weights and of the clusters, and each search's additional
+    memory.
 
-    The whole vocabulary's layer is laid out anew for products; clusters are packed centroids, and what stands beside
-    each piece's row once more.
+    The whole vocabulary's layer is laid out anew for products; clusters are packed centroids, and each piece's scale
+    and bias once more.
     """
     config, weights = task.engine.model.config, task.engine.model.bytes
     return [
@@ -90,7 +92,7 @@ def memory(task: Task, sets: Mapping[str, Clusters]) -> list[dict]:
 
 
 def show(title: str, rows: list[dict], sizes: list[dict]):
-    """Print the tables."""
+    """Prints the tables."""
     print(f"\nWhole translations, {title}: target pieces/s (times {FULL}), translations that are the same")
     for mode in MODES:
         told = [

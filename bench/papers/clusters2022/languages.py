@@ -11,7 +11,9 @@ OWN = "of its own"
 def measure(
     tests: dict[str, Judged], texts: dict[str, Recorded], count: int, top: int, rounds: int, backend: str
 ) -> list[dict]:
-    """Rows by target language: `count` clusters of its own, as many for all, as many for all as all have together."""
+    """Returns rows by target language: `count` clusters of its own, as many for all, as many for all as all have
+    together.
+    """
     config = next(iter(tests.values())).model.config
     numbered, begin = [], 0
     for text in texts.values():
@@ -32,6 +34,6 @@ def measure(
 
 
 def show(rows: list[dict]):
-    """Print lines of the table."""
+    """Prints lines of the table."""
     for row in rows:
         print(f"{row['language']:12} {row['sets']:14} {told(row)}", flush=True)

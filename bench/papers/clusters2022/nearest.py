@@ -1,7 +1,7 @@
-"""Finding the nearest centroid: in float32, as the engine does, and with centroids in 8 bits.
+"""Finds the nearest centroid: in float32, as the engine does, and with centroids in 8 bits.
 
-Also how often a state belongs to the cluster that the state before belonged to: rows are scored where they lie, so all
-that keeping candidates from one step to the next could save is finding the centroid and, of "both", uniting two lists.
+Also counts states in the cluster of the state before. Rows are scored in place, so keeping candidates from one step to
+the next could only save finding the centroid and, for "both", merging two lists.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ from quantize.clusters.states import Step
 
 
 def byte_layer(clusters: Clusters) -> tuple[np.ndarray, list[np.ndarray]]:
-    """LINEAR of the centroids in 8 bits, with a scale for each, and the arrays that it points to."""
+    """Returns LINEAR of the centroids in 8 bits, with a scale for each, and the arrays that it points to."""
     count, depth = clusters.centroids.shape
     q, scales = int8.quantize_columns(np.ascontiguousarray(clusters.centroids.T))
     sums = q.sum(axis=0, dtype=np.int32)
@@ -48,7 +48,9 @@ def byte_layer(clusters: Clusters) -> tuple[np.ndarray, list[np.ndarray]]:
 def measure(
     program, engine: Engine, given: Step, setting: Setting, clusters: Clusters, held_out: Recorded, rounds: int
 ) -> dict:
-    """Microseconds of a step, by scheme of the centroids; what 8 bits choose otherwise, of the steps' states."""
+    """Returns microseconds of a step, by scheme of the centroids, and the share of the steps' states with another
+    choice in 8 bits.
+    """
     projection = Projection(program, engine, given, setting, clusters)
     made = StateClusters({OTHERS: clusters}, engine.model)
     eight_bits, kept = byte_layer(clusters)
@@ -81,7 +83,7 @@ def measure(
 
 
 def show(title: str, rows: list[dict]):
-    """Print the table."""
+    """Prints the table."""
     print(f"\nNearest centroid, {title}: us, and what centroids in 8 bits change")
     print(
         f"{'':20}{'clusters':>9}{'float32':>9}{'int8':>14}{'other choices':>15}{'active':>18}{'coverage':>20}   stays"

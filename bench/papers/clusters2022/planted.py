@@ -1,16 +1,16 @@
-"""Models of random weights whose decoder states lie in clusters that say few pieces each: for speed only.
+"""Models of random weights whose decoder states have clusters of few pieces each: for speed only.
 
-Plain random weights say a few pieces again and again, whatever the source is. Here a structure is planted, so that what
-is made and timed is of the kind that trained models give; what is said means nothing, nor does any figure of quality.
+Plain random weights repeat a few pieces, whatever the source is. Here a structure is planted, so that clusters and
+times resemble those of trained models; the translations mean nothing, nor does any figure of quality.
 
-    topics      random directions; a piece's row in the table, which looks up and scores, is half its topic, half
+    topics      random directions; a piece's row in the table, for embedding and scores, is half its topic, half
                 its own
     last feed-forward network of the decoder
-                a unit fires where its input is near one topic, which is that of the piece before, and near a direction
-                of its own, which depends on what else was said and on the source; it adds another topic to the state
+                a unit fires if its input is near one topic, the previous piece's, and near a direction of its own,
+                which depends on the earlier pieces and on the source; it adds another topic to the state
 
-So a state is the sum of a few topics, mostly one of those that follow the topic before, and of what the layers below
-say, by which the pieces of a topic differ: some are said more often, by a bias that falls with their rank.
+So a state is the sum of a few topics, mostly one of the followers of the topic before, and of the lower layers' output,
+which distinguishes the pieces of a topic: some are more frequent, by a bias that falls with their rank.
 """
 
 from typing import NamedTuple
@@ -26,31 +26,31 @@ from cpunmt.model.tensors import Model, output_table
 from quantize.reference.inputs import hear_inputs
 
 TOPICS = 512
-_SHARE = 0.5  # of a row's squared length that is its topic's
-_ADDED = 1.5  # mean length of what units add to a state, where that of what they add it to is 1
+_SHARE = 0.5  # share of a row's squared length from its topic
+_ADDED = 1.5  # mean length of the units' sum, relative to the state
 _UNITS = 4  # at most, for each topic
-_OWN = 1.0  # length of a unit's own direction, where its topic's is 1
-_RARE = 2.7  # a unit fires where its input is this number of deviations above the mean
+_OWN = 1.0  # length of a unit's own direction, relative to its topic's
+_RARE = 2.7  # a unit fires if its input is this number of deviations above the mean
 _FALL = 0.1  # of the bias, by the logarithm of a piece's rank in its topic
 _HEARD = 60  # sentences
-_HELD_OUT = 64  # at least: a step of 20 sentences needs more of them
+_HELD_OUT = 64  # at least: a step of 20 sentences needs more
 
 
 class Task(NamedTuple):
     """A model and sentences for it: ids with their </s>."""
 
     engine: Engine
-    text: list[list[int]]  # that clusters are made of
-    held_out: list[list[int]]  # that they are judged by
+    text: list[list[int]]  # for making clusters
+    held_out: list[list[int]]  # for judging them
     timed: list[list[int]]
 
 
 def planted_checkpoint(
     size: str, vocab_size: int, topics: int = TOPICS, seed: int = 1
 ) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Config and float32 tensors of a student of one of bench.students.SIZES with the structure above.
+    """Returns config and float32 tensors of a student of one of bench.students.SIZES with the structure above.
 
-    </s> is barred, as in all random students: translations are as long as the config allows.
+    </s> is barred, as in all random students: the config's limit determines lengths.
     """
     config, tensors = random_checkpoint(size, vocab_size, seed)
     depth, units = config.architecture.model_dim, config.architecture.decoder_width
@@ -84,19 +84,19 @@ def planted_checkpoint(
     added = np.maximum(made + bias, 0) @ outer
     outer *= np.float32(_ADDED) * _length(x) / _length(added)
     tensors |= {f"{network}.inner.weight": inner, f"{network}.inner.bias": bias, f"{network}.outer.weight": outer}
-    # what all states have in common would say the same pieces everywhere
+    # a common part of all states would favour the same pieces everywhere
     tensors[f"{network}.norm.bias"] -= _heard(config, tensors, heard, output_table(config)).mean(axis=0)
     return config, tensors
 
 
 def sources(vocab_size: int, count: int, eos_id: int, seed: int) -> list[list[int]]:
-    """Random ids, as many in each sentence as news has words."""
+    """Returns random ids, with news' numbers of words in a sentence."""
     random = np.random.default_rng((seed, 3))
     return [[*random.integers(2, vocab_size, length).tolist(), eos_id] for length in drawn(LENGTHS["news"], count)]
 
 
 def task(size: str, vocab_size: int, scheme: str, text: int, timed: int, topics: int = TOPICS) -> Task:
-    """Returns a planted model, packed as `scheme`, with sentences to make clusters of and to be timed."""
+    """Returns a planted model, packed as `scheme`, with sentences for clusters and for timing."""
     config, tensors = planted_checkpoint(size, vocab_size, topics)
     engine, eos = Engine(Model(*packed_tensors(config, tensors, scheme))), config.eos_id
     counts = {11: text, 12: max(text // 10, _HELD_OUT), 13: timed}
@@ -112,5 +112,5 @@ def _heard(config, tensors, given, layer):
 
 
 def _length(rows):
-    """In the mean."""
+    """Returns the mean length."""
     return np.linalg.norm(rows, axis=1).mean()

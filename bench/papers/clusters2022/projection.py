@@ -1,8 +1,8 @@
 """The projection step: over the whole vocabulary, over each row's cluster, and over the union of all rows' clusters.
 
 A step is that of one sentence, searched greedily, or of 20 sentences with a beam of 2, the paper's setting. States are
-those of translations, one step after the other. From the decoder's output to the best continuations: the nearest
-centroids are in the time of clusters. What is timed is the engine's own code, but for the union (see `ways`).
+those of translations, one step after the other. The step is from the decoder's output to the best continuations, the
+nearest centroids included. All but the union (see `ways`) is the engine's own code.
 """
 
 import math
@@ -17,13 +17,13 @@ from cpunmt.text.clusters import Clusters
 from quantize.clusters.states import Step
 
 FULL = "whole vocabulary"
-_SLICE = 0.05  # seconds that one timing takes, where there are steps enough
+_SLICE = 0.05  # seconds of one timing, if there are enough steps
 
 
 def measure(
     program, engine: Engine, given: Step, setting: Setting, sets: Mapping[str, Clusters], rounds: int
 ) -> list[dict]:
-    """Rows by set of clusters: microseconds of a step, the least CPU time, and how many times as fast as over FULL.
+    """Returns rows by set of clusters: microseconds of a step, the least CPU time, and times the speed over FULL.
 
     The last is the median of the rounds, in which all ways take turns.
     """
@@ -61,7 +61,7 @@ def measure(
 
 
 def _steps(projection, union) -> int:
-    """How many are timed at once."""
+    """Returns the number of steps timed at once."""
     few = min(projection.steps, 4)
     seconds = min(projection.seconds(few, union) for _ in range(2))
     return max(1, min(projection.steps, math.ceil(_SLICE / max(seconds, 1e-7))))
@@ -72,7 +72,7 @@ def _told(seconds, whole) -> dict:
 
 
 def show(title: str, rows: list[dict]):
-    """Print the table."""
+    """Prints the table."""
     print(f"\nProjection step, {title}: us (times {FULL})")
     heads = f"{'sets':>10}{'active':>10}{'whole':>10}{'by row':>18}{'clusters':>10}"
     print(f"{'':20}{heads}{'union':>18}{'of all':>8}  same best")

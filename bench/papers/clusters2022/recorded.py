@@ -1,4 +1,4 @@
-"""States of translations, held in memory, and clusters that the real code makes of them."""
+"""States of translations, held in memory, and their clusters by the real code."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from quantize.clusters.active_sets import Coverage, clusters_of, coverage
 from quantize.clusters.states import Step, decoder_states
 
 ITERATIONS, SEED = 20, 1  # as of `quantize clusters`
-MOST_STATES = 200_000  # that K-means reads
+MOST_STATES = 200_000  # for K-means
 
 
 class Recorded(NamedTuple):
@@ -25,12 +25,12 @@ class Recorded(NamedTuple):
     logits: np.ndarray  # float32 [rows, top]
 
     def top(self, count: int) -> Step:
-        """With fewer of their best pieces."""
+        """Returns them with fewer of their best pieces."""
         best, logits = (np.ascontiguousarray(found[:, :count]) for found in (self.best, self.logits))
         return Step(self.sentences, self.states, best, logits)
 
     def cluster_stays(self, clusters: Clusters) -> float:
-        """Share of the states, but for the first of each sentence, that belong to the cluster of the one before."""
+        """Returns the share of the states, without the first of each sentence, in the cluster of the one before."""
         order = np.argsort(self.sentences, kind="stable")
         same_sentence = np.diff(self.sentences[order]) == 0
         same_cluster = np.diff(clusters.nearest(self.states)[order]) == 0
@@ -38,12 +38,12 @@ class Recorded(NamedTuple):
 
 
 def record(engine: Engine, sources: Sequence[list[int]], top: int = 1, beam_size: int = 1) -> Recorded:
-    """Every state of the translations over the whole vocabulary."""
+    """Records every state of the translations over the whole vocabulary."""
     return joined(decoder_states(engine, sources, top, beam_size))
 
 
 def joined(steps: Iterable[Step]) -> Recorded:
-    """Several of them as one."""
+    """Joins several of them."""
     return Recorded(*map(np.concatenate, zip(*steps, strict=True)))
 
 
@@ -56,7 +56,7 @@ def centroids(recorded: Recorded, count: int, backend: str) -> np.ndarray:
 
 
 def made_clusters(config: ModelConfig, recorded: Recorded, count: int, top: int, backend: str) -> Clusters:
-    """As the paper makes them: active are the `top` best pieces of all members."""
+    """Returns the paper's clusters: active are the `top` best pieces of all members."""
     return clusters_of(config, centroids(recorded, count, backend), [recorded.top(top)])
 
 
@@ -66,10 +66,10 @@ def covered(clusters: Clusters, held_out: Recorded) -> Coverage:
 
 
 def widened(clusters: Clusters, share: float, eos_id: int, zipf: bool = False) -> Clusters:
-    """The same with other pieces drawn by chance in each set, until it has that share of the vocabulary.
+    """Returns the same clusters with random other pieces in each set, up to that share of the vocabulary.
 
-    `zipf`: not all equally often, but as 1 / (30 + id), for vocabularies are sorted by frequency: then sets have much
-    in common, and parts of the table where their rows are close together.
+    `zipf`: with probabilities 1 / (30 + id), as vocabularies are sorted by frequency: then sets have much in common,
+    and parts of the table where their rows are close together.
     """
     random, wanted, sets = np.random.default_rng(SEED), round(share * clusters.vocab_size), []
     weights = 1 / (np.arange(clusters.vocab_size) + 30.0)

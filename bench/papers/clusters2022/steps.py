@@ -24,14 +24,14 @@ STEPS = 512  # at most
 
 
 class Setting(NamedTuple):
-    """Sentences side by side, and hypotheses of each."""
+    """Numbers of sentences in a batch, and of hypotheses of each."""
 
     batch: int
     beam: int
 
     @property
     def rows(self) -> int:
-        """Hypotheses of a step."""
+        """Returns the hypotheses of a step."""
         return self.batch * self.beam
 
     def __str__(self) -> str:
@@ -39,9 +39,9 @@ class Setting(NamedTuple):
 
 
 def step_rows(steps: Iterable[Step], setting: Setting) -> Step:
-    """Rows of STEPS steps at most, each of `setting.rows`: of sentences of similar lengths side by side.
+    """Returns rows of at most STEPS steps, each of `setting.rows`: of sentences of similar lengths side by side.
 
-    All hypotheses of a sentence are neighbours. Steps in which it has fewer than the beam are left out.
+    All hypotheses of a sentence are neighbours. Skips steps in which it has fewer than the beam.
     """
     of_sentence: dict[int, list[Step]] = {}
     for step in steps:
@@ -59,9 +59,9 @@ def step_rows(steps: Iterable[Step], setting: Setting) -> Step:
 
 
 class States:
-    """Float32 states [steps * rows, model_dim], and as an output layer of a scheme reads them: `record`, a STATES.
+    """Float32 states [steps * rows, model_dim], also quantized for an output layer's scheme: `record`, a STATES.
 
-    `best` is int64 [steps * rows], where kernels write what they find.
+    `best` is int64 [steps * rows], the kernels' output.
     """
 
     def __init__(self, program, states: np.ndarray, scheme: str):
@@ -100,7 +100,7 @@ class Projection:
         self._union = _Union(self._engine.model) if clusters is not None else None
 
     def seconds(self, steps: int, union: bool = False) -> float:
-        """CPU time of a step: of the next ones, round and round."""
+        """Returns CPU time of a step: of the next ones, cyclically."""
         if self._next + steps > self.steps:
             self._next = 0
         given = self._batch.buffer_info()[0], self.workspace, self._states.record, self._rows
@@ -114,7 +114,7 @@ class Projection:
         return (time.process_time() - began) / steps
 
     def all(self, union: bool = False):
-        """Take every step once; returns how many pieces the union of a step's sets has in the mean."""
+        """Runs every step once; returns the mean number of pieces in the union of a step's sets."""
         self._next = 0
         if self._union:
             self._union.size[:] = 0
@@ -123,13 +123,13 @@ class Projection:
 
 
 class _Union:
-    """Room for the output layer over a union: `record`, a UNION."""
+    """Memory for the output layer over a union: `record`, a UNION."""
 
     def __init__(self, model):
         from bench.papers.clusters2022.ways import UNION
 
         def room(dtype, *shape):
-            self._kept.append(np.empty(shape, dtype))  # only what is written becomes memory
+            self._kept.append(np.empty(shape, dtype))  # memory is used only when written
             return self._kept[-1]
 
         size, self.size, self._kept = model.config.vocab_size, np.zeros(1, np.int64), []
@@ -142,5 +142,5 @@ class _Union:
 
 
 def _seen(address, dtype, count):
-    """The array of that type at an address."""
+    """Returns the array of that type at an address."""
     return np.frombuffer((ctypes.c_char * (count * dtype.itemsize)).from_address(int(address)), dtype)

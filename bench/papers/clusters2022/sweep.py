@@ -1,6 +1,6 @@
-"""Figures 3 and 4 in kind: how many clusters, and how many of its best pieces each state brings; a trained model.
+"""Figures 3 and 4 in kind: numbers of clusters, and of best pieces from each state; a trained model.
 
-The text is translated once, over the whole vocabulary: all settings are made of the same states.
+The text is translated once, over the whole vocabulary: all settings use the same states.
 """
 
 from bench.papers.clusters2022.recorded import Recorded, centroids
@@ -9,7 +9,7 @@ from quantize.clusters.active_sets import clusters_of
 
 
 def measure(test: Judged, text: Recorded, counts: list[int], tops: list[int], rounds: int, backend: str) -> list[dict]:
-    """Rows by number of clusters and of best pieces."""
+    """Returns rows by number of clusters and of best pieces."""
     rows = []
     for count in counts:
         found = centroids(text, count, backend)
@@ -21,6 +21,6 @@ def measure(test: Judged, text: Recorded, counts: list[int], tops: list[int], ro
 
 
 def show(rows: list[dict]):
-    """Print lines of the table."""
+    """Prints lines of the table."""
     for row in rows:
         print(f"{row['clusters']:6} clusters, top {row['top']:3}: {told(row)}", flush=True)

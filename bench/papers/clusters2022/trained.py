@@ -19,17 +19,17 @@ from quantize.evaluation.evaluation_set import EvaluationSet
 
 
 class Judged(NamedTuple):
-    """A test set in one direction, and what a model says over its whole vocabulary."""
+    """A test set in one direction, and a model's translations over its whole vocabulary."""
 
     model: LoadedModel
     sources: list[str]  # each begins with the piece of its direction, if there is one
-    references: list[list[str]]  # empty: there are none
+    references: list[list[str]]  # empty if there are none
     beam: int
     recorded: Recorded  # greedy states
     texts: list[str]
 
     def figures(self, clusters: Clusters, rounds: int) -> dict:
-        """Coverage, active share, how many translations stay as they are, BLEU of both ways, and times the speed.
+        """Returns coverage, active share, share of unchanged translations, BLEU of both ways, and the speed ratio.
 
         The speed is that of whole translations, text in and text out, in bulk: the median of rounds in turn, CPU time.
         """
@@ -56,7 +56,7 @@ class Judged(NamedTuple):
 
 
 def judged(model: LoadedModel, test: EvaluationSet, piece: str, beam: int) -> Judged:
-    """`piece` names the target language, such as ">>de<<", or is empty."""
+    """Translates a test set. `piece` names the target language, such as ">>de<<", or is empty."""
     sources = [f"{piece} {source}" if piece and not source.startswith(piece) else source for source in test.sources]
     ids = [ids for ids in model.source_vocabulary.encode_batch(sources) if len(ids) <= model.config.max_source_length]
     texts, _ = translate(model, sources, "full", beam)
@@ -64,12 +64,12 @@ def judged(model: LoadedModel, test: EvaluationSet, piece: str, beam: int) -> Ju
 
 
 def learned(model: LoadedModel, path: str, piece: str, most: int, top: int) -> Recorded:
-    """States of the translations of at most `most` lines of a text."""
+    """Records states of the translations of at most `most` lines of a text."""
     return record(model.engine, read_texts([path], Directed(model.source_vocabulary, piece), model.config, most), top)
 
 
 def translate(model: LoadedModel, texts: list[str], vocabulary: str, beam: int) -> tuple[list[str], float]:
-    """Translations of texts, none of which is split into sentences, and their CPU seconds."""
+    """Returns translations of texts, without splitting sentences, and their CPU seconds."""
     began = time.process_time()
     options, search, _ = settings_of(Options(vocabulary=vocabulary, beam_size=beam, split="none"))
     sentences = model.source_vocabulary.encode_batch(texts)
@@ -82,7 +82,7 @@ def translate(model: LoadedModel, texts: list[str], vocabulary: str, beam: int) 
 
 
 def told(row: dict) -> str:
-    """The figures of one row."""
+    """Formats the figures of one row."""
     whole, clustered = row["bleu"]["whole"], row["bleu"]["clusters"]
     scores = f", BLEU {clustered:.2f} ({clustered - whole:+.2f})" if whole is not None else ""
     return (

@@ -1,8 +1,8 @@
 """The projection step by itself, as kernels: from the decoder's states to the best continuations of all rows.
 
-project_steps     as the engine does it, whatever its batch says: over the whole vocabulary, or over clusters
-union_steps       as a GPU does it: the union of the sets of all rows is gathered, once a step, and multiplied with all
-                  of them. What a row chooses from depends on the others: here only to be timed
+project_steps     the engine's, by the settings of its batch: over the whole vocabulary, or over clusters
+union_steps       a GPU's: the union of the sets of all rows is gathered once a step, and multiplied with all of them.
+                  A row's choices depend on the others: for timing only
 nearest_steps     the nearest centroid alone, of centroids in any scheme
 """
 
@@ -22,7 +22,7 @@ STATES = record(
     ("x", ADDRESS),  # float32 [steps * rows, model_dim]
     ("quantized", ADDRESS),  # the same for the output layer, [steps * rows, layers.linear.row_bytes]; integers only
     ("row_scales", ADDRESS),  # float32 [steps * rows, 2]
-    ("best", ADDRESS),  # int64 [steps * rows]: where the best piece of each row is written, or its cluster
+    ("best", ADDRESS),  # int64 [steps * rows]: output: the best piece of each row, or its cluster
 )
 UNION = record(
     ("layer", ADDRESS),  # LINEAR with room for the whole vocabulary
@@ -33,7 +33,7 @@ UNION = record(
 
 @kernel
 def show_states(workspace: address, states: address, first: count):
-    """Let the rows of a workspace be states from `first` on."""
+    """Sets the rows of a workspace to states from `first` on."""
     s, member = at(STATES, states, 0), at(MEMBER, at(WORKSPACE, workspace, 0).members, 0)
     m = at(MODEL, member.model, 0)
     member.hidden = s.x + 4 * first * m.model_dim
@@ -43,7 +43,7 @@ def show_states(workspace: address, states: address, first: count):
 
 @kernel
 def keep_best(workspace: address, states: address, first: count, rows: count):
-    """Write down the best piece of each row."""
+    """Stores the best piece of each row."""
     s, w = at(STATES, states, 0), at(WORKSPACE, workspace, 0)
     for row in range(rows):
         pieces, column = at(HYPOTHESIS, w.hypotheses, row).pieces, load_i64(w.best_columns, row * w.beam)
@@ -54,7 +54,7 @@ def keep_best(workspace: address, states: address, first: count, rows: count):
 
 @kernel
 def project_steps(batch: address, workspace: address, states: address, rows: count, begin: count, end: count):
-    """Takes the steps from `begin` to `end`, each of `rows` rows."""
+    """Runs the steps from `begin` to `end`, each of `rows` rows."""
     for step in range(begin, end):
         show_states(workspace, states, step * rows)
         name_candidates(batch, workspace, rows)
@@ -68,7 +68,7 @@ def project_steps(batch: address, workspace: address, states: address, rows: cou
 def union_steps(
     batch: address, workspace: address, states: address, rows: count, begin: count, end: count, union: address
 ):
-    """The same over the union of the sets of all rows of a step, at most FUSED_ROWS."""
+    """Runs the same over the union of the sets of all rows of a step, at most FUSED_ROWS."""
     w, u = at(WORKSPACE, workspace, 0), at(UNION, union, 0)
     clusters = at(CLUSTERS, at(BATCH, batch, 0).clusters, 0)
     member = at(MEMBER, w.members, 0)
@@ -100,7 +100,7 @@ def union_steps(
 def nearest_steps(
     layer: address, workspace: address, states: address, depth: count, rows: count, begin: count, end: count
 ):
-    """Write the nearest centroid of each row to `best`: LINEAR of centroids, whose bias is minus half their square."""
+    """Writes the nearest centroid of each row to `best`: LINEAR of centroids, whose bias is minus half their square."""
     s, w = at(STATES, states, 0), at(WORKSPACE, workspace, 0)
     size = row_bytes(at(LINEAR, layer, 0).scheme, depth)
     for step in range(begin, end):

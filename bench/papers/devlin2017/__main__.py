@@ -5,7 +5,7 @@
                             climbs with the first one too, `quality` judges all. May be given several times
     --test NAME=FILE        a set to judge by, lines of source TAB reference; may be given several times
     --shortlist FILE        of the trained models (default: that of models/ende-tiny)
-    --mkl PATH              libmkl_rt, where MKL is to compete with OpenBLAS (default: where pip puts it)
+    --mkl PATH              libmkl_rt, for timing MKL beside OpenBLAS (default: where pip puts it)
     --input FILE            lines whose lengths are taken, and which the trained model translates
 
 "Sharp Models on Dull Hardware", https://arxiv.org/abs/1705.01991. Its sizes: see `systems`; its baseline: `baseline`.
@@ -18,7 +18,7 @@ from bench.harness.command import command, machine, one_line_errors, positive, s
 from bench.harness.texts import SENTENCES, SHIPPED
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
-MORE = 10  # times as many sentences for a trained model, which is smaller, and to see whether it says the same
+MORE = 10  # times as many sentences for a trained model, which is smaller, and whose translations are compared
 TABLES = ("products", "ladder", "speeds", "quality")
 
 

@@ -1,9 +1,9 @@
 """The paper's baseline: float32 products of a library, and nothing in vectors. The search is ours, in machine code.
 
-Kernels of the engine are replaced by others with the same arguments:
+Some kernels of the engine are replaced by others with the same arguments:
 
-    products      by a library's sgemm, on weights that lie as it wants them; the weighted sums of attention stay ours,
-                  which are not slower
+    products      by a library's sgemm, on weights in its layout; the weighted sums of attention stay ours, which are
+                  not slower
     elementwise   one number at a time, with the exponentials and tanh of the C library
 """
 
@@ -63,7 +63,7 @@ def sgemm_products(name: str, multiply, integer) -> dict[str, Kernel]:
 
 @kernel
 def gather_rows(table: address, pieces: address, candidates: count, depth: count, pointers: address, output: address):
-    """`gather_output` for a library: the rows of float32 candidates as they are, [columns, depth]."""
+    """Gathers for a library as `gather_output`: copies the rows of float32 candidates, [columns, depth]."""
     entries, linear = at(TABLE, table, 0), at(LINEAR, output, 0)
     linear.codes = 0
     for column in range(16 * linear.panels):
@@ -75,7 +75,7 @@ def gather_rows(table: address, pieces: address, candidates: count, depth: count
 
 
 def lay_by_rows(model: Model):
-    """Lay the float32 weights of a recurrent model's layers as `sgemm_products` reads them: [depth, columns]."""
+    """Lays out the float32 weights of a recurrent model's layers for `sgemm_products`: [depth, columns]."""
     for layer in _layers(model):
         if layer["scheme"] == FLOAT32 and layer["panels"] and layer["codes"] == 0:
             panels, depth = int(layer["panels"]), int(layer["depth"])
@@ -86,7 +86,7 @@ def lay_by_rows(model: Model):
 
 
 def _layers(model):
-    """LINEAR records of a recurrent model, wherever they are."""
+    """Yields the LINEAR records of a recurrent model, wherever they are."""
     waiting = [model.network._record, *model.network._filler._kept]
     while waiting:
         array = waiting.pop()
@@ -112,7 +112,7 @@ def gru_numbers(
     next_state: address,
     out: address,
 ):
-    """`gru_row`, one number at a time."""
+    """Computes `gru_row`, one number at a time."""
     for k in range(depth):
         reset = _sigmoid(load_f32(gates, k) + load_f32(state_gates, k))
         update = _sigmoid(load_f32(gates, depth + k) + load_f32(state_gates, depth + k))
@@ -124,19 +124,19 @@ def gru_numbers(
 
 @kernel
 def squash_numbers(x: address, length: count, table: address):
-    """`squash`, one number at a time."""
+    """Computes `squash`, one number at a time."""
     for k in range(length):
         store_f32(x, k, np.float32(math.tanh(load_f32(x, k))))
 
 
 @kernel
 def no_exponentials(x: address, length: count):
-    """In place of `double_exponentials`: `tanh_scores` wants the numbers themselves."""
+    """Does nothing instead of `double_exponentials`: `tanh_scores` needs the numbers themselves."""
 
 
 @kernel
 def tanh_scores(keys: address, query: address, weight: address, length: count, depth: count, out: address):
-    """`additive_scores` as the formula has it, one number at a time; weight is -2 score."""
+    """Computes `additive_scores` by the formula, one number at a time; weight is -2 score."""
     for j in range(length):
         total = np.float32(0.0)
         for k in range(depth):

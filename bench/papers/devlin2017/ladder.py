@@ -1,4 +1,4 @@
-"""Table 1: what each change brings, one upon the other, one sentence at a time."""
+"""Table 1: the gain of each change, cumulatively, one sentence at a time."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from cpunmt.engine.search import Search
 
 
 class Rung(NamedTuple):
-    """One row: what has been switched on so far."""
+    """One row: the enabled changes."""
 
     name: str
     scheme: str
@@ -27,7 +27,7 @@ class Rung(NamedTuple):
     paper: int | None = None  # words/s
 
 
-SLICE = 0.4  # seconds: what ran before has left the caches, and the next one's first sentences are slower for it
+SLICE = 0.4  # seconds: the caches must be filled again after the rung before
 _ALL = {"known": MOST_KNOWN, "projected": True, "merged": True}
 FIRST = Rung("float32", "float32", True, paper=95)
 RUNGS = (
@@ -44,7 +44,7 @@ BESIDE = (Rung("float32, no candidate list", "float32", True, full=True), Rung("
 
 
 class _Contestants:
-    """Engines with memory of their own; programs and models are shared where they can be."""
+    """Engines with their own memory; programs and models are shared where possible."""
 
     def __init__(self, work: Work, libraries: Mapping[str, dict]):
         self._work, self._models, self._engines = work, {}, {}
@@ -55,7 +55,7 @@ class _Contestants:
             self._programs[name, False] = program_with(products)
 
     def engine(self, rung: Rung, library: str = "") -> Engine:
-        """`library`: whose products it has; "" our own."""
+        """Returns an engine. `library`: the name of its products; "" our own."""
         kind = rung.scheme, rung.known, library, rung.numbers
         if kind not in self._engines:
             layout = rung.scheme, bool(library), rung.known
@@ -70,19 +70,19 @@ class _Contestants:
         return self._engines[kind]
 
     def run(self, rung: Rung, beam: int, library: str = ""):
-        """A function that translates all sentences."""
+        """Returns a function that translates all sentences."""
         engine, search = self.engine(rung, library), Search(beam_size=beam, full=rung.full, to_the_end=not rung.early)
         switches = {"merged": rung.merged, "projected": rung.projected}
         return lambda: self._work.run(engine, search, switches)
 
     def unique_states(self, rung: Rung) -> float:
-        """Share of the rows whose products of the state were computed, of what this rung has translated so far."""
+        """Returns the share of rows whose products of the state were computed, in this rung so far."""
         memory = list(self.engine(rung)._workspaces.values())[-1].memories[0]
         return float(memory["rows_multiplied"][0] / memory["rows_seen"][0])
 
 
 def measure(work: Work, libraries: Mapping[str, dict], rounds: int, beam: int = BEAM) -> dict:
-    """Table 1. `libraries`: name -> its products; the fastest of them is the baseline, where there are none ours is."""
+    """Returns Table 1. `libraries`: name -> its products; the fastest of them is the baseline, without any ours is."""
     contestants = _Contestants(work, libraries)
     full, alone = BESIDE
     runs = {full.name: contestants.run(full, beam, next(iter(libraries), ""))}
@@ -117,7 +117,7 @@ def measure(work: Work, libraries: Mapping[str, dict], rounds: int, beam: int = 
 
 
 def _without_rounding(contestants, beam, expected) -> dict[str, float]:
-    """Name of a rung -> share of pieces that stay the same when it, too, is switched on in float32."""
+    """Returns name of a rung -> share of unchanged pieces when it, too, is enabled in float32."""
     found = {}
     for rung in RUNGS:
         if rung.scheme == "int16" and rung[2:6] != FIRST[2:6]:

@@ -1,9 +1,9 @@
 """int16 products against the best float32 ones, by batch size: Figure 1 of Devlin 2017.
 
-https://arxiv.org/abs/1705.01991, section 4.1: 16-bit fixed point is twice as fast as
-MKL's float32 where a decoder's batches are small. Here float32 is OpenBLAS (NumPy's), MKL where it is installed
-(pip install mkl), with weights packed beforehand too, and our own tile. Times are those of the product with its scales
-and bias; of the integer ones also with the quantization of their input.
+https://arxiv.org/abs/1705.01991, section 4.1: 16-bit fixed point is twice as fast as MKL's float32 for a decoder's
+small batches. Here float32 is OpenBLAS (NumPy's), MKL if it is installed (pip install mkl), with weights packed
+beforehand too, and our own tile. Times are those of the product with its scales and bias; for integers also with the
+quantization of their input.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ AFFINE = 1
 
 
 def ours(program, arena, scheme, a, columns):
-    """(product, product with quantization) of our tile on random weights."""
+    """Returns (product, product with quantization) of our tile on random weights."""
     rows, depth = a.shape
     linear, out = arena.linears(scheme, [(depth, columns)]), arena.zeros(rows * columns)
     if scheme == "float32":
@@ -38,7 +38,7 @@ def ours(program, arena, scheme, a, columns):
 
 
 def contestants(program, arena, libraries, rows, depth, columns) -> dict[str, Timed]:
-    """Everything to be timed for one product, by name."""
+    """Returns all items to time for one product, by name."""
     a, w = arena.normal(rows * depth).reshape(rows, depth), arena.normal(depth * columns).reshape(depth, columns)
     blas, mkl = libraries
     runs, expected = {}, a @ w
@@ -65,7 +65,7 @@ def contestants(program, arena, libraries, rows, depth, columns) -> dict[str, Ti
 
 
 def measure(program, libraries, rounds, rows_list=None) -> list[dict]:
-    """`libraries`: what `sgemm.openblas` and `sgemm.mkl` have found."""
+    """Measures the products. `libraries`: results of `sgemm.openblas` and `sgemm.mkl`."""
     results, rows_list = [], rows_list or ROWS
     for depth, columns in SHAPES:
         print(f"\n{depth} x {columns}: microseconds")

@@ -1,4 +1,4 @@
-"""Table 2, its quality side in kind: trained models, each as float32, int16 and int8."""
+"""Table 2, its quality part in kind: trained models, each as float32, int16 and int8."""
 
 from pathlib import Path
 
@@ -15,7 +15,9 @@ SCHEMES = ("float32", "int16", "int8")
 def measure(
     models: dict[str, list[Path]], folder: Path, shortlist: Path, sets: list[EvaluationSet], rounds: int
 ) -> list[dict]:
-    """Rows for checkpoints, several are an ensemble: BLEU by set, sentences that are as in float32, words/s in bulk."""
+    """Returns rows for checkpoints, several are an ensemble: BLEU by set, sentences equal to float32's, words/s in
+    bulk.
+    """
     rows = []
     for name, checkpoints in models.items():
         said, speeds = {}, {}
@@ -45,7 +47,7 @@ def _texts(translator, sources):
 
 
 def _alone(translator, sets, rounds):
-    """Words/s, one sentence at a time, greedily: of some of each set."""
+    """Returns words/s, one sentence at a time, greedily: of some of each set."""
     lines = [line for one in sets for line in one.sources[:: max(1, len(one.sources) // 40)]]
 
     item = Timed("", repeated(lambda: [translator.translate(line, split="none") for line in lines]))

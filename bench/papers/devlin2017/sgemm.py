@@ -12,7 +12,7 @@ ROW_MAJOR, NOT_TRANSPOSED, TRANSPOSED, PACKED, B_MATRIX = 101, 111, 112, 151, 16
 
 
 def openblas():
-    """(name, cblas_sgemm, its integer type) of NumPy's OpenBLAS, on one thread; None: there is none."""
+    """Returns (name, cblas_sgemm, its integer type) of NumPy's OpenBLAS, on one thread; None if it is missing."""
     for path in Path(np.__file__).parent.parent.glob("numpy.libs/*openblas*"):
         library = ctypes.CDLL(str(path))
         for prefix, suffix, integer in (("scipy_", "64_", ctypes.c_int64), ("", "64_", ctypes.c_int64), ("", "", None)):
@@ -26,7 +26,7 @@ def openblas():
 
 
 def mkl(path=None):
-    """The library that `pip install mkl` brings, sequential; None: it is not there."""
+    """Returns the library of `pip install mkl`, sequential; None if it is missing."""
     found = sorted(Path(sys.prefix, "lib").glob("libmkl_rt.so*")) if path is None else [Path(path)]
     if not found:
         return None
@@ -35,14 +35,14 @@ def mkl(path=None):
 
 
 def declared(function, integer, *arguments):
-    """`function` for compiled code: i an integer of the library's, e an enumeration, f a float, p a pointer."""
+    """Returns `function` for compiled code: i an integer of the library's, e an enumeration, f a float, p a pointer."""
     kinds = {"i": integer, "e": ctypes.c_int, "f": ctypes.c_float, "p": ctypes.c_size_t}
     function.argtypes, function.restype = [kinds[letter] for letter in arguments], None
     return function
 
 
 def repeated(function, integer, a, w, out):
-    """A function `run(times)`: out = a w by a cblas_sgemm."""
+    """Returns a function `run(times)`: out = a w by a cblas_sgemm."""
     multiply = declared(function, integer, *"eeeiiifpipifpi")
     (rows, depth), columns = a.shape, w.shape[1]
     x, y, z = (array.ctypes.data for array in (a, w, out))
@@ -71,7 +71,7 @@ def repeated(function, integer, a, w, out):
 
 
 def repeated_packed(library, a, w, out):
-    """The same by MKL's cblas_sgemm_compute, with w packed beforehand; also what must be kept alive."""
+    """Returns the same by MKL's cblas_sgemm_compute, with w packed beforehand, and objects to keep alive."""
     integer = ctypes.c_int
     (rows, depth), columns = a.shape, w.shape[1]
     size = library.cblas_sgemm_pack_get_size

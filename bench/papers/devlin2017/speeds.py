@@ -8,18 +8,18 @@ from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Member
 
-PAPER = {"S1": 418}  # words/s; what else its table has was not at hand
+PAPER = {"S1": 418}  # words/s; the table's other figures were not available
 
 
 def engine_of(name: str, scheme: str, sizes: systems.Sizes, shortlist) -> Engine:
-    """One of SYSTEMS or ENSEMBLES, of random weights."""
+    """Returns an engine of one of SYSTEMS or ENSEMBLES, of random weights."""
     one, count = systems.ENSEMBLES.get(name, (name, 1))
     models = [systems.random_model(one, scheme, sizes, seed) for seed in range(1, count + 1)]
     return Engine([Member(model, 1 / count) for model in models], shortlist)
 
 
 def measure(lines: list[str], sizes: systems.Sizes, rounds: int, schemes=("int16", "int8")) -> list[dict]:
-    """Rows of words/s by scheme. One system is in memory at a time; its schemes take turns."""
+    """Returns rows of words/s by scheme. One system is in memory at a time; its schemes take turns."""
     work, search, rows = random_work("S1", lines, sizes), Search(beam_size=systems.BEAM), []
     for name in (*systems.SYSTEMS, *systems.ENSEMBLES):
         items = []

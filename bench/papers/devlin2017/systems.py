@@ -1,7 +1,7 @@
-"""The systems of Devlin 2017 (https://arxiv.org/abs/1705.01991), Table 2, by name, and what they are timed on.
+"""The systems of Devlin 2017 (https://arxiv.org/abs/1705.01991), Table 2, by name, and their timed sentences.
 
-Widths that the paper does not give are ours: pieces' vectors, what attention compares, and what the output layer reads.
-Weights are random; </s> is barred and the length is that of the source, so all do the work of real sentences.
+Widths that the paper omits are ours: pieces' vectors, and the inputs of attention's scores and of the output layer.
+Weights are random; </s> is barred and the length is the source's, so all do the work of real sentences.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _BASE = {**_SIZES, "attention": "input", "top": "tanh"}
 
 
 def _stacked(layers: int, **changes) -> dict:
-    """Fully connected layers above the attentional one: 768 wide, every second one, which adds what is below, 1024."""
+    """Returns fully connected layers above the attentional one: 768 wide, every second one, with a residual, 1024."""
     widths = tuple(1024 if number % 2 else 768 for number in range(layers))
     return {**_BASE, "model_dim": 1024, "stack": widths, "relu_limit": 10.0, **changes}
 
@@ -40,7 +40,7 @@ SYSTEMS = {  # name -> fields of RecurrentConfig
     "S6": _stacked(15),
     "S7": {**_BASE, **_LSTM, "encoder": "alternating", "encoder_layers": 8, "encoder_dim": 1024, "decoder_layers": 8},
 }
-ENSEMBLES = {"E1": ("S4", 2), "E2": ("S4", 3)}  # name -> a system, and how many of it
+ENSEMBLES = {"E1": ("S4", 2), "E2": ("S4", 3)}  # name -> a system, and its number
 ABOUT = {
     "S1": "a GRU with attention, 1024",
     "S2": "and a GRU above it, 1024",
@@ -62,7 +62,7 @@ class Sizes(NamedTuple):
 
 
 def system(name: str, sizes: Sizes) -> ModelConfig:
-    """The config of one of SYSTEMS."""
+    """Returns the config of one of SYSTEMS."""
     fields = dict(SYSTEMS[name])
     for width in ("model_dim", "encoder_dim", "decoder_dim", "attention_dim"):
         fields[width] //= sizes.divisor
@@ -71,7 +71,7 @@ def system(name: str, sizes: Sizes) -> ModelConfig:
 
 
 def random_weights(config: ModelConfig, seed: int = 1) -> dict[str, np.ndarray]:
-    """A float32 checkpoint in [-1, 1], as 16-bit products of the paper want it."""
+    """Returns a float32 checkpoint in [-1, 1], as the paper's 16-bit products require."""
     random, found = np.random.default_rng(seed), {}
     tables = table_sizes(config)
     for name, shape in checkpoint_tensors(config).items():
@@ -82,13 +82,13 @@ def random_weights(config: ModelConfig, seed: int = 1) -> dict[str, np.ndarray]:
 
 
 def random_model(name: str, scheme: str, sizes: Sizes, seed: int = 1) -> Model:
-    """One of SYSTEMS, packed in memory."""
+    """Returns one of SYSTEMS, packed in memory."""
     config = system(name, sizes)
     return Model(*packed_tensors(config, random_weights(config, seed), scheme))
 
 
 def _frequent(random, count: int, vocabulary: int) -> np.ndarray:
-    """Ids of words as frequent as words are (Zipf): 94 of a hundred are among 8,000 of 80,000."""
+    """Returns ids with the frequency of words (Zipf): 94 of a hundred are among 8,000 of 80,000."""
     return 2 + np.minimum(random.zipf(1.3, count), vocabulary - 2) - 1
 
 
@@ -99,7 +99,7 @@ def word_ids(lengths: Sequence[int], sizes: Sizes, seed: int = 1) -> list[list[i
 
 
 def candidate_lists(sizes: Sizes, seed: int = 1) -> Shortlist:
-    """For each word 20 others, about as frequent as it is."""
+    """Returns for each word 20 others of similar frequency."""
     random, words = np.random.default_rng(seed), np.arange(sizes.vocabulary)[:, None]
     near = words * np.exp(random.standard_normal((sizes.vocabulary, 2 * CANDIDATES))) + random.integers(
         0, 2 * CANDIDATES, (sizes.vocabulary, 2 * CANDIDATES)

@@ -1,4 +1,4 @@
-"""What is translated one sentence at a time: by networks of the paper's sizes, or by a trained model."""
+"""Sentences to translate one at a time: by networks of the paper's sizes, or by a trained model."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,17 +14,17 @@ from cpunmt.model.tensors import Model
 
 
 class Work(NamedTuple):
-    """Sentences, and where models of them come from."""
+    """Sentences, and the source of their models."""
 
     name: str
     words: int  # of all sentences
     sources: list[list[int]]  # ids with their </s>
     limits: list[int]
     shortlist: object
-    model: Callable[[str], Model]  # scheme -> a model of its own
+    model: Callable[[str], Model]  # scheme -> a new model
 
     def run(self, engine: Engine, search: Search, switches: dict) -> list[list[int]]:
-        """Ids of the best translations, one at a time. `switches`: those of RecurrentNetwork but `known`."""
+        """Returns ids of the best translations, one at a time. `switches`: those of RecurrentNetwork except `known`."""
         engine.model.network.switch(**switches)
         return [
             engine.translate([source], [limit], search)[0][0].ids
@@ -33,7 +33,7 @@ class Work(NamedTuple):
 
 
 def random_work(name: str, lines: list[str], sizes: systems.Sizes) -> Work:
-    """One of SYSTEMS on sentences as long as the lines."""
+    """Returns one of SYSTEMS with sentences of the lines' lengths."""
     lengths = [len(line.split()) for line in lines]
     sources = systems.word_ids(lengths, sizes)
     limits = [len(source) for source in sources]
@@ -46,7 +46,7 @@ def random_work(name: str, lines: list[str], sizes: systems.Sizes) -> Work:
 
 
 def trained_work(checkpoint: Path, folder: Path, lines: list[str], shortlist: Path) -> Work:
-    """A trained model on these lines, as the engine gets them from a Translator; packed in `folder` by scheme."""
+    """Returns a trained model with these lines, in a Translator's form for the engine; packed in `folder` by scheme."""
 
     def translator(scheme):
         path = folder / f"{checkpoint.resolve().parent.name}-{scheme}"

@@ -32,7 +32,7 @@ def parse(arguments):
 
 
 def main(arguments=None):
-    """The command."""
+    """Runs the command."""
     chosen = parse(arguments)
     from bench.papers.gpu2018 import ladder, shares, work
 

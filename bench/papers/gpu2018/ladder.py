@@ -1,7 +1,7 @@
-"""Figures 9 and 10: fused output, then removal and top-up, one upon the other, on unsorted sentences.
+"""Figures 9 and 10: fused output, then removal and top-up, cumulatively, on unsorted sentences.
 
-Of the paper it is known that bias, softmax and search took 77 to 87 % less time for a beam of 1, 56 to 72 % less for
-wider ones, and whole translations up to 41 % less. Its sizes of mini-batches and beams are not known: see the options.
+Known of the paper: bias, softmax and search took 77 to 87 % less time for a beam of 1, 56 to 72 % less for wider ones,
+and whole translations up to 41 % less. Its sizes of mini-batches and beams are unknown: see the options.
 """
 
 import statistics
@@ -22,7 +22,7 @@ RUNGS = {
 
 
 def measure(task: Task, beams: list[int], batches: list[int], rounds: int) -> list[dict]:
-    """Rows of words/s, and times the first rung, by workload, beam and size of mini-batch; CPU time."""
+    """Returns rows of words/s, and times the first rung, by workload, beam and size of mini-batch; CPU time."""
     decoders, rows = Decoders(task.engine), []
     for workload, work in task.works.items():
         for beam in beams:
@@ -46,7 +46,7 @@ def measure(task: Task, beams: list[int], batches: list[int], rounds: int) -> li
 
 
 def show(title: str, rows: list[dict]):
-    """Print the table."""
+    """Prints the table."""
     print(f"\nFigures 9 and 10 in kind: {title}: words/s, and times the first")
     print(f"{'':32}" + "".join(f"{name:>28}" for name in RUNGS))
     for row in rows:

@@ -14,9 +14,9 @@ PARTS = ("encoder", "decoder", PRODUCT, SEARCH)
 
 
 def measure(task: Task, beams: list[int], slots: int, profiled: Profiled) -> list[dict]:
-    """Rows of the share of each of PARTS, by beam and way.
+    """Returns rows of the share of each of PARTS, by beam and way.
 
-    Clocks are around every kernel, some 20 ns a call, which are booked on the caller.
+    Clocks are around every kernel, some 20 ns a call, which are counted for the caller.
     """
     work, rows = task.works["news"], []
     with running(task.engine, profiled):
@@ -36,7 +36,7 @@ def measure(task: Task, beams: list[int], slots: int, profiled: Profiled) -> lis
 
 
 def _cycles(profiled: Profiled) -> dict[str, int]:
-    """By part. Where the output layer is multiplied, whatever multiplies nothing is search."""
+    """Sums cycles by part. In the output layer, every kernel other than products is search."""
     found = dict.fromkeys(PARTS, 0)
     for phase, counts in zip(profiled.phases, profiled.counts[:, :, 0], strict=True):
         for name, cycles in zip(profiled.names, counts.tolist(), strict=True):
@@ -46,7 +46,7 @@ def _cycles(profiled: Profiled) -> dict[str, int]:
 
 
 def show(title: str, rows: list[dict]):
-    """Print the table."""
+    """Prints the table."""
     print(f"\nFigures 1 and 5 in kind: {title}\n{'':24}" + "".join(f"{part:>24}" for part in PARTS))
     for row in rows:
         shares = "".join(f"{100 * row['shares'][part]:22.1f} %" for part in PARTS)

@@ -1,4 +1,4 @@
-"""What is translated: by a random student whose output layer is over all pieces, or by a packed model on text."""
+"""Workloads: a random student whose output layer is over all pieces, or a packed model on text."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ SIZES = ("tiny11", "base")
 
 
 class Task(NamedTuple):
-    """A model, and what it is to translate, by the name of a workload; its search is over the whole vocabulary."""
+    """A model, and its sentences by the name of a workload; its search is over the whole vocabulary."""
 
     name: str
     engine: Engine
@@ -25,7 +25,7 @@ class Task(NamedTuple):
 
 
 def random_task(size: str, vocabulary: int, sentences: int) -> Task:
-    """Targets are 1.05 times as long as sources, see bench.students; words are pieces."""
+    """Returns a random student. Targets are 1.05 times as long as sources, see bench.students; words are pieces."""
     config, tensors = random_checkpoint(size, vocabulary)
     generator, works = np.random.default_rng(1), {}
     for name, lengths in LENGTHS.items():
@@ -37,7 +37,7 @@ def random_task(size: str, vocabulary: int, sentences: int) -> Task:
 
 
 def trained_task(model: str, text, sentences: int) -> Task:
-    """A packed Transformer on sentences that are cut out of a text."""
+    """Returns a packed Transformer with sentences cut from a text."""
     translator, lines, works = Translator(model), [line for line in read_lines(text) if line.strip()], {}
     for name, lengths in LENGTHS.items():
         counts = drawn(lengths, sentences)

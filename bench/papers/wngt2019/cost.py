@@ -1,10 +1,10 @@
-"""Figure 3: words translated for a dollar, on one core that costs so much an hour."""
+"""Figure 3: words translated for a dollar, on one core at an hourly price."""
 
-PRICE = 0.096  # dollars an hour, what the paper pays for the machine whose one core it uses (AWS m5.large, 2019)
+PRICE = 0.096  # dollars an hour: the paper's machine with one used core (AWS m5.large, 2019)
 
 
 def measure(steps: list[dict], price: float) -> list[dict]:
-    """Rows for what `steps.measure` found: millions of words per dollar by batch."""
+    """Returns rows for the result of `steps.measure`: millions of words per dollar by batch."""
     return [
         {
             "name": row["name"],

@@ -1,7 +1,7 @@
-"""Figure 1: the cells a decoder can be made of, packed as int8.
+"""Figure 1: the decoder's cells, packed as int8.
 
-Speed is that of random students of one shape, which all say equally much; BLEU is that of trained ones, if there are
-any, and with it their own speed.
+Speed is that of random students of one shape with equal lengths of translations; BLEU is that of trained ones, with
+their own speed.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ _SUFFIXES = {"self-attention": "-attention", "AAN": "-aan", "SRU": "-sru", "SSRU
 
 
 def shapes(size: str) -> dict[str, dict]:
-    """Name -> fields of ModelConfig: students with two layers of each kind, and with six as the paper's have."""
+    """Returns name -> fields of ModelConfig: students with two layers of each kind, and with the paper's six."""
     found = {name: SHAPES[size + suffix] for name, suffix in _SUFFIXES.items()}
     found["SSRU, 6 layers"] = {**SHAPES[size], "decoder_parameters": tuple(range(6))}
     found["SSRU, 6 tied"] = {**SHAPES[size], "decoder_parameters": (0,) * 6}
@@ -28,7 +28,7 @@ def shapes(size: str) -> dict[str, dict]:
 
 
 def write_random(folder: Path, size: str) -> dict[str, Path]:
-    """A random int8 student of `size` with each decoder: name -> directory."""
+    """Writes a random int8 student of `size` with each decoder: name -> directory."""
     found = {}
     for name, fields in shapes(size).items():
         found[name] = folder / name.replace(", ", "-").replace(" ", "-")
@@ -37,7 +37,7 @@ def write_random(folder: Path, size: str) -> dict[str, Path]:
 
 
 def measure(models: dict[str, Path], lines: list[str], rounds: int, sets: list[EvaluationSet]) -> list[dict]:
-    """Rows for packed models: words/s and times the first one by batch, BLEU on each set."""
+    """Returns rows for packed models: words/s and times the first one by batch, BLEU on each set."""
     translators = {name: Translator(path) for name, path in models.items()}
     rows = {name: {"name": name, "batches": {}, "bleu": _bleu(t, sets)} for name, t in translators.items()}
     for size in BATCHES:

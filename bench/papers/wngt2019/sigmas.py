@@ -1,4 +1,4 @@
-"""Where the range of an int8 column ends: its largest weight, but at most N standard deviations."""
+"""The range of an int8 column: its largest weight, but at most N standard deviations."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ SIGMAS = (2, 3, 4, 5, 6, 7, 8, 10)
 
 
 def measure(checkpoint: Path, folder: Path, sets: list[EvaluationSet]) -> list[dict]:
-    """Rows by sigma: signal to noise of the worst matrix, agreement with float32 and BLEU on each set."""
+    """Returns rows by sigma: signal to noise of the worst matrix, agreement with float32 and BLEU on each set."""
     baseline, rows = folder / "sigma-float32", []
     pack_quietly(checkpoint, baseline, "--scheme", "float32")
     for sigmas in SIGMAS:

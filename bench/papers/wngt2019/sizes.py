@@ -1,4 +1,4 @@
-"""Table 3: how large the weights of each shape are in each scheme. No model is needed: the config says it."""
+"""Table 3: the size of the weights of each shape in each scheme, computed from the config without a model."""
 
 import math
 
@@ -11,7 +11,7 @@ NAMES = ("paper-large", "paper-small", "paper-tiny", "base", "tied6", "tiny", "p
 
 
 def measure(vocab_size: int = VOCABULARY) -> list[dict]:
-    """Rows by shape: parameters, and bytes in each scheme."""
+    """Returns rows by shape: parameters, and bytes in each scheme."""
     rows = []
     for name in NAMES:
         parameters = checkpoint_tensors(ModelConfig.of(vocab_size=vocab_size, **SHAPES[name]))

@@ -1,7 +1,7 @@
-"""Table 2: what each change brings, one sentence at a time and 32 together.
+"""Table 2: the gain of each change, one sentence at a time and 32 together.
 
-Its row for vectorized functions has no counterpart, since every kernel here is vectorized. What wider vectors bring can
-be seen by running this with CPUNMT_ISA=avx2.
+Its row for vectorized functions has no counterpart, since every kernel here is vectorized. The gain of wider vectors
+can be measured with CPUNMT_ISA=avx2.
 """
 
 from bench.harness.timing import interleave, median_ratio
@@ -20,7 +20,9 @@ STEPS = {
 
 
 def measure(models: dict, lines: list[str], rounds: int) -> list[dict]:
-    """Rows for a model packed as each scheme (`models`: scheme -> directory): words/s, and times float32, by batch."""
+    """Returns rows for a model packed as each scheme (`models`: scheme -> directory): words/s, and times float32, by
+    batch.
+    """
     translators = {scheme: Translator(models[scheme]) for scheme, _, _ in STEPS.values()}
     rows = {name: {"name": name, "batches": {}} for name in STEPS}
     for size in BATCHES:
@@ -43,7 +45,9 @@ def measure(models: dict, lines: list[str], rounds: int) -> list[dict]:
 
 
 def _topped_up(translator, work):
-    """All sentences in one call: as many side by side as the engine likes, the next ones take free places."""
+    """Translates all sentences in one call: the engine chooses the number in a batch, and the next ones take free
+    places.
+    """
     lines = [line for batch in work.batches for line in batch]
     return lambda: translator.translate(lines, split="none")
 

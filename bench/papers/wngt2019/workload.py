@@ -1,4 +1,4 @@
-"""What is timed: sentences in batches of one size, in the order and with the work that the paper's decoder has."""
+"""The workload: sentences in batches of one size, in the paper's order and with its decoder's work."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from bench.harness.texts import count_words
 from bench.harness.timing import Timed, repeated
 from cpunmt import Translator
 
-MOST_FACTOR = 100.0  # no limit by the source: the length is what `unpruned` says
+MOST_FACTOR = 100.0  # no limit by the source: `unpruned` sets the length
 
 
 class Workload:
@@ -18,15 +18,15 @@ class Workload:
         self.batches = [ordered[i : i + size] for i in range(0, len(ordered), size)]
 
     def pruned(self, translator: Translator) -> Callable:
-        """Translates all batches; a sentence that has ended leaves its batch at once."""
+        """Translates all batches; an ended sentence leaves its batch at once."""
         given = [batch[0] if self.size == 1 else batch for batch in self.batches]
         return lambda: [translator.translate(batch, split="none") for batch in given]
 
     def unpruned(self, translator: Translator) -> Callable:
-        """The same, but each sentence goes on as long as the longest translation of its batch.
+        """Translates the same, but each sentence continues to the longest translation of its batch.
 
-        That is the work of a decoder that leaves ended sentences in the batch, with the kernels of one that does not:
-        </s> is excluded until the longest has ended. The pieces decoded meanwhile are of no use, as in the paper.
+        That is the work of a decoder that keeps ended sentences in the batch, with the kernels of one that removes
+        them: </s> is excluded until the longest has ended. The pieces decoded meanwhile are unused, as in the paper.
         """
         given = []
         for batch in self.batches:
@@ -36,7 +36,7 @@ class Workload:
         return lambda: [translator.translate(batch, **options) for batch, options in given]
 
     def timed(self, name: str, run: Callable) -> Timed:
-        """As `bench.harness.timing.interleave` takes it."""
+        """Returns an item for `bench.harness.timing.interleave`."""
         return Timed(name, repeated(run), work=self.words)
 
 

@@ -1,4 +1,4 @@
-"""What Junczys-Dowmunt et al. 2018 did, in kind. On one core: taskset -c 1 python -m bench.papers.wnmt2018
+"""The changes of Junczys-Dowmunt et al. 2018, in kind. On one core: taskset -c 1 python -m bench.papers.wnmt2018
 
     --only TABLE ...          of students, memoization (default: all)
     --student NAME=PATH       a trained checkpoint, in each scheme; may be given several times
@@ -30,7 +30,7 @@ def parse(arguments):
 
 
 def main(arguments=None):
-    """The command."""
+    """Runs the command."""
     chosen = parse(arguments)
     lines = evenly(text_lines(), chosen.sentences)
     sets = [read_evaluation_set(name, path) for name, path in chosen.test]

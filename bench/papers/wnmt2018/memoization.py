@@ -1,4 +1,4 @@
-"""Weights that are quantized and laid out once, or for each mini-batch."""
+"""Weights quantized and laid out once, or for each mini-batch."""
 
 import time
 from functools import partial
@@ -18,9 +18,9 @@ BATCHES = (1, 32)
 
 
 def measure(size: str, lines: list[str], rounds: int) -> list[dict]:
-    """Rows by scheme for a random student of one of bench.students.SIZES: words/s by size of mini-batch.
+    """Returns rows by scheme for a random student of one of bench.students.SIZES: words/s by size of mini-batch.
 
-    Least CPU time of all rounds. Not memoized is a sum: a mini-batch takes its own time and that of the weights.
+    Least CPU time of all rounds. Without memoization it is a sum: the mini-batch's time and the weights'.
     """
     vocabulary, rows = Vocabulary(STUDENT / "vocabulary.spm"), []
     shortlist = Shortlist.load(STUDENT / "shortlist.bin", vocabulary, vocabulary)
@@ -48,7 +48,7 @@ def _translate(engine: Engine, vocabulary: Vocabulary, work: Workload) -> None:
 
 
 def show(size: str, rows: list[dict]):
-    """Print the table."""
+    """Prints the table."""
     print(f"\nMemoization: a random student of size {size}, words/s with weights made once, and for each batch")
     for row in rows:
         told = [

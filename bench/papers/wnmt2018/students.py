@@ -1,4 +1,4 @@
-"""Students, decoders and schemes: words/s, and BLEU where they are trained."""
+"""Students, decoders and schemes: words/s, and BLEU of trained ones."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ DECODERS = ("self-attention", "AAN")
 
 
 def write_random(folder: Path, size: str) -> dict[str, Path]:
-    """Random students of `size`, see bench.papers.wngt2019: name -> directory."""
+    """Writes random students of `size`, see bench.papers.wngt2019: name -> directory."""
     found, fields = {}, shapes(size)
     for decoder in DECODERS:
         for name, scheme in SCHEMES.items():
@@ -22,7 +22,7 @@ def write_random(folder: Path, size: str) -> dict[str, Path]:
 
 
 def pack_trained(checkpoints: list[tuple[str, str]], folder: Path) -> dict[str, Path]:
-    """Trained ones, (name, path of a checkpoint), in each scheme: name -> directory."""
+    """Packs trained ones, (name, path of a checkpoint), in each scheme: name -> directory."""
     found = {}
     for number, (decoder, checkpoint) in enumerate(checkpoints):
         for name, scheme in SCHEMES.items():

@@ -1,4 +1,4 @@
-"""Translations that someone should look at: cut off at the length limit, or looking like loops."""
+"""Doubtful translations: cut off at the length limit, or apparent loops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Doubts:
             "max_length": options.get("max_length"),
             "max_length_factor": options.get("max_length_factor", translator.config.max_length_factor),
         }
-        self._reached: set[str] = set()  # those that cut a translation off, or may have
+        self._reached: set[str] = set()  # limits that have, or may have, cut off a translation
 
     def add(self, number: int, texts: Iterable[str], results: Iterable[Result]) -> None:
         """Looks for doubtful translations in a window of lines; `number` lines came before it."""
@@ -45,7 +45,7 @@ class Doubts:
                     places.add(shown(sentence))
 
     def _doubtful(self, text: str, result: Result) -> tuple[list[str], list[str]]:
-        """Returns the sentences of a text that were cut off in translation, and those whose translation loops."""
+        """Returns the sentences of a text whose translations were cut off, and those whose translations loop."""
         if not (result.truncated or result.repeats):
             return [], []
         sentences = list(sentences_of(text, result.hypotheses[0]))
@@ -79,7 +79,9 @@ class Doubts:
             say(f"cpunmt: {where}of the translations {' and '.join(found)}; look at them{what_to_do}")
 
     def _limits_of(self, text: str, pieces: int) -> set[str]:
-        """The limits that may have cut off a translation of so many pieces; in a sentence of parts each has its own."""
+        """Returns the limits that may have cut off a translation of `pieces` pieces; in a sentence of parts each has
+        its own.
+        """
         longest, factor = self._limits.values()
         if longest is None or pieces < longest:
             return {"max_length_factor"}
@@ -88,7 +90,7 @@ class Doubts:
         return set(self._limits) if in_parts or math.ceil(factor * source) <= longest else {"max_length"}
 
     def _more_room(self) -> list[str]:
-        """What to do about the limits that were reached; none can be above its maximum."""
+        """Returns advice about the limits that were reached; none can exceed its maximum."""
         known = Options.__dataclass_fields__
         above = [
             f"--{name.replace('_', '-')} above {value:g}"

@@ -1,6 +1,6 @@
-"""The lines that `cpunmt translate` writes: a translation, or Marian's and Moses' formats of more than that.
+"""The output lines of `cpunmt translate`: a translation, or Marian's and Moses' extended formats.
 
-translation ||| 0-0 1-2 ||| WordScores= -0.1 -0.2        each behind the first where it was asked for
+translation ||| 0-0 1-2 ||| WordScores= -0.1 -0.2        each field after the first is optional
 0 ||| translation ||| ... ||| F0= -0.3 ||| -0.1          n-best: number of the line, log-probability, score
 """
 
@@ -13,15 +13,15 @@ from cpunmt.results.results import Hypothesis, Result
 
 
 class OutputFormat(NamedTuple):
-    """What to write of a Result."""
+    """The format of a Result's output."""
 
-    n_best: bool = False  # a line for each hypothesis, not one with the best
+    n_best: bool = False  # a line for each hypothesis instead of the best
     alignment: str | float | None = None  # "hard", "soft" or a threshold
     word_scores: bool = False
 
 
 def output_lines(number: int, result: Result, form: OutputFormat) -> Iterator[bytes]:
-    """The lines of the `number`-th sentence, counted from 0, in pieces: a soft alignment may be very large."""
+    """Yields the lines of the `number`-th sentence, counted from 0, in pieces: a soft alignment may be very large."""
     if form == _PLAIN:
         yield encode_line(result.text)
         return

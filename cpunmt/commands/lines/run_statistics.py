@@ -1,4 +1,4 @@
-"""`--stats`: what a run of `cpunmt translate` did, in which time."""
+"""`--stats`: counts and times of a run of `cpunmt translate`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunStatistics:
             self._alone.append(seconds)
 
     def report(self, others: dict[str, int]) -> None:
-        """Prints all on stderr, with `others`, which maps headings to counts."""
+        """Prints the statistics on stderr, with `others`, which maps headings to counts."""
         rate = self._words / self._seconds if self._seconds else 0.0
         lines = [
             (self._texts, f"{self._lines}"),

@@ -1,4 +1,4 @@
-"""`cpunmt score`: lines of sources and targets in, a score for each pair out."""
+"""`cpunmt score`: writes a score for each pair of source and target lines."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from cpunmt.options.options import SCORING
 from cpunmt.results.results import ScoringResult
 from cpunmt.translator.translator import WINDOW, Translator
 
-NOT_SCORED = b"nan\n"  # in place of the score of a pair that has none
-_REPORTED = 10  # such pairs that are told one by one
+NOT_SCORED = b"nan\n"  # instead of the score of a pair without one
+_REPORTED = 10  # number of such pairs reported one by one
 
 
 def score_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,14 +53,15 @@ def score_lines(
     options: dict[str, Any],
     per_token: bool,
 ) -> int:
-    """Scores line by line; returns how many pairs could not be scored.
+    """Scores line by line; returns the number of pairs that could not be scored.
 
     Such a pair, without one tab or too long, is reported on stderr with the number of its line; its score is `nan`.
 
     Parameters
     ----------
-    source, target : path of a file of lines, both or none: None for standard input with a tab between the two. One of
-        them may be "-", standard input
+    source, target : paths of files of lines, one of which may be "-", standard input; both None for standard input with
+    a
+        tab between the two
     output : path; None or "-" for standard output
     options : dict of `Translator.score_batch`
     per_token : bool
@@ -70,10 +71,10 @@ def score_lines(
     Raises
     ------
     CpunmtError
-        The model, the input or the output cannot be used, an option does not fit the model, or the files have not
-        equally many lines.
+        The model, the input or the output cannot be used, an option does not fit the model, or the files have different
+        numbers of lines.
     BrokenPipeError
-        Nobody reads the output any more.
+        The reader has closed the output.
     """
     with contextlib.ExitStack() as stack:
         inputs = [
@@ -111,7 +112,7 @@ def score_lines(
 
 
 class _Problems:
-    """Lines that could not be scored: the first are reported one by one, of the others their number."""
+    """Lines that could not be scored: reports the first one by one, and the number of others."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -129,13 +130,13 @@ class _Problems:
 def _scores(
     translator: Translator, texts: Sequence[list[str]], options: dict[str, Any], number: int, problems: _Problems
 ) -> list[ScoringResult | None]:
-    """Returns the results of pairs of texts, the first of which is line `number` + 1; None for what has none."""
+    """Returns the results of pairs of texts, the first of which is line `number` + 1; None if it cannot be scored."""
     whole = [i for i, pair in enumerate(texts) if len(pair) == 2]
     found: list[ScoringResult | None] = [None] * len(texts)
     results: Sequence[ScoringResult | ValueError]
     try:
         results = translator.score([texts[i][0] for i in whole], [texts[i][1] for i in whole], **options)
-    except ValueError:  # of one of them; which it is shows one by one, and company changes no result
+    except ValueError:  # one is wrong: scores them one by one to find it; the results are the same
         results = [_score(translator, texts[i], options) for i in whole]
     of_pairs = iter(results)
     for i, pair in enumerate(texts):
@@ -174,7 +175,7 @@ def _refuse_same(source: int, target: int) -> None:
 
 
 def _refuse_unequal(lines: int | None, others: int | None, source: str, target: str) -> None:
-    """Refuses files of other numbers of lines before anything is written; that of a pipe is not known."""
+    """Refuses files of unequal numbers of lines before anything is written; a pipe's number is unknown."""
     if None not in (lines, others) and lines != others:
         raise CpunmtError(f"{source} has {lines} lines and {target} has {others}, expected as many")
 

@@ -1,4 +1,4 @@
-"""What the commands read from and write to: files or standard streams, by descriptor; every failure is one error."""
+"""The input and output of commands: files or standard streams, by descriptor; every failure is one error."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from cpunmt.files.console import is_watched, progress_bar, say, stream_errors
 from cpunmt.files.line_stream import count_lines, read_windows, write_all
 from cpunmt.process.interrupts import begin, finish, keep, uncut
 
-_GATHERED = 1 << 18  # bytes that are written at once, about
-FIRST = 64  # lines in the first window of a file: something comes out early, at little cost
+_GATHERED = 1 << 18  # bytes written at once, about
+FIRST = 64  # lines in a file's first window: early output at little cost
 
 
-STANDARD = "-"  # the standard stream, where a path is expected
+STANDARD = "-"  # stands for a standard stream in place of a path
 
 
 @contextlib.contextmanager
@@ -42,15 +42,15 @@ def opened_input(path: str | None) -> Iterator[int]:
 
 
 class Output:
-    """A file or stream that lines are written to. A file that was there is emptied by the first write or `finish`.
+    """An output file or stream of lines. The first write or `finish` empties an existing file.
 
-    One that was made for them is removed if the process ends before.
+    A file that it created is removed if the process ends before the first write.
     """
 
     def __init__(self, descriptor: int, old: bool, made: str | None = None):
         self.descriptor = descriptor
         self.untouched = old
-        self.made = made  # path of the file that was made
+        self.made = made  # path of the file that opening has created
 
     def write(self, chunks: Iterable[bytes]) -> None:
         """Writes all chunks, also if the process is interrupted meanwhile; the last chunk ends a line.
@@ -100,13 +100,13 @@ class Output:
         """
         end = place + len(written)
         line = place + written.rindex(b"\n") + 1 if b"\n" in written else line
-        # else others write into the same file, and its last bytes are theirs
+        # else others write to the same file, and its last bytes are theirs
         if end == os.lseek(self.descriptor, 0, os.SEEK_CUR) == os.fstat(self.descriptor).st_size:
             os.ftruncate(self.descriptor, line)
             os.lseek(self.descriptor, line, os.SEEK_SET)
 
     def finish(self) -> None:
-        """Removes what was in the file before."""
+        """Removes a file's earlier content."""
         with uncut:
             self._touch()
 
@@ -122,7 +122,7 @@ class Output:
 def opened_output(path: str | Path | None) -> Iterator[Output]:
     """Yields the file to write, or standard output if `path` is None or "-".
 
-    After an error before the first write the file is as it was, or is not there if it was not.
+    After an error before the first write, an existing file is unchanged, and a new one is removed.
     """
     if path in (None, STANDARD):
         if sys.stdout is None:
@@ -149,7 +149,7 @@ def opened_output(path: str | Path | None) -> Iterator[Output]:
 
 
 def _made_by_opening(path: str | Path) -> str | None:
-    """Returns the path of the file that opening `path` makes, through links; None if it is there."""
+    """Returns the path of the file that opening `path` creates, through links; None if it exists."""
     try:
         return None if os.path.exists(path) else os.path.realpath(path)
     except ValueError:  # a NUL in the path: opening it fails
@@ -164,13 +164,13 @@ def _open(path: str | Path, flags: int, role: str) -> int:
 
 
 def _refuse_directory(path: str, descriptor: int) -> None:
-    """Raises CpunmtError for a directory: it can be opened, and would fail when it is read, too late."""
+    """Raises CpunmtError for a directory: opening it succeeds, and reading it would fail too late."""
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         raise CpunmtError(f"{path}: cannot open the input: it is a directory, expected a file of text")
 
 
 def refuse_same_file(read_from: int, output: Output, path: str | None) -> None:
-    """Raises CpunmtError if the input is the file that is to be written: it would never end."""
+    """Raises CpunmtError if input and output are the same file: reading would never end."""
     found = os.fstat(read_from)
     if stat.S_ISREG(found.st_mode) and os.path.samestat(found, os.fstat(output.descriptor)):
         name = "standard output" if path in (None, STANDARD) else path
@@ -184,7 +184,7 @@ def input_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes
 
 
 def no_bar() -> AbstractContextManager[Callable[[int], object]]:
-    """Returns what `line_bar` does without a bar."""
+    """Returns a replacement of `line_bar` without a bar."""
     return contextlib.nullcontext(lambda lines: None)
 
 

@@ -1,4 +1,4 @@
-"""`cpunmt translate`: a file of lines in, a file of as many lines out, or of as many n-best lists."""
+"""`cpunmt translate`: writes a translation, or an n-best list, for each line of a file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def translate(given: argparse.Namespace) -> int:
     markup = next((name for name in ("html", "xml") if options.get(name)), None)
     if markup and (form.alignment is not None or form.word_scores):
         flag = "--word-scores" if form.alignment is None else "--alignment"
-        given.parser.error(f"{flag} tells of pieces, and the result of --{markup} has none; leave one of them out")
+        given.parser.error(f"{flag} is about pieces, which the result of --{markup} lacks; leave one of them out")
     texts = _texts_of(given)
     if "glossary" in options:
         from cpunmt.options.glossary.glossary import Glossary
@@ -60,7 +60,7 @@ def translate(given: argparse.Namespace) -> int:
 def _texts_of(given: argparse.Namespace) -> list[str] | None:
     """Returns the texts on the command line; None if there are none, or "-", which stands for standard input.
 
-    Ends with a usage error if a text is the name of something that a flag belongs before.
+    Ends with a usage error if a text is the name of a file, model or directory without its flag.
     """
     texts: list[str] = given.text
     if given.text in ([], [streams.STANDARD]):
@@ -80,8 +80,8 @@ def _texts_of(given: argparse.Namespace) -> list[str] | None:
 
 
 def _refuse_text(given: argparse.Namespace, text: str, problem: str) -> None:
-    """Ends with a usage error. `problem`: what the text is and what to do; {} is the text as a shell takes it."""
-    import shlex  # which only a mistake needs
+    """Ends with a usage error. `problem`: the mistake and the remedy; {} is the text in shell quotes."""
+    import shlex  # needed only for a mistake
 
     quoted = shlex.quote(text)
     word = f"`printf '%s\\n' {quoted} | cpunmt translate` translates the word itself"
@@ -96,7 +96,7 @@ def translate_lines(
     form: OutputFormat,
     stats: bool,
 ) -> None:
-    """Translates line by line; tells on stderr which translations are doubtful.
+    """Translates line by line; reports doubtful translations on stderr.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ def translate_lines(
     model : dict of the arguments of a `Translator`
     options : dict of translation options; `num_hypotheses` 0 means all that a search keeps
     stats : bool
-        Tell on stderr how long it took.
+        Report times on stderr.
 
     Raises
     ------
     CpunmtError
         The model, the input or the output cannot be used, or an option does not fit the model.
     BrokenPipeError
-        Nobody reads the output any more.
+        The reader has closed the output.
     """
     began = time.perf_counter()
     with contextlib.ExitStack() as stack:
@@ -149,7 +149,7 @@ def translate_lines(
 
 
 def _lines(texts: Iterable[str]) -> list[bytes]:
-    """Returns the lines of a file that has a line feed behind each text."""
+    """Returns the lines of a file in which a line feed follows each text."""
     return b"\n".join(map(os.fsencode, texts)).split(b"\n")
 
 
@@ -160,7 +160,7 @@ def _translated(
     options: dict[str, Any],
     form: OutputFormat,
 ) -> Iterator[tuple[int, list[str], list[Result], float]]:
-    """Translates and writes window by window; yields (lines before it, texts, results, seconds that it took)."""
+    """Translates and writes window by window; yields (lines before it, texts, results, seconds)."""
     number = replaced = 0
     for window in input_windows:
         began = time.perf_counter()

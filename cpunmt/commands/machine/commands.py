@@ -13,7 +13,7 @@ from cpunmt.simd import isa
 
 
 def warmup_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command has none."""
+    """Adds nothing: the command has only the common arguments."""
 
 
 def doctor_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +34,8 @@ def warmup(given: argparse.Namespace) -> int:
 
 
 def doctor(given: argparse.Namespace) -> int:
-    """Prints what cpunmt runs on, and what is odd; returns 1 then."""
-    from cpunmt.commands.machine import doctor as examination  # what warmup does not need
+    """Prints cpunmt's environment and its oddities; returns 1 if there are any."""
+    from cpunmt.commands.machine import doctor as examination  # not needed by warmup
 
     told, odd = examination.examine()
     if given.json:

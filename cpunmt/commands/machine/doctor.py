@@ -1,4 +1,4 @@
-"""`cpunmt doctor`: what cpunmt runs on, whether it is right and as fast as it should be, and what to do where not."""
+"""`cpunmt doctor`: reports cpunmt's environment, correctness and speed, and remedies for problems."""
 
 from typing import NamedTuple
 
@@ -18,16 +18,15 @@ _ORIGINS = {
 
 
 class Usual(NamedTuple):
-    """What is usual of a path: the least of 10^9 8-bit products a second, and how many times as fast as float32 8 bits
-    are, at least."""
+    """Lower bounds of a path's usual speed: 10^9 8-bit products a second, and its ratio to float32 speed."""
 
     int8: float
     times_floats: float
 
 
-# About half of what the slowest processor did on which the path was measured (Zen 3 and 4, Sapphire Rapids): less is no
-# slower kind of processor, but one that is shared, throttled or emulated. The other paths have not been measured on a
-# processor that has no better one.
+# About half the speed of the slowest processor on which the path was measured (Zen 3 and 4, Sapphire Rapids): a lower
+# speed is not a slower kind of processor, but a shared, throttled or emulated one. The other paths have not been
+# measured on a processor without a better one.
 _USUAL = {
     "amx_int8": Usual(400.0, 4.0),
     "avx512_vnni": Usual(80.0, 1.8),
@@ -37,14 +36,14 @@ _LEAST_SHARE, _MOST_SPREAD = 0.9, 2.0
 
 
 def examine() -> tuple[dict[str, str], list[str]]:
-    """Returns (heading -> text, what is odd and what to do about it)."""
+    """Returns (heading -> text, oddities with remedies)."""
     told: dict[str, str] = {}
     odd: list[str] = []
     for part in (
         surroundings.python_and_packages,
         surroundings.the_processor,
         _program,
-        surroundings.folders,  # as they are when the program has been loaded
+        surroundings.folders,  # in their state after the program was loaded
         surroundings.variables,
     ):
         try:
@@ -52,12 +51,12 @@ def examine() -> tuple[dict[str, str], list[str]]:
         except (CpunmtError, OSError) as error:
             lines, found = {}, [one_line(error)]
         told |= lines
-        odd += [text for text in found if text not in odd]  # a wrong CPUNMT_ISA is told by two
+        odd += [text for text in found if text not in odd]  # two functions report a wrong CPUNMT_ISA
     return told, odd
 
 
 def _program() -> surroundings.Found:
-    """Where the compiled program came from, whether its results are right, and its speed."""
+    """Reports the origin of the compiled program, whether its results are right, and its speed."""
     loaded, odd = program.load(), []
     told = {"program": _ORIGINS[loaded.origin] + (f": {loaded.path}" if loaded.path else "")}
     if loaded.origin != "prebuilt":
@@ -87,7 +86,7 @@ def _program() -> surroundings.Found:
 
 
 def judged(speeds: Speeds, path: Isa) -> list[str]:
-    """Returns what is odd about speeds on a path."""
+    """Returns the oddities of a path's speeds."""
     odd = []
     if speeds.share < _LEAST_SHARE:
         odd.append(

@@ -1,8 +1,8 @@
-"""Two seconds of the kernels that translation spends its time in: whether they are right, and how fast they are.
+"""A self-test of two seconds: correctness and speed of the kernels that take most of the time.
 
-bits      of sums, scales and exponentials of made-up numbers: a digest that is the same on every processor
-int8      10^9 products of 8-bit numbers a second, added up: 16 rows, weights that the L2 cache holds
-floats    the same of float32
+bits      digest of sums, scales and exponentials of generated numbers; the same on every processor
+int8      10^9 8-bit products a second, with their sums: 16 rows, weights that fit the L2 cache
+floats    the same for float32
 reading   GB a second: one row, 16 MB of weights, more than most L2 caches hold
 """
 
@@ -19,26 +19,27 @@ from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import pack, padded, panels
 from cpunmt.simd import isa
 
-BITS = "3d9900ff"  # what `digest` gives everywhere
-INTEGERS, AFFINE = 0, 1  # modes of a product: simd.tile's, which belongs to what is compiled
+BITS = "3d9900ff"  # the digest on every processor
+INTEGERS, AFFINE = 0, 1  # modes of simd.tile's product; importing it would compile
 ROWS, DEPTH, COLUMNS = 16, 512, 512
-WIDE = 32_768  # columns of the matrix that is read from beyond the L2 cache
+WIDE = 32_768  # columns of a matrix larger than the L2 cache
 SECONDS = 0.6  # of each measurement
 
 
 class Speeds(NamedTuple):
-    """What was measured: medians, see above."""
+    """The measured medians, see above."""
 
     int8: float
     floats: float
     reading: float
     share: float  # of the time in which this thread was running, 0 to 1
-    spread: float  # how many times the median the slowest tenth of the calls took
+    spread: float  # the slowest tenth of the calls over the median
 
 
 def numbers(seed: int, *shape: int) -> np.ndarray:
-    """int64 from -127 to 127: the high bits of a linear congruential generator (Knuth, TAOCP vol. 2, section 3.3.4),
-    written out so that no version of NumPy changes them."""
+    """Returns int64 from -127 to 127: the high bits of a linear congruential generator (Knuth, TAOCP vol. 2, section
+    3.3.4), written out so that no version of NumPy changes them.
+    """
     count, state, found = int(np.prod(shape)), seed, bytearray()
     for _ in range(count):
         state = (6364136223846793005 * state + 1442695040888963407) % 2**64
@@ -47,10 +48,10 @@ def numbers(seed: int, *shape: int) -> np.ndarray:
 
 
 class _Product:
-    """One matrix, and rows that are multiplied with it."""
+    """One matrix, and rows to multiply with it."""
 
     def __init__(self, scheme: int, weights: np.ndarray, rows: np.ndarray):
-        """weights [depth, columns], rows [rows, depth]: int8 and whole numbers, or float32."""
+        """`weights` [depth, columns], `rows` [rows, depth]: int8 and whole numbers, or float32."""
         depth, columns = weights.shape
         self.record, self._kept = np.zeros(1, records.LINEAR), []
         fields = {"weights": pack(weights), "bias": np.linspace(-1, 1, columns, dtype=np.float32)}
@@ -70,7 +71,7 @@ class _Product:
         program.quantize_rows(self.rows, *self.rows.shape, 0.0, self.quantized, self.row_scales)
 
     def multiply(self, program: Any, mode: int = AFFINE) -> None:
-        """Writes `out`."""
+        """Multiplies into `out`."""
         if self.record["scheme"][0] == records.INT8:
             program.int8_linear(self.record, self.quantized, self.row_scales, len(self.rows), self.out, mode)
         else:
@@ -83,7 +84,7 @@ def _int8(rows: int, depth: int, columns: int) -> _Product:
 
 
 def digest(program: Any) -> str:
-    """Returns a digest of what the kernels make of made-up numbers: BITS, wherever they are right."""
+    """Returns a digest of the kernels' results on generated numbers: BITS if they are right."""
     state = hashlib.sha256()
     product = _int8(7, 64, 80)
     product.quantize(program)
@@ -101,7 +102,7 @@ def digest(program: Any) -> str:
 
 
 def measure(program: Any, seconds: float = SECONDS) -> Speeds:
-    """Measures how fast a compiled program is on the core of this thread; it takes three times `seconds`."""
+    """Measures a compiled program's speed on this thread's core; takes three times `seconds`."""
     small, wide = _int8(ROWS, DEPTH, COLUMNS), _int8(1, DEPTH, WIDE)
     small.quantize(program)
     wide.quantize(program)
@@ -119,7 +120,7 @@ def measure(program: Any, seconds: float = SECONDS) -> Speeds:
 
 
 def _timed(call: Callable[[], object], seconds: float) -> tuple[float, float]:
-    """Returns (median, ninth tenth) of the seconds that a call takes."""
+    """Returns (median, ninth tenth) of the seconds of a call."""
     call()
     taken: list[float] = []
     end = time.perf_counter() + seconds

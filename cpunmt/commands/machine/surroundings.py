@@ -1,6 +1,6 @@
-"""What cpunmt finds around itself: the versions of packages, the processor and what is granted of it, folders.
+"""cpunmt's environment: versions of packages, the processor and the share granted of it, folders.
 
-Each function gives lines, heading -> text, and what is odd: a sentence that says what, and what to do about it.
+Each function returns lines, heading -> text, and oddities: sentences with the problem and the remedy.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ Found = tuple[dict[str, str], list[str]]
 _SHOWN = ("numpy", "sentencepiece", "numba", "llvmlite")
 _EXTRAS = {"serve": "starlette", "detect": "py3langid", "pdf": "pypdf", "parquet": "pyarrow", "hf": "huggingface_hub"}
 _PREFIX = "CPUNMT_"
-_SECRET = re.compile(r"://[^/@\s]*@")  # of an address: what is sent with a report
+_SECRET = re.compile(r"://[^/@\s]*@")  # credentials in an address: the output is pasted into reports
 VARIABLES = (
     "CPUNMT_CACHE_DIR",
     "CPUNMT_FIREFOX_REGISTRY",
@@ -38,7 +38,7 @@ VARIABLES = (
     "CPUNMT_OPUS_REGISTRY",
 )
 _LEAST_MEMORY = 100_000_000  # bytes: a small model, and Python
-_GROUP = Path("/sys/fs/cgroup")  # what Linux grants a container, in its second and its first form
+_GROUP = Path("/sys/fs/cgroup")  # a container's limits in Linux, in version 2 and 1
 
 
 def python_and_packages() -> Found:
@@ -75,7 +75,7 @@ def _is_free_threaded() -> bool:
 
 
 def the_processor() -> Found:
-    """Returns its name, the chosen path, and the share of it that this process may use."""
+    """Returns the processor's name, the chosen path, and this process's share of it."""
     chosen, best = isa.current(), isa.supported()
     told = {"processor": processor.name()}
     others = ", ".join(path.value for path in best if path is not chosen)
@@ -109,7 +109,7 @@ def the_processor() -> Found:
 
 
 def _quota() -> float | None:
-    """Returns the cores that a container is granted; None if there is no limit."""
+    """Returns the cores granted to a container; None without a limit."""
     text = _text("cpu.max").split()
     if len(text) == 2 and text[0].isdecimal() and text[1].isdecimal():
         return int(text[0]) / int(text[1])
@@ -133,7 +133,7 @@ def _text(name: str) -> str:
 
 
 def _is_translated() -> bool:
-    """Whether macOS runs Intel's code on Apple's processor: sysctl.proc_translated."""
+    """Returns whether macOS runs Intel's code on Apple's processor: sysctl.proc_translated."""
     value, size = ctypes.c_int(0), ctypes.c_size_t(4)
     try:
         ctypes.CDLL(None).sysctlbyname(b"sysctl.proc_translated", ctypes.byref(value), ctypes.byref(size), None, 0)
@@ -151,12 +151,12 @@ def folders() -> Found:
     elif state == "of another user":
         odd.append(f"{cache} belongs to another user: set CPUNMT_CACHE_DIR to a folder of your own")
     elif state == "no folder":
-        odd.append(f"{cache} is no folder: set CPUNMT_CACHE_DIR to one")
+        odd.append(f"{cache} is not a folder: set CPUNMT_CACHE_DIR to one")
     try:
         models = store.models_folder()
         count = len(store.installed()) if models.is_dir() else 0
         told = f"{models} ({count} fetched)"
-    except CpunmtError as error:  # there is no home: nothing that a container needs
+    except CpunmtError as error:  # no home, as in containers that need none
         told = f"none ({error})"
     return {"cache folder": f"{cache} ({state})", "models": told}, odd
 
@@ -178,15 +178,15 @@ def _state(folder: Path) -> str:
 
 
 def _meant(name: str) -> str | None:
-    begin = len(_PREFIX)  # which they have in common, so that any two would look alike
+    begin = len(_PREFIX)  # common to all, so that any two would look alike
     found = nearest(name[begin:], [known[begin:] for known in VARIABLES])
     return found and _PREFIX + found
 
 
 def variables(environment: Mapping[str, str] = os.environ) -> Found:
-    """Settings of the environment that cpunmt heeds, and what may be meant as one.
+    """Returns the environment variables that cpunmt reads, and likely misspellings.
 
-    Kubernetes gives every process of a namespace with a service called cpunmt others that begin so.
+    Kubernetes sets variables with the same prefix for a service called cpunmt.
     """
     found = {name: value for name, value in sorted(environment.items()) if name.startswith(_PREFIX)}
     heeded = [f"{name}={_SECRET.sub('://', value)!r}" for name, value in found.items() if name in VARIABLES]

@@ -1,1 +1,1 @@
-"""Inputs: what their rows are, how they are cut to shards, and how they are written again."""
+"""Inputs: their rows, how they are cut into shards, and how they are written again."""

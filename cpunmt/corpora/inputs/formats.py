@@ -1,4 +1,4 @@
-"""The kinds of inputs: what they are called, how they are cut, read and written."""
+"""The kinds of inputs: their names, and how they are cut, read and written."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from cpunmt.files.input_files import ENDINGS, zstd_module
 _LEVEL = 6  # of gzip
 _MOST_PARTS = 100_000
 _LONGEST = 255  # bytes of a name
-_OTHERS = (".xz", ".bz2", ".lz4", ".br", ".zip", ".7z")  # ways to pack that are not read
+_OTHERS = (".xz", ".bz2", ".lz4", ".br", ".zip", ".7z")  # unsupported compression
 _KINDS = {".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".tsv": "tsv"}  # others are text
 
 
 class Kind(NamedTuple):
-    """What can be done with inputs of a kind.
+    """The functions of a kind of input.
 
-    shards    those of a file, of so many rows
-    count     how many rows a file has
-    read      what a shard says: payload, job, the file's name and the first line's number, for messages
-    write     the bytes of a part
-    has_rows  a flagged row may be left out: what stands beside it goes with it
+    shards    yields a file's shards of a number of rows
+    count     counts a file's rows
+    read      reads a shard: payload, job, and for messages the file's name and the first line's number
+    write     returns the bytes of a part
+    has_rows  whether a flagged row may be left out, with all its columns
     """
 
     shards: Callable[[str, int], Iterator[Shard]]
@@ -54,7 +54,7 @@ class Corpus(NamedTuple):
 
     path    as it was given
     kind    one of KINDS
-    stem    what its parts are called, before the number
+    stem    the names of its parts before the number
     ending  and after it: .txt.gz
     """
 
@@ -64,14 +64,14 @@ class Corpus(NamedTuple):
     ending: str
 
     def part(self, number: int) -> str:
-        """The name of a part's file. Raises CpunmtError if there are so many that names would not be in order."""
+        """Returns the name of a part's file. Raises CpunmtError if there are too many parts for names in order."""
         if number >= _MOST_PARTS:
             raise CpunmtError(f"{self.path}: has more than {_MOST_PARTS} parts; give it a larger --shard-rows")
         return f"{self.stem}.{number:05}{self.ending}"
 
 
 def corpus_of(path: str, scored: bool) -> Corpus:
-    """The input of this name. `scored`: a .tsv is pairs; else it is lines of text."""
+    """Returns the input of this name. `scored`: a .tsv is pairs; else it is lines of text."""
     name = os.path.basename(path)
     root, packed = os.path.splitext(name)
     if packed.lower() not in ENDINGS:
@@ -92,15 +92,15 @@ def corpus_of(path: str, scored: bool) -> Corpus:
 
 
 def corpora_of(paths: Sequence[str], folder: str, scored: bool) -> list[Corpus]:
-    """The inputs, before anything is done.
+    """Returns the inputs, checked before any work.
 
-    Raises CpunmtError for one that is no file, lies where the parts are written, is of a kind that does not fit, or
-    whose parts would be called as another one's.
+    Raises CpunmtError for one that is not a file, lies in the folder of the parts, is of an unsuitable kind, or whose
+    parts would have the names of another's.
     """
     found: dict[tuple[str, str], Corpus] = {}
     for path in paths:
         if not os.path.isfile(path):
-            what = "is not a file" if os.path.exists(path) else "there is no such file"
+            what = "is not a file" if os.path.exists(path) else "does not exist"
             raise CpunmtError(
                 f"{path}: {what}; expected files of text, .jsonl, .parquet or .tsv, each also .gz or .zst"
             )
@@ -119,7 +119,7 @@ def corpora_of(paths: Sequence[str], folder: str, scored: bool) -> list[Corpus]:
 
 
 def packed(content: bytes, name: str) -> bytes:
-    """Packed as the name of the file says: .gz, .zst, or not. The same bytes at any time."""
+    """Compresses by the file's name: .gz, .zst, or not. Returns the same bytes at any time."""
     ending = os.path.splitext(name)[1].lower()
     if ending == ".gz":
         return gzip.compress(content, _LEVEL, mtime=0)

@@ -1,4 +1,4 @@
-"""Rows that are JSON objects, one a line: what is in them stays as it is written, new members come behind it."""
+"""Rows that are JSON objects, one a line: members stay as they are written, and new ones follow them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _BLANK = " \t\r"
 
 
 def read_json_lines(payload: bytes, job: Job, where: str, first: int) -> Rows:
-    """The texts of the objects; a blank line is no row, and stays.
+    """Reads the texts of the objects; a blank line is not a row, and stays.
 
-    Raises CpunmtError, which names the line, for one that is no object, has not the column, something else than text or
-    null in it, or a member already that is to be added.
+    Raises CpunmtError, which names the line, if it is not an object, lacks the column, has something other than text or
+    null in it, or already has a member of a new name.
     """
     texts: list[str | None] = []
     targets: list[str | None] = []
@@ -41,14 +41,14 @@ def read_json_lines(payload: bytes, job: Job, where: str, first: int) -> Rows:
 
 
 def new_names(job: Job) -> list[str]:
-    """Returns the names of the columns that are added."""
+    """Returns the names of new columns."""
     names = [] if job.target is not None else [job.into]
     names += ["score"] * (job.with_score or job.target is not None)
     return names + ["flags"] * (bool(job.filters) and not job.drop)
 
 
 def write_json_lines(rows: Rows, made: Made, job: Job) -> bytes:
-    """Each object with its new members last; flagged ones left out if `job.drop`."""
+    """Returns the bytes of the objects with their new members last; skips flagged ones if `job.drop`."""
     return "".join(_lines(rows, made, job)).encode(errors="replace")
 
 
@@ -74,7 +74,7 @@ def _dumped(value: object) -> str:
 
 def _object(line: str, place: str) -> dict[str, object]:
     try:
-        found = json.loads(line, parse_int=len)  # one may have any length, and is not looked at
+        found = json.loads(line, parse_int=len)  # integers may have any length, and are not used
     except RecursionError:
         raise CpunmtError(
             f"{place}: has too many arrays and objects within each other to be read; expected a few levels"

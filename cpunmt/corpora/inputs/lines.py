@@ -1,4 +1,4 @@
-"""Files of lines, packed or not, cut to shards. Only a line feed ends a line; a line has a bound."""
+"""Files of lines, packed or not, cut into shards. Only a line feed ends a line; a line has a maximal length."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import open_expanded
 
 MOST_LINE = 1 << 20  # bytes of a line
-MOST_SHARD = 64 << 20  # bytes after which a shard takes no further row, for memory's sake
+MOST_SHARD = 64 << 20  # bytes after which a shard takes no further row, to limit memory
 
 
 def line_shards(path: str, rows: int) -> Iterator[Shard]:
-    """The lines of a file, in shards of so many; fewer where lines are so long that they have MOST_SHARD bytes.
+    """Yields the lines of a file in shards of `rows`, or of fewer lines once a shard has MOST_SHARD bytes.
 
-    A file without lines is one shard of none. Raises CpunmtError for a file that cannot be read, is damaged, or has a
+    A file without lines is one empty shard. Raises CpunmtError for a file that cannot be read, is damaged, or has a
     line of more than MOST_LINE bytes.
     """
     lines: list[bytes] = []
@@ -63,9 +63,10 @@ def _split(path: str, file: BinaryIO) -> Iterator[bytes]:
 
 
 def decoded(payload: bytes, where: str, first: int) -> list[str]:
-    """The lines of a shard as texts, without line feeds.
+    """Decodes the lines of a shard, without line feeds.
 
-    Raises CpunmtError, which names the line, if it is not UTF-8. `where`: the file; `first`: its line that begins them.
+    Raises CpunmtError, which names the line, if it is not UTF-8. `where`: the file; `first`: the number of the first
+    line.
     """
     try:
         text = payload.decode()

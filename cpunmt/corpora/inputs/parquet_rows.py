@@ -1,4 +1,4 @@
-"""Rows of Parquet files, through pyarrow: all columns stay, new ones come behind them."""
+"""Rows of Parquet files, through pyarrow: all columns stay, and new ones follow them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pyarrow() -> Any:
 
 
 def parquet_shards(path: str, rows: int) -> Iterator[Shard]:
-    """The rows of a file, in shards of so many, or fewer where rows are so long that they have MOST_SHARD bytes.
+    """Yields the rows of a file in shards of `rows`, or of fewer rows once a shard has MOST_SHARD bytes.
 
     Raises CpunmtError for a file that cannot be read.
     """
@@ -87,7 +87,7 @@ def read_parquet(payload: bytes, job: Job, where: str, first: int) -> Rows:
 def read_table(table: Any, job: Job, where: str) -> Rows:
     """Returns the texts of a table or a record batch.
 
-    Raises CpunmtError if a column is missing, is there twice or has no texts, or if a column to be added is there.
+    Raises CpunmtError if a column is missing, is repeated or has no texts, or if a new column exists already.
     """
     for name in new_names(job):
         if name in table.schema.names:
@@ -107,7 +107,7 @@ def _texts(table: Any, name: str, where: str) -> list[str | None]:
 
 
 def texts_of(values: Any, place: str) -> list[str | None]:
-    """The texts of a column, None for nulls. Raises CpunmtError, which names the place, if it has anything else."""
+    """Returns the texts of a column, None for nulls. Raises CpunmtError, which names the place, for other types."""
     import pyarrow as pa
 
     kind = text_type(values)
@@ -121,7 +121,7 @@ def texts_of(values: Any, place: str) -> list[str | None]:
 
 
 def text_type(values: Any) -> Any:
-    """Returns the type of the values, also of a dictionary's."""
+    """Returns the type of the values; of a dictionary, its values' type."""
     import pyarrow as pa
 
     return values.type.value_type if pa.types.is_dictionary(values.type) else values.type
@@ -130,14 +130,14 @@ def text_type(values: Any) -> Any:
 def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 
-    is_view = getattr(pa.types, "is_string_view", lambda _: False)  # of pyarrow since 16
+    is_view = getattr(pa.types, "is_string_view", lambda _: False)  # since pyarrow 16
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
 
 
 def with_columns(rows: Rows, made: Made, job: Job, text: Any) -> Any:
     """Returns the table of the rows with their new columns; `text` is Arrow's type of the new texts.
 
-    Flagged rows are left out if `job.drop`.
+    Skips flagged rows if `job.drop`.
     """
     import pyarrow as pa
 
@@ -162,5 +162,5 @@ def write_parquet(rows: Rows, made: Made, job: Job) -> bytes:
 
 
 def _clean(value: str | float | None) -> str | float | None:
-    """Replaces what UTF-8 cannot hold."""
+    """Replaces characters that UTF-8 cannot encode."""
     return value.encode(errors="replace").decode() if isinstance(value, str) else value

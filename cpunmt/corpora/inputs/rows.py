@@ -1,4 +1,4 @@
-"""The rows of a shard: the texts in them, and what becomes of them."""
+"""The rows of a shard: their texts and their new columns."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 
 class Shard(NamedTuple):
-    """Some rows of an input, as they lie there.
+    """Some rows of an input, unparsed.
 
     payload  their bytes; of Parquet those of an Arrow stream
     first    the number of the first one's line, from 1
-    rows     how many lines or rows there are
+    rows     the number of lines or rows
     """
 
     payload: bytes
@@ -22,11 +22,11 @@ class Shard(NamedTuple):
 
 @dataclass
 class Rows:
-    """What a shard says.
+    """The parsed rows of a shard.
 
-    texts    of each row; None: it has none
-    targets  the other side of each, where pairs are scored
-    held     what a format needs to write them again
+    texts    of each row; None if it lacks one
+    targets  the other side of each, if pairs are scored
+    held     the format's data for writing them again
     """
 
     texts: Sequence[str | None]
@@ -36,11 +36,11 @@ class Rows:
 
 @dataclass
 class Made:
-    """What becomes of the rows: new columns.
+    """The new columns of rows.
 
     columns   name -> a value for each row: a text, a number, or None
-    flags     of each row, the names of what is wrong with it; None: nobody asked
-    distinct  how many of the rows were different
+    flags     the names of each row's faults; None without filters
+    distinct  the number of different rows
     """
 
     columns: dict[str, Sequence[str | float | None]]

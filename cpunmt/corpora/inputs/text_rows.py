@@ -1,4 +1,4 @@
-"""Rows that are lines: a text each, or texts with tabs between."""
+"""Rows that are lines: a text each, or tab-separated texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cpunmt.files.line_stream import encode_line
 
 
 def read_text(payload: bytes, job: Job, where: str, first: int) -> Rows:
-    """Each line is a text; a carriage return at its end, as in files from Windows, is none of it."""
+    """Reads a text from each line, without the carriage return of files from Windows."""
     lines = decoded(payload, where, first)
     if b"\r" in payload:
         lines = [line.removesuffix("\r") for line in lines]
@@ -26,9 +26,9 @@ def write_text(rows: Rows, made: Made, job: Job) -> bytes:
 
 
 def read_tsv(payload: bytes, job: Job, where: str, first: int) -> Rows:
-    """Each line is source, tab, target; further columns stay as they are; a blank one is two blank sides.
+    """Reads source, tab, target from each line; further columns stay as they are; a blank line is two blank sides.
 
-    Raises CpunmtError for one without a tab.
+    Raises CpunmtError for a line without a tab.
     """
     lines = [line.removesuffix("\r") for line in decoded(payload, where, first)]
     sources, targets = [], []
@@ -42,7 +42,7 @@ def read_tsv(payload: bytes, job: Job, where: str, first: int) -> Rows:
 
 
 def write_tsv(rows: Rows, made: Made, job: Job) -> bytes:
-    """Each line with its score as one more column; a flagged one is empty, or left out."""
+    """Returns each line with its score as one more column; a flagged one is empty, or left out."""
     return b"".join(_tsv_lines(rows, made, job))
 
 

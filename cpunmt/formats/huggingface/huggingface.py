@@ -1,8 +1,8 @@
-"""Read what Hugging Face's MarianMT saves: `config.json`, `generation_config.json`, `model.safetensors`.
+"""Reads Hugging Face's MarianMT models: `config.json`, `generation_config.json`, `model.safetensors`.
 
-It computes a Marian Transformer with self-attention, with other sinusoids and another epsilon than Marian. Its
-weights are [out, in]. The last id, <pad>, is no piece: its zero row is what the decoder starts from, and it is left
-out here. What the files can say and we cannot do is refused by name.
+The network is a Marian Transformer with self-attention, with other sinusoids and another epsilon than Marian. Its
+weights are [out, in]. The last id, <pad>, is not a piece: its zero row is the decoder's first input, and it is left out
+here. Unsupported features are refused by name.
 
 Source: `models/marian/` in https://github.com/huggingface/transformers.
 """
@@ -63,7 +63,7 @@ _SIGNAL = "tensor2tensor"  # the sinusoids
 _OUTPUT = "lm_head.weight"
 _BIAS = "final_logits_bias"
 _POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
-_BLOCKS = {  # our block -> what the affine maps of an attention are in, and the layer norm
+_BLOCKS = {  # our block -> the modules of an attention's affine maps, and the layer norm
     "self_attention": ("self_attn.", "self_attn_layer_norm"),
     "cell": ("self_attn.", "self_attn_layer_norm"),
     "cross_attention": ("encoder_attn.", "encoder_attn_layer_norm"),
@@ -75,12 +75,12 @@ _MAPS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_p
 def read_huggingface_config(
     fields: Mapping[str, Any], generation: Mapping[str, Any], unk_id: int, shared_vocabulary: bool, where: str
 ) -> ModelConfig:
-    """Returns the architecture, and how `generation_config.json` (or `config.json` in its place) says to search.
+    """Returns the architecture, and the search settings of `generation_config.json` (or `config.json` in its place).
 
     Parameters
     ----------
-    fields : what `config.json` holds
-    generation : what `generation_config.json` holds; empty if there is none
+    fields : content of `config.json`
+    generation : content of `generation_config.json`; empty without one
     where : the directory
 
     Raises
@@ -158,7 +158,7 @@ def read_huggingface_config(
 def _search(
     fields: Mapping[str, Any], generation: Mapping[str, Any], pad: Any, unk_id: int, file: str, problems: list[str]
 ) -> dict[str, Any]:
-    """Returns the fields of the config that say how to search."""
+    """Returns the config's fields for the search."""
     given = {**{name: fields[name] for name in ("max_length", "num_beams", "length_penalty") if name in fields}}
     if generation:
         given = dict(generation)
@@ -252,7 +252,7 @@ def _floats(array: Array | Bfloat16) -> Array:
 
 
 def _names(config: ModelConfig, arrays: _Arrays) -> dict[str, str]:
-    """Maps the canonical name of every tensor to its name in the file: of a shared table, to one of its names."""
+    """Maps the canonical name of every tensor to its name in the file; of a shared table, to one of its names."""
     found = {}
     for name in checkpoint_tensors(config):
         if _is_table(name):
@@ -281,7 +281,7 @@ def _candidates(config: ModelConfig, table: str) -> list[str]:
 
 
 def _differing(config: ModelConfig, arrays: _Arrays, names: Mapping[str, str]) -> list[str]:
-    """Reports other names of a table that hold something else, and positions that are not the sinusoids."""
+    """Reports other names of a table with a different content, and positions that are not the sinusoids."""
     problems = []
     for table, theirs in names.items():
         for alias in _candidates(config, table) if _is_table(table) and theirs in arrays else ():

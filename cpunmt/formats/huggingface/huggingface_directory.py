@@ -1,8 +1,8 @@
-"""Read a directory of Hugging Face's MarianMT, as OPUS-MT publishes its models.
+"""Reads a directory of Hugging Face's MarianMT, as OPUS-MT publishes its models.
 
 config.json, model.safetensors
-generation_config.json          how to search; may be absent
-source.spm, target.spm          cut text into pieces
+generation_config.json          settings of the search; may be absent
+source.spm, target.spm          segment text into pieces
 vocab.json                      piece -> id; with target_vocab.json beside it, of the source only
 tokenizer_config.json           languages; may be absent
 """

@@ -1,9 +1,9 @@
-"""Read the options of Marian's decoder and of bergamot (`decoder.yml`, `config.*.yml`): files and search.
+"""Reads the options of Marian's decoder and of bergamot (`decoder.yml`, `config.*.yml`): files and search.
 
-Every option that either program documents is meant (a field of `DecoderOptions`), knowingly ignored (it chooses the
-format of input and output, batches, memory, logging or hardware, or repeats what the model file says), or, if it would
-change which pieces are chosen, refused by name unless it is off. An unknown one is refused too, as Marian does: it may
-be a misspelt one that matters.
+Every option that either program documents is a field of `DecoderOptions`, ignored, or refused. An ignored one chooses
+the format of input and output, batches, memory, logging or hardware, or repeats the model file. One that would change
+the chosen pieces is refused by name unless it is off. An unknown one is refused too, as in Marian: it may be a misspelt
+one that matters.
 
 Sources: `src/common/config_parser.cpp` of https://github.com/marian-nmt/marian-dev and of its fork
 https://github.com/browsermt/marian-dev, `src/translator/parser.cpp` of
@@ -34,14 +34,14 @@ PRECISIONS = (
     "int8shiftAlphaAll",
 )
 _PATHS = ("models", "vocabs", "shortlist", "relative-paths")
-# of those in _OFF: what is done without them, where it is not plain
+# of some in _OFF: the behaviour without them, where it is not obvious
 _INSTEAD = {
     "allow-unk": "<unk> is never chosen",
     "output-approx-knn": "all candidates are compared",
     "output-sampling": "the search takes the most probable pieces",
     "weights": "a model file is translated with alone: an ensemble is a list of directories",
 }
-# option -> (field, lowest, highest), for numbers: as far as a model's config goes
+# option -> (field, lowest, highest), for numbers: the limits of a model's config
 _NUMBERS = {
     "beam-size": ("beam_size", 1, MOST_BEAM),
     "normalize": ("normalize", 0.0, 5.0),
@@ -50,7 +50,7 @@ _NUMBERS = {
     "max-length-break": ("max_length_break", 2, 4096),
 }
 _FLAGS = ("skip-cost", *PRECISIONS)  # true or false
-# option -> the only values that are supported: they turn it off
+# option -> the only supported values, which turn it off
 _OFF = {
     "allow-special": (False,),
     "allow-unk": (False,),
@@ -66,7 +66,7 @@ _OFF = {
     "weights": ([], [1]),
 }
 _IGNORED = {
-    # input and output: what to return is asked of each call; long sentences are split, none is dropped
+    # input and output: each call chooses its results; long sentences are split, never dropped
     *("alignment", "input", "max-length", "max-length-crop", "n-best", "n-best-feature", "output", "port"),
     *("quality", "ssplit-mode", "ssplit-prefix-file", "stat-freq", "tsv-fields", "word-scores"),
     # batches, memory, hardware: the result is the same; so is the precision of weights that are stored as integers
@@ -76,7 +76,7 @@ _IGNORED = {
     # the program
     *("authors", "build-info", "check-nan", "cite", "config", "dump-config", "dump-quantmult", "log", "log-level"),
     *("log-time-zone", "quiet", "quiet-translation", "seed", "version"),
-    # the architecture: the model file says it
+    # the architecture: the model file defines it
     *("best-deep", "input-types", "layer-normalization", "output-omit-bias", "right-left", "separator-symbol", "skip"),
     *("special-vocab", "type", "ulr"),
 }
@@ -85,9 +85,9 @@ _ARCHITECTURE = ("bert-", "char-", "dec-", "dim-", "enc-", "factors-", "lemma-",
 
 @dataclass(frozen=True)
 class DecoderOptions:
-    """What a decoder configuration says; of what it leaves out, the default of Marian (or bergamot).
+    """The options of a decoder configuration; for others, the default of Marian (or bergamot).
 
-    `given` holds the names of the options that the file sets, for those who prefer other defaults.
+    `given` holds the names of the options in the file, for callers with other defaults.
     """
 
     model: Path | None = None
@@ -105,13 +105,13 @@ class DecoderOptions:
 def read_decoder_options(path: str | os.PathLike[str]) -> DecoderOptions:
     """Reads the options in a YAML file, plain or packed.
 
-    Paths are relative to the file with `relative-paths: true`, else to the current directory, as in Marian; that
-    they exist is not checked.
+    Paths are relative to the file with `relative-paths: true`, else to the current directory, as in Marian; they need
+    not exist.
 
     Raises
     ------
     ModelFileError
-        The file is missing or no YAML mapping, or has options that are unknown or not supported (all are listed).
+        The file is missing or not a YAML mapping, or has options that are unknown or not supported (all are listed).
     """
     where = os.fspath(path)
     text = expanded(where, "decoder options", 1 << 20).tobytes()
@@ -143,7 +143,7 @@ def read_decoder_options(path: str | os.PathLike[str]) -> DecoderOptions:
     named = take("gemm-precision", _precision)
     if len({*precisions, *([named] if named else [])}) > 1:
         problems.append(f"gemm-precision is {named!r} and also {', '.join(precisions)} is set, expected one of them")
-    if flags["skip-cost"] and (fields["beam_size"] or 1) > 1:  # a greedy search finds the same with either
+    if flags["skip-cost"] and (fields["beam_size"] or 1) > 1:  # both give the same result in a greedy search
         problems.append(
             f"skip-cost is true and beam-size is {fields['beam_size']}, expected false or 1: a beam compares "
             "log-probabilities here, no raw scores"
@@ -152,7 +152,7 @@ def read_decoder_options(path: str | os.PathLike[str]) -> DecoderOptions:
         take(name, _off, values, _INSTEAD.get(name))
     known = {*_PATHS, *_NUMBERS, *_FLAGS, *_OFF, *_IGNORED, "gemm-precision"}
     unknown = sorted(name for name in options.keys() - known if not name.startswith(_ARCHITECTURE))
-    problems += [f"{name[:80]!r} is no option of Marian's decoder or of bergamot" for name in unknown]
+    problems += [f"{name[:80]!r} is not an option of Marian's decoder or of bergamot" for name in unknown]
     if problems:
         raise ModelFileError(f"{where}: {'; '.join(problems)}; correct the file, or remove the option from it")
     given = frozenset(options)
@@ -220,7 +220,7 @@ def _shortlist(value: Any, folder: Path) -> ShortlistOptions:
     numbers = [_number(part, 0, 1 << 22) for part in parts[1:3]]
     if len(parts) > 3 and _number(parts[3], 0.0, 1.0) > 0:
         raise ValueError("a threshold of probability is not supported, expected 0")
-    # The 0 or 1 of [path, check] is no number of words: 1 as the first of a text file would leave out <unk>.
+    # The 0 or 1 of [path, check] is not a number of words: 1 as the first of a text file would leave out <unk>.
     return ShortlistOptions(path) if numbers in ([0], [1]) else ShortlistOptions(path, *(max(1, n) for n in numbers))
 
 

@@ -1,4 +1,4 @@
-"""Reads a Marian model, `.npz` as training leaves it or `.bin` as it is deployed: parameters with the options inside.
+"""Reads a Marian model, `.npz` from training or `.bin` for deployment: parameters with the options inside.
 
 An output layer that is not tied is a table `NAME_Wt`, or in older files its transpose `NAME_W`.
 """
@@ -41,21 +41,21 @@ class MarianFile(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """A model as its file has it, under canonical names."""
+    """A file's model, under canonical names."""
 
     config: ModelConfig
-    tensors: dict[str, Weight]  # what model.tensors.checkpoint_tensors lists, weights [in, out]
+    tensors: dict[str, Weight]  # those of model.tensors.checkpoint_tensors, weights [in, out]
     alphas: dict[str, float] | None  # name of a weight, or of the output table -> multiplier of its input
 
 
 def read_marian_file(path: str | os.PathLike[str]) -> MarianFile:
-    """Reads the content of a file, `.npz` or `.bin`, packed or not: its first bytes tell which.
+    """Reads the content of a file, `.npz` or `.bin`, packed or not; its first bytes determine the format.
 
     Raises
     ------
     ModelFileError
-        The file is missing or damaged; see `read_marian_bin` and `npz.read_npz`. Whether the architecture is
-        supported, and whether the tensors are those of the architecture, is not checked.
+        The file is missing or damaged; see `read_marian_bin` and `npz.read_npz`. Architecture and names of tensors are
+        not checked.
     """
     where = os.fspath(path)
     with open_expanded(where, "model", MAX_FILE) as file:
@@ -80,16 +80,16 @@ def read_marian_file(path: str | os.PathLike[str]) -> MarianFile:
 
 
 def read_marian(path: str | os.PathLike[str]) -> Checkpoint:
-    """Reads architecture, parameters, and calibrated activation scales where the file has them.
+    """Reads architecture, parameters, and the file's calibrated activation scales.
 
-    With `output-omit-bias` the output bias is zeros. End of sentence and unknown are Marian's ids 0 and 1;
-    the options hold no limit on lengths, so those keep the defaults of ModelConfig.
+    With `output-omit-bias` the output bias is zeros. End of sentence and unknown are Marian's ids 0 and 1; the options
+    hold no limit on lengths, so the defaults of ModelConfig apply.
 
     Raises
     ------
     ModelFileError
         The file is missing or damaged, its architecture is not supported (every such option is named), or its
-        arrays are not exactly those that the options ask for (all differences are listed).
+        arrays differ from the options' (all differences are listed).
     """
     where = os.fspath(path)
     options, arrays, alphas = read_marian_file(where)
@@ -123,7 +123,7 @@ def _canonical_alphas(config: ModelConfig, sources: Sources, alphas: Mapping[str
 
 
 def output_alpha(alphas: Mapping[str, float], embedding: str) -> float | None:
-    """Returns the activation multiplier of the output layer whose weight is `embedding`; None if there is none.
+    """Returns the activation multiplier of the output layer whose weight is `embedding`; None without one.
 
     Marian runs the output layer as a weight without a name, "none", so that entry counts first.
     """
@@ -181,7 +181,7 @@ def canonical_tensors(
 def _shapes(
     sources: Sources, shapes: Mapping[str, tuple[int, ...]], arrays: Mapping[str, Weight]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yields (Marian's name, shape) of every array that is needed."""
+    """Yields (Marian's name, shape) of every required array."""
     for ours, source in sources.items():
         if not isinstance(source, str):
             yield from ((name, (piece.width,)) for piece in source for name in piece.names)

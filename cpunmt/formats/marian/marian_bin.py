@@ -1,13 +1,13 @@
-"""Read Marian's binary model (`.bin`, version 1), memory-mapped; `.bin.gz` and `.bin.zst` are expanded in memory.
+"""Reads Marian's binary model (`.bin`, version 1), memory-mapped; `.bin.gz` and `.bin.zst` are expanded in memory.
 
 Little-endian, N items:
 
     u64 version | u64 N | N x (u64 name length, u64 type, u64 rank, u64 data length) | N names, each with its NUL |
     N shapes (rank x i32) | u64 padding | padding zeros | N data, one after the other
 
-An item's data are its elements, for intgemm types a float32 multiplier after them, and up to 255 bytes of padding.
-Weights of intgemm types lie transposed, [out, in], embeddings (names with "Wemb") as they are; the shape is that of
-the weight before. So are the multipliers of activations that belong to embeddings: one int8 and a multiplier.
+An item's data are its elements, then for intgemm types a float32 multiplier, and up to 255 bytes of padding. Weights of
+intgemm types are stored transposed, [out, in], embeddings (names with "Wemb") are not; the shape is the original
+weight's. Multipliers of embeddings' activations have the same form: one int8 and a multiplier.
 
 Sources: `src/common/binary.cpp` and `types.h` of https://github.com/marian-nmt/marian-dev and of its fork
 https://github.com/browsermt/marian-dev, which number the intgemm types differently.
@@ -73,14 +73,14 @@ class BinFile(NamedTuple):
 def read_marian_bin(path: str | os.PathLike[str]) -> BinFile:
     """Reads a `.bin` file, packed or not.
 
-    Float32 tensors and integers are read-only views of the memory map (copies if they are not aligned there);
-    float16 and float64 become float32.
+    Float32 tensors and integers are read-only views of the memory map (copies if they are not aligned there); float16
+    and float64 become float32.
 
     Raises
     ------
     ModelFileError
-        The file is missing, damaged, encrypted, or packed for one kind of CPU; or a value is not one that Marian
-        writes: NaN or infinity in a float tensor, a multiplier that is not positive, -128 in an int8 tensor.
+        The file is missing, damaged, encrypted, or packed for one kind of CPU; or Marian never writes a value of it:
+        NaN or infinity in a float tensor, a multiplier that is not positive, -128 in an int8 tensor.
     """
     where = os.fspath(path)
     content = expanded(where, "model", MAX_FILE)
@@ -104,7 +104,7 @@ def read_marian_bin(path: str | os.PathLike[str]) -> BinFile:
 
 
 def check_names(names: Iterable[str], where: str) -> None:
-    """Raises ModelFileError for a name that Marian never writes, or one of a kind of model that is not read."""
+    """Raises ModelFileError for a name that Marian never writes, or that belongs to an unsupported kind of model."""
     for name in names:
         if not _NAME.fullmatch(name):
             raise ModelFileError(

@@ -1,10 +1,10 @@
-"""Reads a model's directory as Bergamot, Firefox and Marian have it.
+"""Reads a model's directory in the form of Bergamot, Firefox and Marian.
 
-A decoder configuration that is there (`decoder.yml`, `config*.yml`) and names a model decides everything. Else names
-decide, each with or without `.gz` or `.zst`:
+A decoder configuration (`decoder.yml`, `config*.yml`) that names a model decides everything. Otherwise names decide,
+each with or without `.gz` or `.zst`:
 
     model        model*.intgemm*alphas*.bin, before model*.intgemm*.bin, before model*.bin, before *.npz
-    vocabulary   srcvocab*.spm and trgvocab*.spm, or one vocab*.spm for both; or as OPUS-MT has it:
+    vocabulary   srcvocab*.spm and trgvocab*.spm, or one vocab*.spm for both; or as in OPUS-MT:
                  source.spm and target.spm, with *src.vocab.yml and *trg.vocab.yml, or one *vocab.yml for both; or
                  such tables alone, of words
     shortlist    lex*.bin, before lex*.s2t; may be absent
@@ -24,7 +24,7 @@ from cpunmt.formats.marian.marian import read_marian
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.shortlist import ShortlistOptions
 
-# In order of preference: they are forms of one model, so the first that is there is taken.
+# In order of preference: they are forms of one model, so the first existing one is taken.
 _MODELS = (
     ("model*.intgemm*alphas*.bin", "model*alphas*.bin"),
     ("model*.intgemm*.bin",),
@@ -42,14 +42,14 @@ _MAX_METADATA = 1 << 20  # bytes
 
 
 class BergamotFiles(NamedTuple):
-    """The files of a model directory; what they hold has not been looked at, but for the decoder's options.
+    """The files of a model directory, of which only the decoder's options have been read.
 
     Attributes
     ----------
     model : Path
     source_vocabulary, target_vocabulary : with the same `ids_from` if it is shared
     shortlist : Path or None
-    decoder_options : None if there is no such file
+    decoder_options : None without such a file
     metadata : Path or None
     """
 
@@ -67,7 +67,7 @@ def recognizes(names: Iterable[str]) -> bool:
 
 
 def chooses(name: str) -> bool:
-    """Returns whether a file says which model of its directory is meant: a model, or a configuration."""
+    """Returns whether a file selects a model of its directory: a model, or a configuration."""
     return _is_model(name) or (name.removesuffix(".gz").endswith((".yml", ".yaml")) and "vocab" not in name)
 
 
@@ -128,13 +128,13 @@ def _metadata(path: Path | None) -> dict[str, Any]:
 def find_files(found: FoundModel) -> BergamotFiles:
     """Finds the file of each role.
 
-    If `found.chosen` is a model, only this one counts; if it is a configuration, only the model that it names.
+    If `found.chosen` is a model, it is the only one; if it is a configuration, it names the only one.
 
     Raises
     ------
     ModelFileError
-        There is no such directory, a role cannot be filled or two files ask for it (all such are listed), or a
-        decoder configuration cannot be read.
+        The directory does not exist, a role has no file or two (all such are listed), or a decoder configuration cannot
+        be read.
     """
     _, folder, names, chosen = found
     options = _decoder_options(folder, names, chosen)
@@ -177,7 +177,7 @@ def _refused(folder: Path, names: Sequence[str], problems: list[str]) -> ModelFi
 def _first(
     folder: Path, names: Sequence[str], role: str, ranks: Sequence[Sequence[str]], problems: list[str]
 ) -> Path | None:
-    """Returns the only file of the first rank that has any; several there are a problem."""
+    """Returns the only file of the first nonempty rank; several are a problem."""
     for patterns in ranks:
         found = matching(names, patterns, _NOT_MODELS if role == "model" else ())
         if len(found) > 1:
@@ -217,8 +217,9 @@ def _vocabularies(folder: Path, names: Sequence[str], problems: list[str]) -> li
 def _with_pieces(
     folder: Path, names: Sequence[str], files: Sequence[Path | None], problems: list[str]
 ) -> list[VocabularyFiles]:
-    """Returns [source, target], or notes a problem: each file alone if it is a SentencePiece model, else a table, with
-    one if any is there."""
+    """Returns [source, target], or notes a problem. Each SentencePiece model is a file alone, or one with a table;
+    other files are tables.
+    """
     codes = matching(names, ["*.bpe", "*.codes"])
     alone = not codes and not matching(names, _PIECES)
     found = []
@@ -242,9 +243,9 @@ def _with_pieces(
 
 
 def _decoder_options(folder: Path, names: Sequence[str], chosen: str | None) -> DecoderOptions | None:
-    """Returns the only configuration, or of several the one for the preferred model of those that are there.
+    """Returns the only configuration, or of several the one for the preferred model.
 
-    A configuration that was chosen counts alone; for a model that was chosen, none that names another one.
+    A chosen configuration counts alone; for a chosen model, configurations of other models are skipped.
     """
     if chosen and not _is_model(chosen):
         return read_decoder_options(folder / chosen)
@@ -261,13 +262,13 @@ def _decoder_options(folder: Path, names: Sequence[str], chosen: str | None) -> 
 
 
 def _rank(model: Path | None) -> int:
-    """Returns the place of a model in `_MODELS`; of a configuration that names none, the last."""
+    """Returns the rank of a model in `_MODELS`; the last for a configuration without a model."""
     ranks = [i for i, patterns in enumerate(_MODELS) if model and matching([model.name], patterns)]
     return ranks[0] if ranks else len(_MODELS)
 
 
 def _at(path: Path, folder: Path) -> Path | None:
-    """Finds the file of a configuration: where it says, or in the directory itself; packed or not."""
+    """Finds the file of a configuration: at its path, or in the directory itself; packed or not."""
     for place in (path, folder / path.name):
         for file in (place, *(place.with_name(place.name + ending) for ending in ENDINGS)):
             if file.is_file():
@@ -276,7 +277,7 @@ def _at(path: Path, folder: Path) -> Path | None:
 
 
 def _names(options: DecoderOptions, folder: Path, chosen: str) -> bool:
-    """Returns whether a configuration names the chosen model, or none."""
+    """Returns whether a configuration names the chosen model, or no model."""
     file = options.model and _at(options.model, folder)
     return options.model is None or bool(file and file.samefile(folder / chosen))
 

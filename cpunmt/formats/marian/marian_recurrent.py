@@ -1,16 +1,15 @@
-"""Recurrent networks of Marian (`type` s2s, amun or nematus): options, names of parameters, widths.
+"""Marian's recurrent networks (`type` s2s, amun or nematus): options, names of parameters, widths.
 
-Options. All that is not supported is refused by option name: other cells (mlstm, mgru, ...), several sources, language
-models, factors.
+Options. Unsupported ones are refused by name: other cells (mlstm, mgru, ...), several sources, language models,
+factors.
 
 Names. A cell is named by its layer and its place there, from 1: `encoder_bi_r_l2_cell1`; the first of a stack is
 `encoder_bi_r`. Its weights are W and Wx of the input, U and Ux of the state (an LSTM has no Wx, Ux); its biases b and
-bx, wherever they are added. Norms are `gamma` (Marian's: a scale, behind which those biases come) or `lns` and `lnb`.
+bx, wherever they are added. Norms are `gamma` (Marian's: a scale, before those biases) or `lns` and `lnb`.
 
 Widths. If they are not multiples of 16, as Nematus' 500, zeros make the network wider, and it computes the same. Zero
-weights make 0 of anything: vectors of pieces end in zeros, and so do states, which begin with 0 and stay there, since
-a cell whose weights are zero computes tanh(0). Maps that read them have weights of zero, too. Only layer norms would
-count them.
+weights make 0 of anything. Vectors of pieces end in zeros. So do states, which begin with 0 and stay there, since a
+cell with zero weights computes tanh(0). Maps that read them have zero weights, too. Only layer norms would count them.
 
 Sources: Marian's `src/models/s2s.h`, `amun.h`, `nematus.h`, `src/rnn/cells.h`, `src/rnn/attention.h`,
 `src/layers/generic.h` and `src/common/config_parser.cpp` (https://github.com/marian-nmt/marian-dev).
@@ -55,7 +54,7 @@ _Axis = tuple[int, int, int]  # its size is the first + the second * the width o
 
 
 class Piece(NamedTuple):
-    """Columns of a vector: the sum of Marian's vectors of these names; zeros if there are none."""
+    """Columns of a vector: the sum of Marian's vectors of these names; zeros without names."""
 
     names: tuple[str, ...]
     width: int
@@ -65,7 +64,7 @@ Sources = Mapping[str, str | tuple[Piece, ...]]  # canonical name -> Marian's ar
 
 
 class _Dense(NamedTuple):
-    """What a map outside the cells is called."""
+    """The names of a map outside the cells."""
 
     weight: str
     bias: str | None
@@ -86,7 +85,7 @@ _DENSE = {
 
 
 def wider(width: Any) -> Any:
-    """Returns the next multiple of 16 from a positive integer on; leaves other values to later checks."""
+    """Rounds a positive integer up to a multiple of 16; returns other values unchanged for later checks."""
     return -(-width // STEP) * STEP if type(width) is int and width > 0 else width
 
 
@@ -94,7 +93,7 @@ class Padding:
     """Converts the tensors of a network in its file to those of `config`, which is as wide or wider."""
 
     def __init__(self, config: ModelConfig, widths: Widths) -> None:
-        """Compares `widths`, those of the file, with the config's."""
+        """Compares `widths`, the file's, with the config's."""
         self._widths = widths
         self._wider = config.architecture.model_dim, config.architecture.decoder_dim
         self._axes = _axes(config)
@@ -202,7 +201,7 @@ def read_recurrent_config(options: Mapping[str, Any], where: str) -> tuple[Model
 
 
 def recurrent_sources(config: ModelConfig) -> Sources:
-    """Maps the canonical name of every tensor of a checkpoint to what it is made of.
+    """Maps the canonical name of every tensor of a checkpoint to its sources.
 
     Raises ValueError for a network that Marian does not have.
     """
@@ -240,7 +239,7 @@ def _cell_name(ours: str, encoder: str) -> str:
 
 
 def _cell(cell: Cell, theirs: str, layer_norm: str) -> dict[str, Any]:
-    """Returns all that a cell may have, by canonical names."""
+    """Returns all possible parts of a cell, by canonical names."""
     ours, d, gru = cell.name, cell.dim, cell.kind == "gru"
     found: dict[str, Any] = {}
     for name, letter in _MAPS.items():

@@ -1,7 +1,7 @@
-"""Transformers of Marian: what the training options (`special:model.yml`) say, and the names of the parameters.
+"""Marian's Transformers: the training options (`special:model.yml`), and the names of the parameters.
 
-Supported are all the variants that `TransformerConfig` knows. All else is refused by option name: nothing is guessed.
-Of other networks: `marian_recurrent`. Marian names parameters by their layers, from 1: `encoder_l1_self_Wq`. Weights
+All variants of `TransformerConfig` are supported. Everything else is refused by option name: nothing is guessed. For
+other networks see `marian_recurrent`. Marian names parameters by their layers, from 1: `encoder_l1_self_Wq`. Weights
 are [in, out]; tables are [pieces, model_dim].
 
 Sources: Marian's `src/models/transformer.h`, `src/rnn/cells.h` and `src/common/config_parser.cpp`
@@ -41,10 +41,10 @@ _ACTIVATIONS = {"relu": "relu", "swish": "swish", "gelu": "gelu_sigmoid"}
 OUTPUT_BIAS = "decoder_ff_logit_out_b"
 OUTPUT = "decoder_ff_logit_out_Wt"
 TABLES = {"embedding": "Wemb", "source_embedding": "encoder_Wemb", "target_embedding": "decoder_Wemb"}
-# part of a block -> how its weight ends, after W, and its bias, after b
+# part of a block -> the ends of its weight's name, after W, and its bias's, after b
 _ENDINGS: dict[str, str] = {name: name[0] for name in ("query", "key", "value", "output", "forget", "reset")}
 _ENDINGS |= {"candidate": "", "input_gate": "i", "forget_gate": "f"}
-# block -> what its parameters are called, and its layer norms and highways, after the layer's name
+# block -> the names of its parameters, and of its layer norms and highways, after the layer's name
 _BLOCKS = {
     "self_attention": ("self", "self_Wo"),
     "cross_attention": ("context", "context_Wo"),
@@ -52,7 +52,7 @@ _BLOCKS = {
     "average_attention": ("aan", "aan_ffn"),
     **{name: ("rnn", "rnn_ffn") for name, cell in CELLS.items() if cell.recurrent},
 }
-# cell -> part -> how Marian calls its weight, and its bias if it has one, where that is not by these endings
+# cell -> part -> Marian's names of its weight and bias, where they lack these endings
 _CELLS: dict[str, dict[str, tuple[str, ...]]] = {
     "gru": {
         "gates": ("W", "b"),
@@ -120,7 +120,7 @@ def vocabularies(options: Mapping[str, Any], problems: list[str]) -> dict[str, A
 def read_config(options: Mapping[str, Any], names: Collection[str], where: str) -> tuple[ModelConfig, list[int]]:
     """Returns the architecture, and the layer numbers in Marian's names of each decoder parameter set.
 
-    `names` are those of the file's tensors: some options say less than they.
+    `names` are the file's tensors: some options are less specific.
 
     Raises ModelFileError that lists every option that is not supported.
     """
@@ -193,7 +193,7 @@ def read_config(options: Mapping[str, Any], names: Collection[str], where: str) 
 
 
 def _letters(text: Any, allowed: tuple[str, ...] | None, name: str, problems: list[str]) -> str:
-    """Returns a string of operations without its d (dropout, which translating does not do)."""
+    """Returns a string of operations without its d (dropout, which is only for training)."""
     letters = text.replace("d", "") if isinstance(text, str) else text
     if not isinstance(letters, str) or (set(letters) - set("anh") if allowed is None else letters not in allowed):
         supported = "letters d, a, n, h" if allowed is None else "d and n, at most once"

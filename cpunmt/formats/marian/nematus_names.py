@@ -1,7 +1,7 @@
-"""Files of Nematus and of amun, which call everything otherwise -> Marian's names.
+"""Maps the names in files of Nematus and of amun to Marian's.
 
-They are told by the parameter `decoder_c_tt`, which does nothing. Nematus' own have no options inside: what they say of
-the architecture is found from names and shapes.
+The unused parameter `decoder_c_tt` marks such files. Nematus' own have no options inside: the architecture is found
+from names and shapes.
 
 Sources: Marian's `src/models/amun.h` and `nematus.h` (https://github.com/marian-nmt/marian-dev), Nematus'
 `nematus/nmt.py` (https://github.com/EdinburghNLP/nematus).
@@ -18,7 +18,7 @@ MARK = "decoder_c_tt"
 IGNORED = frozenset([MARK, "uidx", "history_errs"])  # of the training, in whatever form
 _INPUTS = {"prev": 0, "lstm": 1, "ctx": 2}
 _NORM = r"(_ln[sb])?"
-_RULES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (  # (pattern, name of what it matches)
+_RULES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (  # (pattern, the name for a match)
     (
         rf"encoder(_r)?_(Ux?|Wx?|bx?|gamma[12])(?:_drt_([0-9]{{1,2}}))?{_NORM}",
         lambda m: f"encoder_bi{m[1] or ''}{_place(m[3], 1)}_{m[2]}{m[4] or ''}",
@@ -38,7 +38,7 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (  # (pattern, 
 
 
 def _place(number: str | None, first: int) -> str:
-    """Returns the place of a cell behind others in one step, if it is not the first."""
+    """Returns the place of a cell after others in one step; empty for the first."""
     return "" if number is None else f"_cell{int(number) + first}"
 
 
@@ -70,9 +70,9 @@ def _renamed(name: str) -> str:
 
 
 def options_of(arrays: Mapping[str, Array], where: str) -> dict[str, Any]:
-    """Returns the options that Marian would write for a file of Nematus, which has none.
+    """Returns the options that Marian would write for a file of Nematus, which has no options.
 
-    Raises ModelFileError if it lacks the arrays that tell them.
+    Raises ModelFileError if it lacks the arrays that determine them.
     """
     found = {_renamed(name): array for name, array in arrays.items()}
     shapes: dict[str, tuple[int, ...]] = {}

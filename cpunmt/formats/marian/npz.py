@@ -1,9 +1,9 @@
-"""Read the arrays of an `.npz` file (a zip of `.npy` members) that nobody vouches for.
+"""Reads the arrays of an untrusted `.npz` file (a zip of `.npy` members).
 
-`numpy.load` is not used: it evaluates a Python literal per member, inflates without a limit and believes the
-shape it reads. Here the header is matched against the one form that NumPy and Marian write, members must be
-stored (not deflated), and sizes are compared before anything is allocated. So what is read is never larger
-than the file itself, and no member can name an object to be unpickled.
+`numpy.load` is not used: it evaluates a Python literal per member, inflates without a limit and believes the shape it
+reads. Here the header must have the form that NumPy and Marian write, members must be stored (not deflated), and sizes
+are compared before anything is allocated. So the arrays are never larger than the file itself, and no member can name
+an object to be unpickled.
 
 Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html, version 1.0.
 """
@@ -35,7 +35,7 @@ _HEADER = re.compile(
 def read_npz(path: str | os.PathLike[str], ignored: Collection[str] = ()) -> dict[str, Array]:
     """Returns every member of the file: name without `.npy` -> read-only array of its own dtype and shape.
 
-    Those that are `ignored`, whatever they hold, are empty.
+    Members in `ignored` are empty, whatever their content.
 
     The file may be packed (`.npz.gz`, `.npz.zst`); it is then expanded in memory first. Accepted: stored members in C
     order, dtypes float16/32/64 and (u)int8, little-endian.
@@ -44,7 +44,7 @@ def read_npz(path: str | os.PathLike[str], ignored: Collection[str] = ()) -> dic
     ------
     ModelFileError
         The file is missing or damaged, or a member is compressed, encrypted, repeated, of another dtype or
-        order, or not of the size that its header says.
+        order, or not of the size in its header.
     """
     where = os.fspath(path)
     try:
@@ -65,7 +65,7 @@ def read_npz(path: str | os.PathLike[str], ignored: Collection[str] = ()) -> dic
 
 def _checked_members(archive: zipfile.ZipFile, content: Bytes, where: str) -> dict[str, zipfile.ZipInfo]:
     members: dict[str, zipfile.ZipInfo] = {}
-    # zipfile lists what the directory's size covers, and does not look at how many members the end of the file tells
+    # zipfile lists the members within the directory's size, and ignores the number at the end of the file
     end = content[content.size - 22 - len(archive.comment) :].tobytes()
     told = int.from_bytes(end[10:12], "little")
     if told != len(archive.infolist()):
@@ -81,7 +81,7 @@ def _checked_members(archive: zipfile.ZipFile, content: Bytes, where: str) -> di
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise ModelFileError(f"{where}: {name} is compressed or encrypted; save the file with numpy.savez")
         members[name] = info
-    # Members may overlap in a hostile zip, so it is their sum that must fit.
+    # Members may overlap in a hostile zip, so their sum must fit.
     claimed = sum(max(info.file_size, info.compress_size) for info in members.values())
     if claimed > content.size:
         raise ModelFileError(f"{where}: members claim {claimed} bytes but the file has {content.size}; copy it again")

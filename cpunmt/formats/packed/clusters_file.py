@@ -2,8 +2,8 @@
 
     centroids float32 [K, model_dim]    offsets int64 [K + 1]    ids int32 [offsets[-1]]        see text.clusters
 
-Those of a target language, which a piece of the source names (`>>de<<`), are called `de.centroids` and so on, and the
-text `de.piece` in the file's header is that piece. The other texts tell how they were made (quantize.clusters).
+The tensors of a target language are called `de.centroids` and so on, and the text `de.piece` in the file's header is
+the piece that names the language (`>>de<<`). The other texts describe their making (quantize.clusters).
 """
 
 import os
@@ -27,7 +27,7 @@ _PIECE = "piece"  # the text that names the target language
 
 
 def read_clusters(path: AnyPath, config: ModelConfig) -> dict[str, Clusters]:
-    """Returns the sets in the file `path`, by the piece that names their target language; "" is the one for all others.
+    """Returns the sets in the file `path`, by the piece that names their target language; "" is for all others.
 
     Their arrays are views of one memory map. Raises ModelFileError, starting with `path`, for a file that is missing,
     broken or made for another model.
@@ -74,10 +74,10 @@ def clusters_bytes(sets: Mapping[str, Clusters]) -> bytes:
 def store_clusters(
     path: AnyPath, sets: Mapping[str, Clusters], out: AnyPath | None = None, force: bool = False
 ) -> None:
-    """Writes the sets into the packed directory `path`, whose old ones they replace, or into a copy of it, `out`.
+    """Writes the sets into the packed directory `path`, replacing earlier ones, or into a copy of it, `out`.
 
-    The copy appears complete or not at all; of a directory whose name is taken see `replacing_directory`. A directory
-    that stays gets a new file and a new metadata.json, each of which is the old one or the new one whole.
+    The copy appears complete or not at all; for an existing directory see `replacing_directory`. A directory that stays
+    gets a new file and a new metadata.json, each replaced at once.
 
     Raises ModelFileError.
     """
@@ -85,7 +85,7 @@ def store_clusters(
     metadata, names = metadata_with(path, {CLUSTERS: content})
     try:
         if out is None:
-            # both are written before either gets its name; a file that metadata.json does not know is still loaded
+            # both are written before either is renamed; a file that metadata.json lacks is still loaded
             with replacing_file(path / METADATA) as description, told(path / METADATA):
                 description.write(metadata)
                 with replacing_file(path / CLUSTERS) as file, told(path / CLUSTERS):
@@ -112,7 +112,7 @@ def _called(name: str, part: str) -> str:
 
 
 def _set_name(piece: str, taken: Mapping[str, Array]) -> str:
-    """Returns the name of the tensors of a target language: `>>de<<` is de, or de_2 if another one is that already."""
+    """Returns the name of a target language's tensors: `>>de<<` is de, or de_2 if de is taken."""
     if not piece:
         return ""
     name = plain = re.sub(r"[^A-Za-z0-9]+", "_", piece, flags=re.ASCII).strip("_") or "language"

@@ -1,4 +1,4 @@
-"""Our packed model directory: the only format that is loaded as it lies on the disk.
+"""Our packed model directory: the only format that loads without conversion.
 
     config.json            ModelConfig
     weights.safetensors    packed tensors, memory-mapped (`safetensors_file`)
@@ -6,10 +6,10 @@
     vocabulary.json        optional: the ids of the pieces, where they are not those of the SentencePiece models; or
                            source.json and target.json. Without SentencePiece models they are tables of words
     shortlist.bin          optional, Marian's binary format
-    clusters.safetensors   optional, made for the packed model as it is (`clusters_file`)
+    clusters.safetensors   optional, made for this packed model (`clusters_file`)
     metadata.json          languages, source, licence, ...; size and SHA-256 of each file above
 
-The writer makes the whole directory under another name and renames it: a directory that exists is complete.
+The writer makes the whole directory under another name and renames it: an existing directory is complete.
 """
 
 import hashlib
@@ -38,17 +38,17 @@ SHARED_VOCABULARY = ("vocabulary.spm",)
 SPLIT_VOCABULARY = ("source.spm", "target.spm")
 SHARED_TABLE = ("vocabulary.json",)
 SPLIT_TABLES = ("source.json", "target.json")
-# what metadata.json may describe
+# the files that metadata.json may describe
 _LISTED = {CONFIG, WEIGHTS, SHORTLIST, CLUSTERS, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *SHARED_TABLE, *SPLIT_TABLES}
 NAMES = frozenset({METADATA, *_LISTED})  # of all files that such a directory may hold
 _RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
 
 
 class PackedDirectory(NamedTuple):
-    """What `read_directory` found. The tensors are read-only views of one memory map.
+    """The content of a packed directory. The tensors are read-only views of one memory map.
 
-    `shortlist_sha256` (hexadecimal, or None) is what metadata.json says of shortlist.bin: comparing it costs
-    a fiftieth of computing the checksum of Marian's format.
+    `shortlist_sha256` (hexadecimal, or None) is shortlist.bin's in metadata.json: comparing it costs a fiftieth of
+    computing the checksum of Marian's format.
     """
 
     config: ModelConfig
@@ -125,7 +125,7 @@ def _vocabulary_bytes(
 
 
 def kept_metadata(metadata: Mapping[str, Any], taken: Collection[str] = ()) -> dict[str, Any]:
-    """Returns the metadata of another model that a packed one can keep: all that JSON holds, except for `taken`."""
+    """Returns the metadata that a packed model can keep of another one's: all JSON values, except for `taken`."""
     return {key: value for key, value in metadata.items() if _is_json({key: value}) and key not in (*_RESERVED, *taken)}
 
 
@@ -164,7 +164,7 @@ def vocabulary_arguments(
 
 
 def _pieces_names(config: ModelConfig, tables: Sequence[object], has_pieces: bool) -> tuple[str, ...]:
-    """Returns the files of SentencePiece models that there are."""
+    """Returns the names of the files of SentencePiece models."""
     if not has_pieces:
         return ()
     return SPLIT_VOCABULARY if tables or not config.shared_vocabulary else SHARED_VOCABULARY
@@ -175,7 +175,7 @@ def _json_bytes(fields: Mapping[str, Any]) -> bytes:
 
 
 def _write_files(directory: Path, contents: Mapping[str, bytes], metadata: Mapping[str, Any]) -> None:
-    """Writes `contents` (name -> bytes), then metadata.json, which describes all files that are there."""
+    """Writes `contents` (name -> bytes), then metadata.json, which describes all existing files."""
     for name, content in contents.items():
         (directory / name).write_bytes(content)
     described = {file.name: describe(file) for file in sorted(directory.iterdir())}
@@ -249,7 +249,7 @@ def _read_metadata(path: Path) -> dict[str, Any]:
 
 
 def metadata_with(path: Path, contents: Mapping[str, bytes]) -> tuple[bytes, list[str]]:
-    """Returns the content of metadata.json, and the names of the files that it describes, with `contents` among them.
+    """Returns the content of metadata.json, and the names of the files in it, including `contents`.
 
     Raises ModelFileError for a directory `path` whose metadata.json is missing, broken, or cannot be written again.
     """

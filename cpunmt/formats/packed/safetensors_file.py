@@ -1,12 +1,12 @@
-"""A safetensors file whose tensors can be used where they lie: 64-byte aligned, memory-mapped, read-only.
+"""A safetensors file whose tensors can be used in place: 64-byte aligned, memory-mapped, read-only.
 
     u64 header length | header: JSON {name: {dtype, shape, data_offsets}} and spaces | tensor data
 
-Offsets count from the end of the header, which spaces bring to a multiple of 64. The format allows no bytes
-between two tensors, so a gap is itself a tensor: `padding.<n>`, uint8, at most 63 zeros, after each tensor
-whose size is not a multiple of 64 (the last included: a load of a whole vector never leaves the file).
-Any safetensors library reads the file and shows those entries; this reader checks and drops them. It
-is our own because theirs copies tensors out, and weights are to be mapped.
+Offsets count from the end of the header, which spaces pad to a multiple of 64. The format allows no bytes between two
+tensors, so a gap is itself a tensor: `padding.<n>`, uint8, at most 63 zeros, after each tensor whose size is not a
+multiple of 64 (the last included: a load of a whole vector never leaves the file). Any safetensors library reads the
+file and shows those entries; this reader checks and drops them. It is our own because theirs copies tensors, and
+weights should be mapped.
 
 Format: https://github.com/huggingface/safetensors#format
 """
@@ -115,8 +115,8 @@ def read_safetensors(path: AnyPath) -> dict[str, Array]:
     Raises
     ------
     ModelFileError
-        Anything but a file as `write_safetensors` makes it: every byte after the header belongs to exactly
-        one tensor, and every tensor starts at a multiple of 64. Values are not looked at.
+        The file differs from the form of `write_safetensors`: every byte after the header belongs to exactly
+        one tensor, and every tensor starts at a multiple of 64. Values are not checked.
     """
     return _tensors(path)[0]
 
@@ -144,14 +144,14 @@ def _tensors(path: AnyPath) -> tuple[dict[str, Array], Any]:
 
 
 def read_float_tensors(path: AnyPath) -> "dict[str, Array | Bfloat16]":
-    """Returns the tensors of a file that any library wrote, at whatever bytes: name -> read-only array, nothing copied.
+    """Returns the tensors of a file of any library, at any alignment: name -> read-only array, nothing copied.
 
-    float16 and float32 come as they are. NumPy has no bfloat16: such a tensor is `Bfloat16`.
+    float16 and float32 stay as they are. NumPy has no bfloat16: such a tensor is `Bfloat16`.
 
     Raises
     ------
     ModelFileError
-        The file is damaged, or has a tensor of another type. Values are not looked at.
+        The file is damaged, or has a tensor of another type. Values are not checked.
     """
     content, start, entries, _ = _entries(path, _FLOATS, 1)
     tensors: dict[str, Array | Bfloat16] = {}
@@ -176,7 +176,7 @@ class Bfloat16(NamedTuple):
 
 
 def _entries(path: AnyPath, dtypes: _Types, alignment: int) -> tuple[Bytes, int, dict[str, _Entry], Any]:
-    """Returns the content, where tensor data starts, the entries by name, and free text. Each byte is of one tensor."""
+    """Returns the content, the start of tensor data, the entries by name, and free text. Each byte is of one tensor."""
     content = map_bytes(path, "tensor file", _MAX_FILE)
     size = content.size
     length = int.from_bytes(content[:8].tobytes(), "little")

@@ -1,1 +1,1 @@
-"""The dialects that clients speak: each is its routes, and how it says an error."""
+"""The dialects of clients: each has routes and a form of errors."""

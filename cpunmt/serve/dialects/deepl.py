@@ -1,4 +1,4 @@
-"""DeepL's dialect: translations, languages and usage and documents of version 2, glossaries of versions 2 and 3."""
+"""DeepL's dialect: translations, languages, usage and documents of version 2, glossaries of versions 2 and 3."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from cpunmt.serve.errors import QuotaError, ServeError, bad
 from cpunmt.serve.parameters import Parameters
 from cpunmt.text.language_codes import base_of, name_of, plain
 
-_NO_LIMIT = 1_000_000_000_000  # characters: clients want a number
+_NO_LIMIT = 1_000_000_000_000  # characters: clients require a number
 _VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # clients refuse these targets without a country
 _SPLITS = {"0": "none", "1": "sentence", "nonewlines": "paragraph"}
-_MODEL_TYPES = ("quality_optimized", "latency_optimized")  # each model here is both
+_MODEL_TYPES = ("quality_optimized", "latency_optimized")  # every model here is both
 
 
 def _failed(error: ServeError) -> dict[str, Any]:
@@ -34,7 +34,7 @@ deepl = Dialect(_failed)
 
 
 @deepl.route("/v2/translate", "POST", "GET")
-@deepl.route("/deepl", "POST")  # MTranServer's
+@deepl.route("/deepl", "POST")  # MTranServer's path
 @deepl.route("/deepl/v2/translate", "POST", "GET")
 async def translate(ask: Ask) -> Response:
     given = ask.parameters
@@ -82,7 +82,7 @@ async def languages(ask: Ask) -> Response:
 @deepl.route("/v2/usage", "GET", "POST")
 @deepl.route("/deepl/v2/usage", "GET", "POST")
 async def usage(ask: Ask) -> Response:
-    """Characters of this client, since the server was started or the period began, and how many it may have."""
+    """Returns a client's characters since the start of the server or period, and its limit."""
     found = ask.service.usage
     return JSONResponse({"character_count": found.of(ask.owner), "character_limit": found.quota or _NO_LIMIT})
 
@@ -144,7 +144,7 @@ def _not_xml(texts: Sequence[str]) -> ServeError:
 
 
 def _model_type(given: Parameters) -> str:
-    """Returns the type of the model, if a request asks for one, else ""."""
+    """Returns the requested type of model, or ""."""
     wanted = given.text("model_type", "").removeprefix("prefer_")
     if wanted not in ("", *_MODEL_TYPES):
         raise bad("Value for 'model_type' not supported.")

@@ -1,4 +1,4 @@
-"""DeepL's documents: sent, translated at once, and fetched with a key. They are files as LibreTranslate has them."""
+"""DeepL's documents: uploaded, translated at once, and downloaded with a key. LibreTranslate's files are the same."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Options = Callable[[Ask, str, str], dict[str, Any]]
 def add_document_routes(deepl: Dialect, options: Options, said: Callable[[ServeError], ServeError]) -> None:
     """Adds the routes, also below /deepl.
 
-    `options`: those of a request, its source and target language. `said`: an error in DeepL's words.
+    `options`: returns a request's options, source and target language. `said`: an error in DeepL's words.
     """
 
     async def send(ask: Ask) -> Response:
-        """Translates a document before this is answered."""
+        """Translates a document before it answers."""
         given = ask.parameters
         sent = given.get("file")
         if not isinstance(sent, tuple):
@@ -60,7 +60,7 @@ def add_document_routes(deepl: Dialect, options: Options, said: Callable[[ServeE
 
 
 async def _status(ask: Ask) -> Response:
-    """Tells that it is done."""
+    """Reports that the document is done."""
     number, found = _found(ask)
     return JSONResponse({"document_id": number, "status": "done", "billed_characters": found.characters})
 

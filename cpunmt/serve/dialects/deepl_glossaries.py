@@ -1,4 +1,4 @@
-"""Glossaries of clients, in memory: each client has its own, and they are gone when the server ends."""
+"""Glossaries of clients, in memory: each client sees its own, and all are lost when the server ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Pair = tuple[str, str]  # source and target language
 
 @dataclass(frozen=True)
 class StoredGlossary:
-    """A glossary of a client: terms for one pair of languages, or of version 3 for several."""
+    """A client's glossary: terms for one pair of languages, or in version 3 for several."""
 
     number: str
     owner: str
@@ -33,17 +33,17 @@ class StoredGlossary:
 
     @property
     def is_simple(self) -> bool:
-        """Whether version 2 can describe it."""
+        """Returns whether version 2 can describe it."""
         return len(self.terms) == 1
 
     def of(self, pair: Pair) -> Glossary:
         """Returns the terms for a pair of languages. Raises ServeError if there are none."""
         if pair not in self.terms:
-            raise ServeError(404, "Dictionary not found", detail="The glossary has none for these languages")
+            raise ServeError(404, "Dictionary not found", detail="The glossary lacks a dictionary for these languages")
         return self.terms[pair]
 
     def told(self, is_simple: bool) -> dict[str, Any]:
-        """Returns it as DeepL's version 2 has it, or version 3."""
+        """Returns it in the form of DeepL's version 2 or 3."""
         created = self.created.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         told = {"glossary_id": self.number, "name": self.name, "creation_time": created}
         every = [dictionary_told(pair, terms) for pair, terms in self.terms.items()]
@@ -62,26 +62,26 @@ def dictionary_told(pair: Pair, terms: Glossary) -> dict[str, Any]:
 
 
 def tab_separated(terms: Glossary) -> str:
-    """Writes terms, a line with a tab for each."""
+    """Formats terms, one tab-separated line each."""
     return "\n".join(f"{source}\t{target}" for source, target in terms.items())
 
 
 class GlossaryStore:
-    """Glossaries by number. For one thread: that of the event loop."""
+    """Glossaries by number. Only the event loop's thread uses it."""
 
     def __init__(self) -> None:
         self._all: dict[str, StoredGlossary] = {}
         self._bytes = 0
 
     def add(self, owner: str, name: str, terms: dict[Pair, Glossary], most: int) -> StoredGlossary:
-        """Keeps one more. Raises ServeError if there is no room for it."""
+        """Stores a new glossary. Raises ServeError without room for it."""
         made = StoredGlossary(str(uuid.uuid4()), owner, name, terms, datetime.now(timezone.utc))
         if len(self._all) >= most or len(self.all_of(owner)) >= -(-most // SHARE):
             raise _no_room()
         return self._kept(made, 0)
 
     def change(self, glossary: StoredGlossary, name: str, terms: dict[Pair, Glossary]) -> StoredGlossary:
-        """Give one another name and other terms. Raises ServeError if there is no room for them."""
+        """Changes a glossary's name and terms. Raises ServeError without room for them."""
         return self._kept(replace(glossary, name=name, terms=terms), glossary.bytes)
 
     def _kept(self, made: StoredGlossary, freed: int) -> StoredGlossary:
@@ -121,7 +121,7 @@ def merged(old: Glossary | None, new: Glossary) -> Glossary:
 
 
 def read_entries(text: str, form: str) -> Glossary:
-    """The terms of a glossary, in lines of "tsv" or "csv". Raises ServeError for what is wrong with one."""
+    """Parses the terms of a glossary, in lines of "tsv" or "csv". Raises ServeError for a malformed one."""
     if form not in ("tsv", "csv"):
         raise bad("Value for 'entries_format' not supported.")
     try:
@@ -135,7 +135,7 @@ def read_entries(text: str, form: str) -> Glossary:
 def _glossary(lines: list[list[str]], form: str) -> Glossary:
     terms: dict[str, str] = {}
     for number, fields in enumerate(lines, 1):
-        extra = 2 if form == "csv" else 0  # its lines may have both languages too
+        extra = 2 if form == "csv" else 0  # its lines may end with both languages
         if not 2 <= len(fields) <= 2 + extra:
             raise bad("Invalid glossary entries provided", f"Entry {number}: expected a term and its translation")
         source, target = fields[0].strip(), fields[1].strip()

@@ -1,4 +1,4 @@
-"""DeepL's glossaries: of version 2 with one pair of languages, of version 3 with several."""
+"""DeepL's glossaries: one pair of languages in version 2, several in version 3."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _read(ask: Ask, given: Parameters) -> tuple[Pair, Glossary]:
 
 
 def _dictionaries(ask: Ask) -> list[tuple[Pair, Glossary]]:
-    """Those of a request: in JSON a list; in a form each field of each has a name of its own."""
+    """Returns a request's dictionaries: a list in JSON; in a form, each field of each has its own name."""
     given: Any = ask.parameters.get("dictionaries", [])
     if not given:
         numbered: dict[str, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""What all dialects share: a request is read and checked, and every error is told in the dialect's form."""
+"""The base of all dialects: reads and checks requests, and formats every error in the dialect's form."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from cpunmt.serve.keys import given_key, owner_of
 from cpunmt.serve.parameters import Parameters, checked_texts, read_parameters
 from cpunmt.serve.service import LOG, Service
 
-_GONE = 499  # nobody reads it: as nginx counts clients that have left
+_GONE = 499  # nginx's status for clients that have left
 
 
 class _TwoLengths(ServeError):
-    """A proxy may believe the other length, and take the rest for somebody else's request."""
+    """Two lengths: a proxy may believe the other one, and read the rest as another client's request."""
 
     def __init__(self) -> None:
         super().__init__(400, "Invalid request: it says its length twice, by Content-Length and Transfer-Encoding")
 
 
 class Ask(NamedTuple):
-    """A request that was read, and whose key is right.
+    """A parsed request with a valid key.
 
-    request     as Starlette has it
+    request     Starlette's request
     parameters  of its query and its body
-    service     of the server
-    key         of the client; "" without one
+    service     the server's
+    key         the client's; "" without one
     """
 
     request: Request
@@ -51,7 +51,7 @@ class Ask(NamedTuple):
     async def translated(
         self, texts: Sequence[str], source: str, target: str, options: Mapping[str, Any], named: str = "request"
     ) -> list[tuple[Wanted, Result]]:
-        """Returns of each text its languages, and its result. `named`: what a message calls the texts."""
+        """Returns the languages and the result of each text. `named`: the name of the texts in a message."""
         service = self.service
         checked = checked_texts(texts, service.settings, named)
         with service.usage.charged(self.owner, checked):
@@ -99,7 +99,7 @@ class Dialect:
     def failed(self, error: ServeError) -> Response:
         headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
         if error.status in (408, 413) or isinstance(error, _TwoLengths):
-            headers["Connection"] = "close"  # what is left of the request would be read as the next one
+            headers["Connection"] = "close"  # the rest of the body would be read as the next request
         return JSONResponse(self._failed(error), error.status, headers)
 
     def route(self, path: str, *methods: str, keyed: bool = True) -> Callable[[Answer], Answer]:
@@ -141,7 +141,7 @@ class Dialect:
             key = given_key(request.scope["headers"], parameters, service.keys)
             if keyed:
                 service.keys.check(key)
-                _check_room(service)  # others may have come while it arrived
+                _check_room(service)  # others may have arrived meanwhile
             service.in_flight += 1
             try:
                 return await (self._of_others(path, parameters) or answer)(Ask(request, parameters, service, key))
@@ -155,7 +155,7 @@ class Dialect:
             return Response(status_code=_GONE)
         except HTTPException as error:
             return self.failed(ServeError(error.status_code, "Invalid request"))
-        except Exception as error:  # with its name, but neither text nor path
+        except Exception as error:  # logged by name, without text or path
             LOG.error("a request failed: %s", type(error).__name__)
             said = "The translation failed" if isinstance(error, CpunmtError) else "Internal server error"
             return self.failed(ServeError(500, said))
@@ -167,7 +167,7 @@ def _check_room(service: Service) -> None:
 
 
 def _allow(request: Request, service: Service, keyed: bool, query: Parameters, content: bytes) -> None:
-    """Raises ServeError for a body that cannot have a right key, before it is parsed."""
+    """Raises ServeError for a body that cannot contain a valid key, before it is parsed."""
     keys = service.keys
     if keyed and keys.are_required and not keys.knows(given_key(request.scope["headers"], query, keys)):
         keys.check_body(content)

@@ -1,8 +1,8 @@
-"""A translation as it is found, by server-sent events.
+"""A translation in progress, as server-sent events.
 
 event: text        data: {"text": "Ein Mann."}          increments, in order; together they are the translation
-event: result      data: what /v1/translate would answer for the text
-event: error       data: as of any error; nothing comes after it
+event: result      data: the answer of /v1/translate for the text
+event: error       data: an error as usual; it is the last event
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Google's dialect: version 2 of its interface, and the one without a key that extensions of browsers use."""
+"""Google's dialect: version 2 of its API, and the one without a key that browser extensions use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def translate(ask: Ask) -> Response:
 
 
 async def languages(ask: Ask) -> Response:
-    """Those that are served; with names, if a language for the names is given. They are in English."""
+    """Lists the served languages; with English names, if the request names a language for them."""
     host = ask.service.host
     named = "target" in ask.parameters
     names: dict[str, str] = {}
@@ -62,7 +62,7 @@ async def detect(ask: Ask) -> Response:
     return JSONResponse({"data": {"detections": told}})
 
 
-for _prefix in ("", "/google"):  # MTranServer's
+for _prefix in ("", "/google"):  # MTranServer's paths
     google.route(f"{_prefix}/language/translate/v2", "POST", "GET")(translate)
     google.route(f"{_prefix}/language/translate/v2/languages", "GET", "POST")(languages)
     google.route(f"{_prefix}/language/translate/v2/detect", "POST", "GET")(detect)

@@ -57,7 +57,7 @@ async def translate(ask: Ask) -> Response:
 
 @libre.route("/detect", "POST", "GET")
 async def detect(ask: Ask) -> Response:
-    """Lists the languages that a text may be in, the most probable first."""
+    """Lists the possible languages of a text, the most probable first."""
     texts = ask.checked([" ".join(ask.parameters.texts("q"))])
     if not texts[0]:
         raise bad("Invalid request: missing q parameter")
@@ -67,7 +67,7 @@ async def detect(ask: Ask) -> Response:
 
 @libre.route("/languages", "GET", keyed=False)
 async def languages(ask: Ask) -> Response:
-    """Lists all languages with their targets; each language is among its own targets, as LibreTranslate has it."""
+    """Lists all languages with their targets; like LibreTranslate, each language is also its own target."""
     host = ask.service.host
     told: dict[str, dict[str, Any]] = {}
     for code in host.languages:
@@ -80,7 +80,7 @@ async def languages(ask: Ask) -> Response:
 
 @libre.route("/frontend/settings", "GET", keyed=False)
 async def frontend_settings(ask: Ask) -> Response:
-    """Returns the settings that a page needs."""
+    """Returns the settings for a page."""
     service = ask.service
     first = service.host.directions[0][0]
     return JSONResponse(
@@ -102,13 +102,13 @@ async def frontend_settings(ask: Ask) -> Response:
 
 @libre.route("/suggest", "POST")
 async def suggest(ask: Ask) -> Response:
-    """Nobody reads suggestions here, and saying that they are kept would be a lie."""
+    """Refuses a suggestion: the server does not store any."""
     raise ServeError(403, "Suggestions are disabled on this server.")
 
 
 @libre.route("/translate_file", "POST")
 async def translate_file(ask: Ask) -> Response:
-    """Translates a file; the answer has the address that serves it for a while."""
+    """Translates a file; the answer has a temporary address of the result."""
     given = ask.parameters
     name, content = _file(given.get("file"))
     source, target = given.text("source"), given.text("target")
@@ -127,13 +127,13 @@ async def download_file(ask: Ask) -> Response:
     """Returns a translated file. Its name cannot be guessed."""
     found = ask.service.kept(FileStore).get(ask.request.path_params["name"])
     if found is None:
-        raise ServeError(404, "There is no such file, or no longer")
+        raise ServeError(404, "The file does not exist any more")
     return attachment(found.content)
 
 
 @libre.route("/spec", "GET", keyed=False)
 async def spec(ask: Ask) -> Response:
-    """Describes this dialect, as its clients expect it: Swagger 2.0."""
+    """Returns the description that clients expect: Swagger 2.0."""
     return JSONResponse(described("swagger.json"))
 
 

@@ -1,6 +1,6 @@
-"""MTranServer's dialect, and those that it answers for extensions of browsers: /imme, /kiss, /hcfy, /deeplx.
+"""MTranServer's dialect, and the ones it has for browser extensions: /imme, /kiss, /hcfy, /deeplx.
 
-Its /translate and /detect have the paths of another dialect. The parameters say which one is meant.
+Its /translate and /detect share paths with another dialect; the parameters decide between them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import deepl, libretranslate
 from cpunmt.text.language_codes import base_of
 
-_NAMES = {  # of Hcfy, an extension of browsers, which has these for languages
+_NAMES = {  # Hcfy's names of languages; it is a browser extension
     "中文(简体)": "zh-Hans",
     "中文(繁体)": "zh-Hant",
     "英语": "en",
@@ -58,7 +58,7 @@ async def translate_batch(ask: Ask) -> Response:
 
 @mtran.route("/imme", "POST")
 async def immersive(ask: Ask) -> Response:
-    """As Immersive Translate asks."""
+    """Answers Immersive Translate."""
     given = ask.parameters
     texts, source = given.texts("text_list"), given.text("source_lang", AUTO)
     made = await ask.translated(texts, source, given.text("target_lang"), {})
@@ -73,7 +73,7 @@ async def immersive(ask: Ask) -> Response:
 
 @mtran.route("/kiss", "POST")
 async def kiss(ask: Ask) -> Response:
-    """As Kiss Translator asks, one text or several."""
+    """Answers Kiss Translator, for one text or several."""
     given = ask.parameters
     alone = "texts" not in given
     texts = [given.text("text")] if alone else given.texts("texts")
@@ -84,7 +84,7 @@ async def kiss(ask: Ask) -> Response:
 
 @mtran.route("/hcfy", "POST")
 async def hcfy(ask: Ask) -> Response:
-    """As Hcfy asks: into the first language, or into the second if the text is in the first."""
+    """Answers Hcfy: translates into the first language, or into the second if the text is in the first."""
     given = ask.parameters
     text, source = given.text("text"), given.text("source", AUTO) or AUTO
     wanted = given.texts("destination")
@@ -109,7 +109,7 @@ async def hcfy(ask: Ask) -> Response:
 
 @mtran.route("/deeplx", "POST")
 async def deeplx(ask: Ask) -> Response:
-    """As clients of DeepLX ask."""
+    """Answers clients of DeepLX."""
     given = ask.parameters
     source = (given.text("source_lang", AUTO) or AUTO).lower()
     options = {"html": True} if given.text("tag_handling", "") in ("html", "xml") else {}
@@ -132,9 +132,9 @@ async def version(ask: Ask) -> Response:
 
 
 @mtran.route("/__heartbeat__", "GET", keyed=False)
-@mtran.route("/__lbheartbeat__", "GET", keyed=False)  # for what shares requests among servers
+@mtran.route("/__lbheartbeat__", "GET", keyed=False)  # for load balancers
 async def heartbeat(ask: Ask) -> Response:
-    """Tells that the process lives."""
+    """Reports that the process lives."""
     return JSONResponse({"status": "ready"})
 
 

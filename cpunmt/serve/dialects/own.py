@@ -1,4 +1,4 @@
-"""Our own dialect, which tells all that a Result has: /v1/translate, /v1/models, /v1/detect, and what watches a server.
+"""Our own dialect, with all fields of a Result: /v1/translate, /v1/models, /v1/detect, and monitoring.
 
 POST /v1/translate {"text": "One man.", "source": "en", "target": "de"}
 """
@@ -39,7 +39,7 @@ own = Dialect(_failed)
 
 @own.route("/v1/translate", "POST")
 async def translate(ask: Ask) -> Response:
-    """Texts, their languages and options in; translations out, or events as they are found."""
+    """Translates texts with languages and options; returns JSON, or events while it translates."""
     given, service = ask.parameters, ask.service
     alone = isinstance(given.get("text"), str)
     texts = ask.checked(given.texts("text"))
@@ -64,7 +64,7 @@ async def detect(ask: Ask) -> Response:
 
 @own.route("/v1/models", "GET")
 async def models(ask: Ask) -> Response:
-    """What is served, whether languages are detected, and the limits of a request."""
+    """Returns the served models, whether languages are detected, and the limits of a request."""
     host = ask.service.host
     languages = [{"code": code, "name": name_of(code), "targets": host.targets_of(code)} for code in host.languages]
     served = [
@@ -79,19 +79,19 @@ async def models(ask: Ask) -> Response:
 
 @own.route("/openapi.json", "GET", keyed=False)
 async def described(ask: Ask) -> Response:
-    """Describes this interface, as OpenAPI 3.1."""
+    """Returns the OpenAPI 3.1 description."""
     return JSONResponse(openapi.described())
 
 
 @own.route("/health", "GET", keyed=False)
 async def health(ask: Ask) -> Response:
-    """Tells that the process lives."""
+    """Reports that the process lives."""
     return JSONResponse({"status": "ok"})
 
 
 @own.route("/ready", "GET", keyed=False)
 async def ready(ask: Ask) -> Response:
-    """Tells whether requests would be answered now."""
+    """Reports whether requests would be answered now."""
     if ask.service.is_ready:
         return JSONResponse({"status": "ready"})
     raise ServeError(503, "shutting down" if ask.service.draining else "not ready yet", retry_after=1)
@@ -103,7 +103,7 @@ async def metrics(ask: Ask) -> Response:
 
 
 def _returns(given: Parameters) -> frozenset[str]:
-    """Returns the fields that are wanted beside the text."""
+    """Returns the requested fields beside the text."""
     wanted = given.get("return", [])
     wanted = [wanted] if isinstance(wanted, str) else wanted
     if not isinstance(wanted, list) or not all(isinstance(one, str) and one in RETURNS for one in wanted):
@@ -112,7 +112,7 @@ def _returns(given: Parameters) -> frozenset[str]:
 
 
 def _options(given: Parameters, settings: ServeSettings, returns: frozenset[str]) -> dict[str, Any]:
-    """The options of a call. Those that are not known here are refused: some name files, or take any time."""
+    """Returns the options of a call. Refuses unknown ones: some name files, or take any time."""
     options = given.get("options")
     options = {} if options is None else options
     if not isinstance(options, Mapping):
@@ -156,7 +156,7 @@ def _glossary(terms: Mapping[str, Any]) -> Any:
 
 
 def _told(returns: frozenset[str], wanted: Wanted, result: Result) -> dict[str, Any]:
-    """Returns a translation as JSON: the wanted fields of `Result.to_dict`."""
+    """Returns a translation as JSON: the requested fields of `Result.to_dict`."""
     every = result.to_dict()
     found: dict[str, Any] = {"text": result.text, "source": wanted.source, "target": wanted.target}
     if wanted.detected is not None:

@@ -1,4 +1,4 @@
-"""Files that were translated, until they are fetched: some, for some minutes, in memory."""
+"""Translated files, in memory until they are downloaded: limited in number, for some minutes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cpunmt.serve.errors import ServeError, bad
 SUFFIXES = (".txt", ".html", ".htm")
 _SECONDS = 600.0
 MOST_BYTES = 64 << 20
-SHARE = 4  # files that were not fetched take at most a fourth of it for each client
-_EMPTY = 4 << 10  # bytes that each file counts for besides its own, which bounds the number of files
+SHARE = 4  # a client's unfetched files take at most a quarter of the memory
+_EMPTY = 4 << 10  # extra bytes counted for each file, which bounds their number
 
 
 class StoredFile:
-    """A file with its owner, the time of its arrival, and whether it was fetched.
+    """A file with its owner, the time of its arrival, and whether it was downloaded.
 
-    key         needed to fetch it; "": its name is enough
+    key         needed to download it; "": its name is enough
     characters  of its source
     """
 
@@ -40,16 +40,16 @@ class StoredFile:
 
 
 class FileStore:
-    """Files by names that cannot be guessed. Only the event loop's thread uses it.
+    """Files by random names. Only the event loop's thread uses it.
 
-    A file stays for ten minutes. Before that it leaves only if it was fetched and its room is needed.
+    A file stays for ten minutes. It leaves earlier only if it was downloaded and its room is needed.
     """
 
     def __init__(self) -> None:
         self._files: OrderedDict[str, StoredFile] = OrderedDict()
 
     def check(self, owner: str, size: int) -> None:
-        """Raises ServeError if there is no room for a file of `size` bytes."""
+        """Raises ServeError without room for a file of `size` bytes."""
         self._forget([name for name, one in self._files.items() if one.is_old])
         waiting = [one for one in self._files.values() if not one.is_fetched]
         of_all, own = (
@@ -62,7 +62,7 @@ class FileStore:
             raise ServeError(503, "The server is busy: too many files wait to be fetched", retry_after=max(1, retry))
 
     def put(self, name: str, file: StoredFile) -> None:
-        """Keeps a file by a random name. Raises ServeError if there is no room for it."""
+        """Stores a file by a random name. Raises ServeError without room for it."""
         self.check(file.owner, len(file.content))
         self._files[name] = file
         fetched = [name for name, one in self._files.items() if one.is_fetched]
@@ -70,7 +70,7 @@ class FileStore:
             self._forget([fetched.pop(0)])
 
     def get(self, name: str, key: str = "") -> StoredFile | None:
-        """Returns a file, or None if it is gone, or has another key."""
+        """Returns a file, or None if it is gone or has another key."""
         found = self._files.get(name)
         if found is None or found.is_old or not hmac.compare_digest(found.key.encode(), key.encode()):
             return None
@@ -85,7 +85,7 @@ class FileStore:
 def translated_file(name: str, content: bytes) -> tuple[str, dict[str, Any]]:
     """Returns the text of a file, and the options that translate it.
 
-    Raises ServeError for a kind that is not known, or a file that is not UTF-8.
+    Raises ServeError for an unknown kind, or a file that is not UTF-8.
     """
     suffix = suffix_of(name)
     if suffix not in SUFFIXES:
@@ -102,11 +102,11 @@ def is_known(name: str) -> bool:
 
 
 def attachment(content: bytes) -> Response:
-    """Returns the response that a browser saves as a file."""
+    """Returns a response that a browser saves as a file."""
     headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
     return Response(content, media_type="application/octet-stream", headers=headers)
 
 
 def suffix_of(name: str) -> str:
-    """Returns the end of a file's name, in lower case."""
+    """Returns the extension of a file's name, in lower case."""
     return PurePath(name.replace("\\", "/")).suffix.lower()

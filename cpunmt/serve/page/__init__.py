@@ -1,4 +1,4 @@
-"""The page of a server for people, at /: the files of this folder, as they are."""
+"""The server's page for people, at /: the files of this folder, unchanged."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 _MODULES = sorted(path.name for path in Path(__file__).parent.glob("*.js"))
-# Their addresses in the page are relative, so that it also works below a path.
+# The page's links are relative, so that it also works below a path.
 PARTS = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/page/page.css": ("page.css", "text/css; charset=utf-8"),
     **{f"/page/{name}": (name, "text/javascript; charset=utf-8") for name in _MODULES},
     "/page/icon.svg": ("icon.svg", "image/svg+xml"),
 }
-# Nothing comes from elsewhere, nothing goes elsewhere, and no other site shows the page in a frame.
+# The page loads nothing from other sites, sends nothing to them, and cannot be framed.
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
 
 
@@ -28,10 +28,10 @@ def _route(path: str) -> Route:
     async def answered(request: Request) -> Response:
         content, tag = _content(name)
         headers = {
-            "Cache-Control": "no-cache",  # asked for each time, sent when it has changed
+            "Cache-Control": "no-cache",  # revalidated each time
             "Content-Security-Policy": _POLICY,
             "ETag": tag,
-            "Referrer-Policy": "no-referrer",  # the address may have the text
+            "Referrer-Policy": "no-referrer",  # the address may contain the text
             "X-Content-Type-Options": "nosniff",
         }
         known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]

@@ -39,7 +39,7 @@ export async function openChoices(sentence) {
 }
 
 function listChoices(found, current) {
-  $("choices-note").textContent = found.size > 1 ? "" : "There is no other";
+  $("choices-note").textContent = found.size > 1 ? "" : "No others were found";
   for (const [text, score] of found) {
     const button = element("button", "", "");
     button.type = "button";
@@ -67,7 +67,7 @@ export function closeChoices(focus = false) {
   if (focus) choosing.sentence.focus();
 }
 
-// Put a translation in the place of a sentence, here and where the sentence is translated again.
+// Replaces a sentence's translation, here and when the sentence is translated again.
 function choose(text, score) {
   const { at, number } = now.choosing;
   closeChoices();

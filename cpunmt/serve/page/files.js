@@ -75,7 +75,7 @@ const waits = (error) => ($("job-note").textContent = `Waiting for the server: $
 async function wholeFile(text, from, to, signal) {
   const count = countOf(text);
   if (count > known.limit) throw new Refused(400, `The file has ${number(count)} characters; HTML may have ${number(known.limit)} here`);
-  $("job-progress").removeAttribute("value"); // it comes in one piece: only time can be told
+  $("job-progress").removeAttribute("value"); // it comes in one piece: only time is known
   const begin = performance.now();
   const tick = () => ($("job-note").textContent = `Translating for ${Math.round((performance.now() - begin) / 1000)} s`);
   const timer = setInterval(tick, 1000);
@@ -87,7 +87,7 @@ async function wholeFile(text, from, to, signal) {
   }
 }
 
-// Not through the cache: a file may have more paragraphs than it keeps.
+// Not through the cache: a file may have more paragraphs than its limit.
 async function byParagraphs(text, from, to, signal) {
   const parts = partsOf(text);
   const all = parts.filter((part) => part.text.trim());

@@ -1,12 +1,12 @@
-// The languages to choose from, and which one a text is in.
+// The choice of languages, and detection of a text's language.
 
 import { ask } from "./server.js";
 import { $, AUTO, known, now } from "./state.js";
 import { whole } from "./texts.js";
 import { remember } from "./translations.js";
 
-const LOOK_AT = 5000; // characters that tell a text's language
-const languageOf = new Map(); // beginning of a text -> what was detected
+const LOOK_AT = 5000; // characters for detecting a text's language
+const languageOf = new Map(); // beginning of a text -> its detected language
 export const nameOf = (code) => known.languages.find((one) => one.code === code)?.name ?? code;
 const targetsOf = (code) => known.languages.find((one) => one.code === code)?.targets ?? [];
 

@@ -1,4 +1,4 @@
-// What the page says: in a box, to screen readers, and while it waits.
+// Messages of the page: in a box, to screen readers, and while it waits.
 
 import { Refused } from "./server.js";
 import { $, now } from "./state.js";
@@ -19,7 +19,7 @@ export function busy(is) {
   if (is) say("");
 }
 
-// Tell an error; what a server that is busy or away did not do is tried `again`.
+// Shows an error; `again` retries the work of a busy or absent server.
 export function failed(error, again) {
   if (!(error instanceof Refused)) {
     tell("Something went wrong on this page. Load it again.");

@@ -1,4 +1,4 @@
-// The page of cpunmt's server: its parts put together.
+// The page of cpunmt's server: joins its parts.
 
 import { closeChoices, openChoices } from "./choices.js";
 import { stopJob, translateFile } from "./files.js";
@@ -42,7 +42,7 @@ function showScheme() {
   document.documentElement.dataset.scheme = dark ? "dark" : "light";
 }
 
-// Languages were chosen: the next visit begins with them.
+// Stores the chosen languages for the next visit.
 function chosen() {
   keep(localStorage, "cpunmt-languages", `${$("from").value} ${$("to").value}`);
   showLanguages();
@@ -65,7 +65,7 @@ async function copy() {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const field = element("textarea", "unseen"); // without TLS there is no clipboard but this
+    const field = element("textarea", "unseen"); // without TLS this is the only clipboard
     field.value = text;
     document.body.append(field);
     field.select();
@@ -189,7 +189,7 @@ function listen() {
   });
 }
 
-// What the server can do; again when a key is given.
+// Reads the server's features; again after a key was entered.
 async function begin() {
   try {
     const settings = await ask("frontend/settings");

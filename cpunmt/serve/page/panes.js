@@ -1,5 +1,5 @@
 // Both texts, as paragraphs of sentences of words.
-// What was translated gets into the document as text, never as HTML.
+// Translations enter the document as text, never as HTML.
 
 import { $, element, known, now, number } from "./state.js";
 import { countOf, partsOf, unitsOf } from "./texts.js";
@@ -52,14 +52,14 @@ function paragraphOf(part, made, side) {
 
 const sameParts = (one, other) => ["lead", "text", "gap", "made"].every((name) => one[name] === other[name]);
 
-// How many parts are the same in both lists, from `first` on or, if it is negative, from the end.
+// Counts equal parts of both lists, from `first` on or, if it is negative, from the end.
 function alike(one, other, most, at) {
   let count = 0;
   while (count < most && sameParts(one.at(at(count)), other.at(at(count)))) count += 1;
   return count;
 }
 
-// Both sides. Paragraphs that are as they were stay in the document, wherever they are now: a new one moves those behind it.
+// Shows both sides. Unchanged paragraphs stay in the document, also at new positions.
 export function showTexts() {
   const before = now.parts;
   const parts = partsOf($("source").value).map((part) => ({ ...part, made: madeOf(part) }));
@@ -84,7 +84,7 @@ export function showTexts() {
   showTools();
 }
 
-// Puts nodes in the place of others. One that stays is not moved, as it would be laid out again.
+// Replaces nodes. A node that stays is not moved, as it would be laid out again.
 function exchange(parent, old, nodes, behind) {
   let next = behind ?? null;
   for (const node of nodes.toReversed()) {

@@ -1,10 +1,10 @@
-// Asking the server: /frontend/settings, /v1/models, /v1/detect and /v1/translate, and nothing else.
+// Requests to the server: only /frontend/settings, /v1/models, /v1/detect and /v1/translate.
 
 import { $, kept } from "./state.js";
 
-const AGAIN = 3; // seconds after which a server that does not answer is asked again
+const AGAIN = 3; // seconds before a retry of a server without an answer
 
-// An error that can be told; where `retryAfter` is not 0, the same may be asked again after so many seconds.
+// An error with a message; `retryAfter` is the number of seconds before a retry, or 0.
 export class Refused extends Error {
   constructor(status, message, retryAfter) {
     super(message);
@@ -37,7 +37,7 @@ export async function ask(path, content, signal) {
 
 export const askTranslate = (content, signal) => ask("v1/translate", content, signal).then((told) => told.translations);
 
-// The same, for what nobody watches: a server that is busy or away is asked again, for some minutes. `waiting` hears of it.
+// The same for background work: retries a busy or absent server for some minutes, and reports it to `waiting`.
 export async function askPatiently(content, signal, waiting) {
   for (let tries = 20; ; tries -= 1) {
     try {

@@ -1,4 +1,4 @@
-// What the parts of the page share: the document's elements, what the server can do, and what is being done.
+// The shared state of the page: the document's elements, the server's features, and the current work.
 
 export const $ = (id) => document.getElementById(id);
 export const AUTO = "auto";

@@ -1,4 +1,4 @@
-// Translating what is in the field: after a pause, or at once.
+// Translates the field's text: after a pause, or at once.
 
 import { closeChoices } from "./choices.js";
 import { nameOf, showLanguages, sourceOf } from "./languages.js";
@@ -9,7 +9,7 @@ import { $, known, now, number } from "./state.js";
 import { countOf, partsOf, whole } from "./texts.js";
 import { cache, fill, keyOf, madeOf, remember } from "./translations.js";
 
-const LONGEST_ADDRESS = 1500; // characters of a text that the address keeps
+const LONGEST_ADDRESS = 1500; // characters of a text in the address
 
 export function soon() {
   clearTimeout(now.timer);
@@ -20,7 +20,7 @@ export function soon() {
 export async function translate() {
   clearTimeout(now.timer);
   clearTimeout(now.again);
-  now.asking?.abort(); // nobody waits for it any more
+  now.asking?.abort(); // it is outdated
   now.asking = null;
   if (now.mode === "file" || !known.languages.length) return busy(false);
   const text = $("source").value;

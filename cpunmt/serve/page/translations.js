@@ -1,4 +1,4 @@
-// Translations of paragraphs: those that are known, and asking for the others.
+// Translations of paragraphs: a cache, and requests for the others.
 
 import { askTranslate } from "./server.js";
 import { $, AUTO, known, now } from "./state.js";
@@ -6,8 +6,8 @@ import { countOf, unitsOf } from "./texts.js";
 
 const GROUP = 4000; // characters of a request, about: so that a long text appears bit by bit
 const KEPT = 30000; // paragraphs, more than a text can have
-export const cache = new Map(); // what `keyOf` says -> a translation, as /v1/translate tells it
-const chosen = new Map(); // what `keyOf` says of a sentence -> what somebody has chosen for it: its text and score
+export const cache = new Map(); // `keyOf` -> a translation, an answer of /v1/translate
+const chosen = new Map(); // `keyOf` of a sentence -> the user's choice for it: its text and score
 
 export function remember(map, key, value) {
   map.delete(key);
@@ -22,7 +22,7 @@ export function madeOf(part) {
   return cache.get(keyOf(part.text, from, $("to").value, false));
 }
 
-// Requests of some paragraphs, none of them over the limits.
+// Requests of some paragraphs, within the limits.
 export function groupsOf(texts) {
   const groups = [];
   let size = Infinity;
@@ -37,7 +37,7 @@ export function groupsOf(texts) {
   return groups;
 }
 
-// Translations of paragraphs into the cache, asked for only if they are not there.
+// Requests the missing translations of paragraphs, and stores them in the cache.
 export async function fill(texts, from, to, signal, progress) {
   const missing = [...new Set(texts)].filter((text) => text.trim() && !cache.has(keyOf(text, from, to, false)));
   for (const group of groupsOf(missing)) {
@@ -50,13 +50,13 @@ export async function fill(texts, from, to, signal, progress) {
 
 const moved = (span, by) => span.map((x) => x + by);
 
-// What is known of the words of a sentence, whose translation begins so many characters later.
+// The words of a sentence, with positions in its translation moved by a number of characters.
 const movedWords = ({ alignments, token_log_probs }, by) => ({
   alignments: (alignments ?? []).map(([a, b]) => [a, moved(b, by)]),
   token_log_probs: (token_log_probs ?? []).map(([span, value]) => [moved(span, by), value]),
 });
 
-// A translation with another text in the place of a sentence; what stands behind it moves.
+// Replaces a sentence of a translation; the text behind it moves.
 function replaced(translation, number, { text, score }) {
   const made = structuredClone(translation);
   const units = unitsOf(made.text);
@@ -79,7 +79,7 @@ function replaced(translation, number, { text, score }) {
 
 const sentenceOf = (text, sentence) => text.slice(...sentence.source.map(unitsOf(text)));
 
-// Takes a translation for a sentence of a paragraph, whose `made` is shown.
+// Chooses a translation for a sentence of a paragraph; `made` is the shown one.
 export function chooseSentence(text, made, number, choice) {
   const after = replaced(made, number, choice);
   remember(cache, keyOf(text, made.source, made.target, false), after);
@@ -89,7 +89,7 @@ export function chooseSentence(text, made, number, choice) {
   else remember(chosen, key, choice);
 }
 
-// A new translation of a paragraph, with what was chosen for sentences that it had before.
+// Applies earlier choices for sentences to a new translation of a paragraph.
 function withChosen(text, made, from, to) {
   if (!chosen.size) return made;
   return (made.sentences ?? []).reduce((before, sentence, number) => {

@@ -1,15 +1,15 @@
-// Words that belong together: which there are, and those that are lit at the pointer, at the cursor and by arrows.
+// Aligned words, and their highlights at the pointer, at the cursor and by arrows.
 
 import { $, now, percent } from "./state.js";
 
 const LETTER = /[\p{L}\p{M}\p{N}]/u;
 const ALONE = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u; // written without spaces
 
-// Whether two characters are of one word.
+// Returns whether two characters belong to one word.
 const joined = (one, other) => [one, other].every((character) => LETTER.test(character) && !ALONE.test(character));
 
-// Words of a side (0: source, 1: target) of a sentence, in order, as [begin, end]: of each piece that is aligned, the
-// whole word. `characters` are those of the text.
+// Words of a side (0: source, 1: target) of a sentence, in order, as [begin, end]: the whole word of each aligned
+// piece. `characters` are the text's.
 export function wordsOf(sentence, side, characters) {
   const [first, last] = sentence[side ? "target" : "source"];
   const words = [];
@@ -25,7 +25,7 @@ export function wordsOf(sentence, side, characters) {
 
 const within = (piece, word) => word[0] <= piece[0] && piece[1] <= word[1];
 
-// The logarithm of how probable the model found a word of the translation, after those before it; null: not known.
+// The log-probability of a word of the translation, after the words before it; null: unknown.
 export function logProbOf(sentence, word) {
   const pieces = (sentence.token_log_probs ?? []).filter(([piece, value]) => within(piece, word) && value !== null);
   return pieces.length ? pieces.reduce((sum, [, value]) => sum + value, 0) : null;
@@ -38,7 +38,7 @@ export function unlight() {
   $("sure-word").textContent = "";
 }
 
-// The words of the other side that belong to this one, of the same sentence.
+// The words of the other side that are aligned to this one, in the same sentence.
 export function light(sentence, word) {
   unlight();
   if (!sentence) return;

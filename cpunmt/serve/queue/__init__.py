@@ -1,1 +1,1 @@
-"""The queue of a server: sentences that wait, who translates them, and what has been translated."""
+"""The queue of a server: waiting sentences, workers, and a cache of translations."""

@@ -1,7 +1,7 @@
-"""Requests whose bodies are arriving: counts their memory, and ends those that take too long.
+"""Requests whose bodies are arriving: counts their memory, and ends slow ones.
 
-A request that is arriving has no thread and is not in progress: clients that send slowly keep no others out, and the
-end of the server does not wait for them.
+An arriving request has no thread and is not in progress: slow clients do not block others, and the server does not wait
+for them when it ends.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 
 from cpunmt.serve.errors import ServeError
 
-MOST_BYTES = 128 << 20  # of all bodies that are arriving
+MOST_BYTES = 128 << 20  # of all arriving bodies
 
 
 class Arriving:
-    """Requests that are arriving, the oldest first. Only the event loop's thread uses it."""
+    """Arriving requests, the oldest first. Only the event loop's thread uses it."""
 
     def __init__(self) -> None:
         self._held: dict[asyncio.Task[object], int] = {}
@@ -28,7 +28,7 @@ class Arriving:
 
     @contextlib.contextmanager
     def one(self) -> Iterator[Callable[[int], None]]:
-        """Surrounds the arrival of a request; yields a function that counts bytes. Raises ServeError if it is ended."""
+        """Surrounds the arrival of a request; yields a function that counts bytes. Raises ServeError if ended."""
         task = asyncio.current_task()
         assert task is not None
         self._held[task] = 0
@@ -50,7 +50,7 @@ class Arriving:
             self._end(task, error)
 
     def _more(self, task: asyncio.Task[object], count: int) -> None:
-        """Counts bytes of a request; while all bodies together have too many, ends the oldest other request."""
+        """Counts bytes of a request; if all bodies together have too many, ends the oldest other request."""
         if task in self._held:  # else it is ended
             self._held[task] += count
             self._bytes += count

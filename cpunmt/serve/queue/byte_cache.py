@@ -1,4 +1,4 @@
-"""Translations of sentences that come again, in so many bytes."""
+"""A cache of translations, limited in bytes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Hashable
 from typing import Any, Generic, TypeVar
 
 V = TypeVar("V")
-_ENTRY = 200  # bytes that a dict has for one, about
+_ENTRY = 200  # a dict's bytes for an entry, about
 
 
 class ByteCache(Generic[V]):
-    """What was not asked for the longest leaves first. For one thread at a time: whoever uses it holds a lock."""
+    """A least-recently-used cache. Callers hold a lock."""
 
     def __init__(self, most: int):
-        """`most`: bytes; 0: nothing is kept."""
+        """`most`: the limit in bytes; 0: nothing is cached."""
         self._most, self.bytes = most, 0
         self._values: OrderedDict[Hashable, tuple[V, int]] = OrderedDict()
 
@@ -31,7 +31,7 @@ class ByteCache(Generic[V]):
         return found[0]
 
     def put(self, key: Hashable, value: V) -> None:
-        """Keeps a value, unless it alone has more bytes than the limit."""
+        """Stores a value, unless it alone exceeds the limit."""
         size = _ENTRY + size_of(key) + size_of(value) if self._most else 1
         if size > self._most:
             return
@@ -44,10 +44,10 @@ class ByteCache(Generic[V]):
 
 
 def size_of(value: Any) -> int:
-    """Bytes of a value and of all that it has: tuples, lists, dataclasses, arrays. What it shares counts each time."""
+    """Returns the bytes of a value and its parts: tuples, lists, dataclasses, arrays. Shared parts count each time."""
     size = sys.getsizeof(value)
     if isinstance(value, tuple | list):
         return size + sum(map(size_of, value))
     if dataclasses.is_dataclass(value):
         return size + sum(size_of(getattr(value, one.name)) for one in dataclasses.fields(value))
-    return size + (0 if getattr(value, "base", None) is None else value.nbytes)  # getsizeof knows of no view's memory
+    return size + (0 if getattr(value, "base", None) is None else value.nbytes)  # getsizeof ignores a view's memory

@@ -1,21 +1,20 @@
-"""Sentences that wait, and the threads that translate them, many together.
+"""Waiting sentences, and the threads that translate them in batches.
 
-What cuts texts and puts them together again hands its sentences to `Scheduler`, and waits in a thread or is told when
-they are done. There is no timer. A worker that has nothing to do takes what waits now, up to a budget: sentences of one
-group, which are those of the same model and options. So a batch is small while there is little to do, and grows with
-the load. Where a worker has nothing to do when a thread comes to wait, that does its work: another thread that has to
-wake, and wake the first one again, takes a tenth of the time of a short sentence.
+The sentence splitter hands its sentences to `Scheduler`, and waits in a thread or for a callback. It has no timer. An
+idle worker takes the waiting sentences of one group, up to a budget. A group has one model and one set of options. So
+batches are small under low load, and grow with it. If a worker's place is free when a thread begins to wait, that
+thread does the work itself: waking another thread and being woken again costs a tenth of a short sentence's time.
 
-Who comes first: groups take turns, and so do the requests of a group, in the order in which they came (deficit round
-robin). Turns grow from a sixteenth of a batch to a whole one, and are quarters then (`waiting.turn`): between two turns
-of a request each other one has one turn at most, so that nobody starves and nobody waits for a whole document.
+Groups take turns, and so do the requests of a group, in the order of arrival (deficit round robin). Turns grow from a
+sixteenth of a batch to a whole one, and then are quarters (`waiting.turn`). Between two turns of a request each other
+one has at most one turn, so that no request starves or waits for a whole document.
 
-A batch that takes long (a very long sentence, a wide beam) lets others pass: whenever the engine asks whether to go on,
-its thread translates waiting jobs for as long as the batch has taken since. The batch ends when all its clients have
-left.
+A batch that takes long (a very long sentence, a wide beam) lets others pass: whenever the engine asks whether to
+continue, its thread translates waiting jobs for as long as the batch has taken since. The batch ends when all its
+clients have left.
 
-A translation depends on model, options and sentence and on nothing else. So equal sentences that wait are translated
-once, and what has been translated is kept (`ByteCache`), which no answer can be told by.
+A translation depends only on model, options and sentence. So equal waiting sentences are translated once, and
+translations are cached (`ByteCache`) without a visible difference.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _KNOWN_GROUPS = 1000
 
 
 class Watcher(Protocol):
-    """Who is told what happens; see `metrics`."""
+    """An observer of events; see `metrics`."""
 
     def batch(self, pieces: int, sentences: int, seconds: float) -> None: ...
     def looked_up(self, kept: int, asked: int) -> None: ...
@@ -48,11 +47,11 @@ class Watcher(Protocol):
 
 
 class Limits(NamedTuple):
-    """What is translated together, and how much may wait.
+    """Limits of batches and of waiting.
 
-    batch     pieces of a batch, about; those of a beam count for each hypothesis
-    sentences that may wait
-    deadline  seconds that a request may have to wait, by what others have before it is done
+    batch      pieces of a batch, about, for each hypothesis of a beam
+    sentences  that may wait
+    deadline   estimated seconds that a request may have to wait for the work of others
     """
 
     batch: int
@@ -61,12 +60,12 @@ class Limits(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Sentences that were handed over.
+    """Submitted sentences.
 
     keys   of each
-    found  those that were kept; None for one that is missing
-    waits  whether any is
-    began  when, on the monotonic clock
+    found  results from the cache; None for a missing one
+    waits  whether any is missing
+    began  the time of submission, on the monotonic clock
     """
 
     keys: list[tuple[Hashable, ...]]
@@ -76,7 +75,7 @@ class Asked(NamedTuple):
 
 
 class Scheduler:
-    """Threads that translate what requests wait for. `close` ends them."""
+    """Threads that translate the sentences of requests. `close` ends them."""
 
     def __init__(self, workers: int, limits: Limits, cache_bytes: int, watcher: Watcher):
         self._limits, self._watcher, self._count = limits, watcher, workers
@@ -84,13 +83,13 @@ class Scheduler:
         self._work = threading.Condition(self._lock)
         self._cache: ByteCache[Aligned] = ByteCache(cache_bytes)
         self._flying: dict[Hashable, Job] = {}
-        self._groups: OrderedDict[int, Group] = OrderedDict()  # those with something to do, next first
+        self._groups: OrderedDict[int, Group] = OrderedDict()  # groups with work, next first
         self._numbers: OrderedDict[Hashable, int] = OrderedDict()
         self._next = 0
         self._speed = Speed()
         self._closed = False
-        self._working = 0  # threads that translate, as many as there are workers at most
-        self.queued = 0  # sentences that wait
+        self._working = 0  # translating threads, at most the number of workers
+        self.queued = 0  # waiting sentences
         self._queued_pieces = 0
         self._threads = [
             threading.Thread(target=self._run, name=f"cpunmt serve_{number}", daemon=True) for number in range(workers)
@@ -99,14 +98,15 @@ class Scheduler:
             thread.start()
 
     def task(self, tell: Callable[[], None] | None = None) -> Task:
-        """Makes a request. `tell`: see `Task`."""
+        """Returns a new request. `tell`: see `Task`."""
         return Task(self._cancel, tell)
 
     def through(self, task: Task, key: Hashable, sentences: Sentences) -> Sentences:
-        """What translates as `sentences` does, together with others' sentences, and waits for it.
+        """Returns a callable that translates as `sentences` does, in batches with other requests, and waits for the
+        result.
 
-        `key` says what it is, apart from settings: sentences of equal keys and settings are translated by any of them.
-        It raises CancelledError if the request is cancelled, ServeError if there is too much to do.
+        `key` identifies `sentences` apart from its settings: any callable of an equal key and equal settings may
+        translate. It raises CancelledError if the request is cancelled, ServeError if there is too much to do.
         """
 
         def translate(texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
@@ -126,7 +126,7 @@ class Scheduler:
         texts: Sequence[str],
         forced: Sequence[list[int]],
     ) -> Asked:
-        """Hand sentences over; see `through`. If it `waits`, `answer` gives them when the task has been told."""
+        """Submits sentences; see `through`. If the result `waits`, call `answer` after the task's callback."""
         began = time.monotonic()
         with self._lock:
             number = self._number(kind)
@@ -141,7 +141,7 @@ class Scheduler:
         return Asked(keys, found, bool(missing), began)
 
     def answer(self, task: Task, asked: Asked) -> list[Aligned]:
-        """The translations of what was asked for. Raises CancelledError, and what a sentence of it raised."""
+        """Returns the translations of submitted sentences. Raises CancelledError, and the errors of its sentences."""
         made: dict[Hashable, Aligned | None] = {}
         if asked.waits:
             if task.cancelled:
@@ -154,7 +154,7 @@ class Scheduler:
         return [made[key] if one is None else one for key, one in zip(asked.keys, asked.found, strict=True)]  # type: ignore[misc]  # none is None
 
     def call(self) -> None:
-        """Wakes a worker: the caller does not wait for its sentences."""
+        """Wakes a worker, for a caller that does not wait."""
         with self._lock:
             self._call_others()
 
@@ -163,7 +163,7 @@ class Scheduler:
         return self._speed.seconds_of(self._queued_pieces) / self._count
 
     def stop(self) -> None:
-        """Translates no waiting sentence any more, and takes none."""
+        """Cancels all waiting sentences, and accepts no more."""
         with self._lock:
             self._closed = True
             self._groups.clear()
@@ -174,7 +174,7 @@ class Scheduler:
             self._work.notify_all()
 
     def close(self, patience: float = 10.0) -> None:
-        """`stop`, and wait for the batches that are being translated, so many seconds at most."""
+        """Stops, and waits at most `patience` seconds for running batches."""
         self.stop()
         with self._lock:
             self._work.wait_for(lambda: not self._working, patience)
@@ -193,11 +193,11 @@ class Scheduler:
         return number
 
     def _check(self, task: Task, count: int, pieces: int) -> None:
-        """Raises unless `count` more sentences may wait. Where nothing waits, any request may."""
+        """Raises unless `count` more sentences may wait. An empty queue accepts any request."""
         if self._closed or task.cancelled:
             raise _cancelled()
         wait = self.wait()
-        if wait > self._limits.deadline:  # of all: what takes its turn between others may be done before
+        if wait > self._limits.deadline:  # of all: a request that takes turns may be done earlier
             others = (other.left for group in self._groups.values() for other in group.tasks)
             wait = self._speed.seconds_of(pieces_before(pieces, others, self._limits.batch)) / self._count
         late = wait > self._limits.deadline
@@ -232,7 +232,7 @@ class Scheduler:
             if task.group is not None:
                 task.group.tasks.pop(task, None)
                 if not task.group.tasks and self._groups.get(task.group.number) is task.group:
-                    del self._groups[task.group.number]  # another one of this number may have taken its place
+                    del self._groups[task.group.number]  # another group may have taken its number
             task.end()
 
     def _leave(self, jobs: Sequence[Job]) -> None:
@@ -240,7 +240,7 @@ class Scheduler:
         self._queued_pieces -= sum(job.size for job in jobs)
 
     def _take(self) -> tuple[Group, list[Job]] | None:
-        """Takes the next batch and a worker's place; returns None if there is no batch or no place. Needs the lock."""
+        """Takes the next batch and a worker's place; returns None without a batch or a place. Needs the lock."""
         if self._working >= self._count or (taken := self._next_batch()) is None:
             return None
         self._working += 1
@@ -248,7 +248,7 @@ class Scheduler:
         return taken
 
     def _next_batch(self, long: bool = True) -> tuple[Group, list[Job]] | None:
-        """Takes the next batch; without `long` not a sentence of more pieces than a batch has. Needs the lock."""
+        """Takes the next batch; unless `long`, without sentences longer than a batch. Needs the lock."""
         for number in list(self._groups):
             group = self._groups.pop(number)
             jobs = group.batch(self._limits.batch, long)
@@ -269,7 +269,7 @@ class Scheduler:
         with self._lock:
             taken = self._take()
         if taken is not None:
-            Context().run(self._batch, *taken)  # without what ends this request: the batch is of others too
+            Context().run(self._batch, *taken)  # without this request's cancellation: the batch has others too
 
     def _run(self) -> None:
         while True:
@@ -279,7 +279,7 @@ class Scheduler:
             if taken is None:
                 return
             self._batch(*taken)
-            del taken  # a model that is unloaded meanwhile is not held by who waits
+            del taken  # a waiting thread must not hold an unloaded model
 
     def _batch(self, group: Group, jobs: list[Job]) -> None:
         """Translates a batch and gives its place back."""
@@ -298,7 +298,7 @@ class Scheduler:
                 taken = self._next_batch(long=False)
             if taken is None:
                 return
-            group, jobs = taken  # not under what ends the other batch
+            group, jobs = taken  # without the other batch's cancellation
             Context().run(self._translate, group, RunningBatch(jobs, self._forget, None), jobs)
 
     def _translate(self, group: Group, batch: RunningBatch, jobs: list[Job]) -> None:
@@ -329,9 +329,9 @@ class Scheduler:
                 task.end()
 
     def _fly_no_more(self, job: Job) -> None:
-        if self._flying.get(job.key) is job:  # else it was forgotten, and somebody has asked for another one
+        if self._flying.get(job.key) is job:  # else it was forgotten, and submitted again
             del self._flying[job.key]
 
 
 def _cancelled() -> CancelledError:
-    return CancelledError("nobody waits for the translation any more")
+    return CancelledError("the client does not wait for the translation any more")

@@ -1,4 +1,4 @@
-"""Sentences that wait, the requests that wait for them, groups that are translated together, and running batches."""
+"""Waiting sentences, their requests, groups that share batches, and running batches."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from cpunmt.errors import CpunmtError
 from cpunmt.process.stopping import Watch, under
 from cpunmt.translator.text_pipeline import Sentences
 
-# The speed to begin with is that of a small model: too low an estimate would refuse requests that are served in time.
-# The first batches are slow, so they count little.
+# The initial speed is a small model's: too low an estimate would refuse requests that are served in time. The first
+# batches are slow, so they count little.
 _PIECES, _SECONDS = 10_000.0, 0.5
 _HALF_LIFE = 5.0  # seconds of work after which a batch counts half in the measured speed
-_PATIENCE = 0.2  # seconds that a batch goes on while others wait
-_QUICK = 256  # pieces of a batch that is never asked whether it is to end: it is done before
+_PATIENCE = 0.2  # seconds that a batch runs while others wait
+_QUICK = 256  # pieces of a batch too short to be interrupted
 
 
 class Task:
-    """A client's request, as the scheduler sees it: which sentences it waits for."""
+    """A client's request in the scheduler: the sentences it waits for."""
 
     def __init__(self, cancel: Callable[[Task], None], tell: Callable[[], None] | None = None):
-        """`cancel`: what the scheduler does when nobody waits any more. `tell`: called, in whatever thread it happens,
-        when what it waits for is done or it is cancelled; None: a thread waits."""
+        """`cancel`: the scheduler's reaction when the request is cancelled. `tell`: called in any thread when all
+        sentences are done or the request is cancelled; None: a thread waits.
+        """
         self._cancel, self._tell = cancel, tell
         self.cancelled = False
-        self.credit = 0  # pieces of its turn that are left; below 0 it had more than its turn
-        self.turns = 0  # that it has had
-        self.jobs: deque[Job] = deque()  # that no worker has taken for it
+        self.credit = 0  # pieces left of its turn; below 0 if it had more
+        self.turns = 0  # number of its turns so far
+        self.jobs: deque[Job] = deque()  # not taken by a worker
         self.wanted: list[Job] = []  # all that it waits for
-        self.left = 0  # pieces of those that no worker has, about
-        self.missing = 0  # how many are not done
+        self.left = 0  # pieces not taken by a worker, about
+        self.missing = 0  # number of unfinished jobs
         self.group: Group | None = None
         self._is_done = None if tell else threading.Event()
 
@@ -48,7 +49,7 @@ class Task:
             self._is_done.clear()
 
     def wait(self) -> None:
-        """Waits until all is done, or it is cancelled."""
+        """Waits until all jobs are done or the request is cancelled."""
         assert self._is_done
         self._is_done.wait()
 
@@ -59,18 +60,18 @@ class Task:
             self._tell()
 
     def cancel(self) -> None:
-        """Tells the scheduler that the answer is not wanted any more."""
+        """Tells the scheduler that the answer is not needed any more."""
         self._cancel(self)
 
     def next(self) -> Job | None:
-        """Returns the first of its jobs that no worker has, or None."""
+        """Returns its first job without a worker, or None."""
         while self.jobs and self.jobs[0].taken:
             self.left -= self.jobs.popleft().size
         return self.jobs[0] if self.jobs else None
 
 
 class Job:
-    """A sentence that is to be translated, for one request or more."""
+    """A sentence to be translated, for one or more requests."""
 
     __slots__ = ("error", "forced", "key", "result", "size", "taken", "tasks", "text")
 
@@ -83,7 +84,7 @@ class Job:
 
 
 class Group:
-    """Requests whose sentences may be translated together, in the order of their turns."""
+    """Requests that may share batches, in the order of their turns."""
 
     def __init__(self, number: int, sentences: Sentences, settings: Settings):
         self.number, self._sentences, self._settings = number, sentences, settings
@@ -98,9 +99,9 @@ class Group:
         return self._sentences([job.text for job in jobs], [job.forced for job in jobs], self._settings)
 
     def batch(self, room: int, long: bool = True) -> list[Job]:
-        """Takes jobs that no worker has, of at most `room` pieces.
+        """Takes jobs without a worker, of at most `room` pieces.
 
-        A sentence of more pieces comes alone, every second time while others wait, and only if `long` allows it.
+        A longer sentence comes alone, every second time while others wait, and only if `long`.
         """
         found = self._of_turns(room, long and not self._was_long)
         if not found and long:
@@ -134,16 +135,16 @@ class Group:
 def turn(number: int, batch: int) -> int:
     """Returns the pieces of a request's turn; `number` counts from 0.
 
-    A sentence is through after one turn and a list of 30 after five, so that it waits about five times as long at most.
-    What is longer is a document: others do not wait for it as for a list.
+    A sentence is done after one turn and a list of 30 after five, so that it waits at most about five times as long.
+    Longer requests are documents: others do not wait for them as for a list.
     """
     return max(1, batch // 16) * (1, 2, 4, 8, 16, 4)[min(number, 5)]
 
 
 def pieces_before(pieces: int, others: Iterable[int], batch: int) -> int:
-    """Estimates how many pieces of other requests are translated, at most, before a request of `pieces` is done.
+    """Estimates the maximum number of other requests' pieces that are translated before a request of `pieces` is done.
 
-    `others`: what each of them waits for. Until a request is done, each other one has as many turns as it has.
+    `others`: the pieces of each of them. Until a request is done, each other one has as many turns.
     """
     number = granted = 0
     while granted < pieces and number < 1000:
@@ -179,7 +180,7 @@ class RunningBatch:
         self._jobs, self._forget, self._let_pass = jobs, forget, let_pass
         self.pieces = sum(job.size for job in jobs)
         self._began = self._since = time.monotonic()
-        self._lent = 0.0  # seconds, to others
+        self._lent = 0.0  # seconds given to others
 
     def translate(self, group: Group) -> None:
         """Sets the result or the error of each job."""
@@ -191,7 +192,7 @@ class RunningBatch:
         return time.monotonic() - self._began - self._lent
 
     def _is_to_end(self) -> bool:
-        """Returns whether the batch is to end; the engine calls it several times a second."""
+        """Returns whether the batch should end; the engine calls it several times a second."""
         if self._forget(self._jobs):
             return True
         now = time.monotonic()
@@ -203,7 +204,7 @@ class RunningBatch:
 
 
 def _translate(group: Group, jobs: Sequence[Job], watch: Watch | None) -> None:
-    """Translates jobs; if that raises, each job alone, so that a wrong sentence does not harm the others."""
+    """Translates jobs; if that raises, translates each job alone, as one sentence may be wrong."""
     try:
         with under(watch):
             made = group.translate(jobs)

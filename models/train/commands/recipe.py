@@ -22,7 +22,7 @@ from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
 
 def add_parsers(commands):
-    """Add the commands."""
+    """Adds the commands."""
     parser = _command(commands, "check", "compare what is trained on with what is held out", check)
     add_corpora(parser)
 
@@ -67,7 +67,7 @@ def add_parsers(commands):
 
 
 def _command(commands, name, told, run):
-    """The parser of one command."""
+    """Adds one command; returns its parser."""
     parser = commands.add_parser(name, help=told, allow_abbrev=False)
     parser.set_defaults(run=run)
     return parser
@@ -82,7 +82,7 @@ def _add_teachers(parser):
 
 
 def check(given) -> bool:
-    """Say what of the held-out texts is in the files, and in what is trained on; False if the latter is anything."""
+    """Reports the held-out texts in the files, and in the training data; returns False if the latter has any."""
     data = data_of(given)
     print("\n".join(data.report))
     raw = read_corpora(given.corpora, "train", given.source, given.target, given.data)
@@ -98,13 +98,13 @@ def check(given) -> bool:
 
 
 def vocabulary(given):
-    """Train a vocabulary on what is trained on."""
+    """Trains a vocabulary on the training data."""
     data = data_of(given)
     train_vocabulary(texts_of(data.train), given.size, given.out, given.name)
 
 
 def average(given):
-    """Write the mean of the checkpoints that a run kept."""
+    """Writes the mean of a run's checkpoints."""
     paths = sorted((given.run_folder / "checkpoints").glob("[0-9]*"), key=lambda path: int(path.stem))
     if not paths:
         raise FileNotFoundError(f"{given.run_folder}: has no checkpoints; expected the folder of a run of `train`")
@@ -117,7 +117,7 @@ def average(given):
 
 
 def distil_corpora(given):
-    """Write rows (source, nearest translation, reference)."""
+    """Writes rows (source, nearest translation, reference)."""
     data = data_of(given)
     teachers = [Translator(path) for path in given.teacher]
     examples = [example for corpus in data.train for example in corpus.examples]
@@ -125,7 +125,7 @@ def distil_corpora(given):
 
 
 def noise(given):
-    """Write rows (noisy source, its translation, real target)."""
+    """Writes rows (noisy source, its translation, real target)."""
     data = data_of(given)
     teachers, pieces = [Translator(path) for path in given.teacher], Vocabulary(given.vocabulary)
     config, arrays = read_float_checkpoint(given.inverse)
@@ -141,7 +141,7 @@ def noise(given):
 
 
 def evaluate(given):
-    """Print the scores of a model."""
+    """Prints the scores of a model."""
     corpora = read_corpora(given.corpora, given.section, given.source, given.target, given.data)
     for name, score in validate(Path(given.model), corpora, given.beam_size, given.most).items():
         print(f"{name:16} BLEU {score.bleu:5.2f}  chrF {score.chrf:5.2f}")

@@ -15,7 +15,7 @@ UPDATES = 220
 def smoke(
     main: Callable[[list[str]], int], folder: Path | None = None, lines: int = 1600, updates: int = UPDATES
 ) -> dict:
-    """Run every step through the command line `main`; BLEU on the test set of each model that was made."""
+    """Runs every step through the command line `main`; returns each model's BLEU on the test set."""
     from models.train.text.toy_corpus import write_toy_corpora
 
     if folder is None:

@@ -1,4 +1,4 @@
-"""`train`: one model, from corpora to a directory that cpunmt runs."""
+"""`train`: trains one model, from corpora to a directory that cpunmt runs."""
 
 import dataclasses
 import fnmatch
@@ -20,7 +20,7 @@ ENDE = Path(__file__).parents[1] / "ende.yaml"
 
 
 def add_corpora(parser):
-    """Options that say which texts."""
+    """Adds options for the choice of texts."""
     parser.add_argument("--data", metavar="DIR", type=Path, required=True, help="the folder of the corpora")
     parser.add_argument(
         "--corpora", metavar="FILE", type=Path, default=ENDE, help="their description (default: ende.yaml)"
@@ -35,7 +35,7 @@ def data_of(given) -> Data:
 
 
 def add_parser(commands):
-    """Add `train`, with an option for every setting."""
+    """Adds `train`, with an option for every setting."""
     parser = commands.add_parser("train", help="train a model, or go on where it stopped", allow_abbrev=False)
     parser.add_argument("shape", choices=sorted([*SHAPES, *RECURRENT]), help="which model: see configs.py")
     add_corpora(parser)
@@ -70,7 +70,7 @@ def add_parser(commands):
 
 
 def run(given) -> bool:
-    """Do what the command line says; False if it was interrupted."""
+    """Runs the command; returns False if it was interrupted."""
     if given.fresh is not None and given.initial is None:
         raise ValueError("--fresh is of --initial: without it all parameters begin with random weights")
     changes = {} if given.initial is None else dict(LOG4 if given.log4 else CONTINUED)
@@ -100,7 +100,7 @@ def run(given) -> bool:
 
 
 def _fresh(pattern, config, seed):
-    """Beginnings of the parameters whose names match."""
+    """Returns initial values of the parameters whose names match."""
     tensors = initial_tensors(config, seed)
     found = {name: tensors[name] for name in fnmatch.filter(tensors, pattern)}
     if not found:
@@ -109,7 +109,7 @@ def _fresh(pattern, config, seed):
 
 
 def _teacher(path, config):
-    """The network that is imitated."""
+    """Returns the network to imitate."""
     found, arrays = read_float_checkpoint(path)
     if (found.vocab_size, found.source_size, found.eos_id) != (config.vocab_size, config.source_size, config.eos_id):
         raise ValueError(

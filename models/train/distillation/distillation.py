@@ -1,4 +1,4 @@
-"""Sequence-level interpolated distillation: of the teacher's best translations the one nearest to the reference.
+"""Sequence-level interpolated distillation: takes the teacher's best translation nearest to the reference.
 
 Kim and Rush 2016, https://aclanthology.org/D16-1139, section 4.2.3; nearness is BLEU of the sentence.
 """
@@ -13,16 +13,16 @@ from models.train.text.corpora import Example
 
 @functools.cache
 def _metric():
-    return BLEU(effective_order=True)  # a short sentence has no 4-grams to find
+    return BLEU(effective_order=True)  # a short sentence has no 4-grams
 
 
 def sentence_bleu(text: str, references: tuple[str, ...]) -> float:
-    """BLEU of one sentence against one or more references."""
+    """Returns the BLEU of one sentence against one or more references."""
     return _metric().sentence_score(text, list(references)).score
 
 
 def closest(texts: list[str], references: tuple[str, ...]) -> list[str]:
-    """The texts of the highest BLEU; without references, all."""
+    """Returns the texts of the highest BLEU; without references, all."""
     if len(texts) < 2 or not references:
         return texts
     found = [sentence_bleu(text, references) for text in texts]
@@ -30,9 +30,9 @@ def closest(texts: list[str], references: tuple[str, ...]) -> list[str]:
 
 
 def nearest(teachers, sources: list[str], references: list[tuple[str, ...]], beam_size: int) -> list[str | None]:
-    """For each source the proposed translation of the highest BLEU; None where none is proposed.
+    """Returns for each source the proposed translation of the highest BLEU; None without proposals.
 
-    Of equal ones, and where there is no reference, the one that is likeliest to the teachers.
+    Of equal ones, and without a reference, the most probable one by the teachers.
     """
     proposed = proposals(teachers, sources, beam_size)
     found = [closest(texts, wanted) for texts, wanted in zip(proposed, references, strict=True)]
@@ -44,7 +44,7 @@ def nearest(teachers, sources: list[str], references: list[tuple[str, ...]], bea
 
 
 def distil(teachers, examples: list[Example], beam_size: int) -> list[list[str]]:
-    """Rows (source, nearest translation, first reference) of examples; those without a proposal keep the reference."""
+    """Returns rows (source, nearest translation, first reference) of examples; without proposals the reference."""
     sources = [example.sources[0] for example in examples]
     best = nearest(teachers, sources, [example.targets for example in examples], beam_size)
     return [

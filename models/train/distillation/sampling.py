@@ -1,9 +1,8 @@
-"""Noisy back-translation: new sources by sampling, new targets by translating those.
+"""Noisy back-translation: new sources by sampling, new targets by translating them.
 
-An inverse teacher says what the source of a target might have been, with Gumbel noise on its logits, which is drawing
-from its distribution (Edunov et al. 2018, https://aclanthology.org/D18-1045; Kim et al. 2019,
-https://aclanthology.org/D19-5632, section 2). The teacher translates the noisy source; of its best translations the one
-nearest to the real target is taken.
+An inverse teacher samples the source of a target: Gumbel noise on its logits draws from its distribution (Edunov et al.
+2018, https://aclanthology.org/D18-1045; Kim et al. 2019, https://aclanthology.org/D19-5632, section 2). The teacher
+translates the noisy source; the best translation nearest to the real target is taken.
 """
 
 import math
@@ -19,11 +18,11 @@ from models.train.text.batches import padded
 def sample(
     network: Network, sources: list[list[int]], generator: torch.Generator, temperature: float = 1.0
 ) -> list[list[int]]:
-    """One translation of each source, sampled by the probabilities of its pieces: ids without the final </s>.
+    """Samples one translation of each source by the probabilities of its pieces; returns ids without the final </s>.
 
-    `sources` end with </s>. <unk> is never sampled. A lower temperature samples likely pieces more often than their
-    probabilities say: of a model that has learnt little, or with smoothed labels, they say too much of unlikely ones.
-    At most max_length_factor times the source's pieces.
+    `sources` end with </s>. <unk> is never sampled. A lower temperature prefers likely pieces: a model that has learnt
+    little, or with smoothed labels, overestimates unlikely ones. The length is at most max_length_factor times the
+    source's.
     """
     config = network.config
     device = next(iter(network.tensors.values())).device
@@ -50,7 +49,7 @@ def sample(
 def noisy_pairs(
     inverse: Network, teachers, vocabulary, targets: list[str], seed: int, beam_size: int, temperature: float = 1.0
 ) -> list[list[str]]:
-    """Rows (noisy source, its translation, the real target) of targets; blank ones are left out."""
+    """Returns rows (noisy source, its translation, the real target) of targets; skips blank ones."""
     generator = torch.Generator().manual_seed(seed)
     drawn = sample(inverse, vocabulary.encode_batch(targets), generator, temperature)
     found = [(vocabulary.decode(ids).strip(), target) for ids, target in zip(drawn, targets, strict=True)]

@@ -7,10 +7,10 @@ from torch.nn import functional
 
 
 def attention(queries, keys, values, heads: int, visible) -> torch.Tensor:
-    """(batch, queries, d). `visible` says which keys count: bool (batch or 1, queries or 1, keys).
+    """Returns (batch, queries, d). `visible` marks the keys that count: bool (batch or 1, queries or 1, keys).
 
-    On a CPU as two batched products and a softmax in float32: PyTorch's fused kernel takes four times as long there
-    to differentiate sentences of usual length in bfloat16.
+    On a CPU it uses two batched products and a softmax in float32: PyTorch's fused kernel takes four times as long
+    there to differentiate sentences of usual length in bfloat16.
     """
     q, k, v = (x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (queries, keys, values))
     visible = visible[:, None]

@@ -1,8 +1,8 @@
 """The decoder's cells over a whole sequence at once. Equations: `quantize.reference.transformer`.
 
-A cell takes the network, the name of its block, its input x (batch, time, d), the state that was left before, and how
-many steps came before; it gives its output and the state that it leaves. So a sequence may come whole, as in training,
-or piece by piece, as in sampling: the result is the same.
+A cell takes the network, the name of its block, its input x (batch, time, d), the state before, and the number of
+earlier steps; it returns its output and its state. So a sequence may come whole, as in training, or piece by piece, as
+in sampling: the result is the same.
 """
 
 import torch
@@ -13,7 +13,7 @@ from models.train.network.scan import scan
 
 
 def empty_state(config, rows: int, like: torch.Tensor) -> torch.Tensor:
-    """The state of one layer before the first step."""
+    """Returns the state of one layer before the first step."""
     d, cell = config.architecture.model_dim, config.architecture.cell
     if cell == "self_attention":
         return like.new_zeros(rows, 0, 2 * d)
@@ -21,7 +21,7 @@ def empty_state(config, rows: int, like: torch.Tensor) -> torch.Tensor:
 
 
 def ssru(network, block, x, state, steps):
-    """Kim et al. 2019, https://aclanthology.org/D19-5632, section 3.1."""
+    """Computes the SSRU of Kim et al. 2019, https://aclanthology.org/D19-5632, section 3.1."""
     x = network.before(block, x)
     states = _forgetting(network, block, x, state)
     y = network.relu(block, states) if network.architecture.cell_projection else functional.relu(states)
@@ -29,7 +29,7 @@ def ssru(network, block, x, state, steps):
 
 
 def sru(network, block, x, state, steps):
-    """Lei et al. 2018, https://arxiv.org/abs/1709.02755."""
+    """Computes the SRU of Lei et al. 2018, https://arxiv.org/abs/1709.02755."""
     x = network.before(block, x)
     states = _forgetting(network, block, x, state)
     reset = torch.sigmoid(network.affine(f"{block}.reset", x).float())
@@ -37,7 +37,7 @@ def sru(network, block, x, state, steps):
 
 
 def self_attention(network, block, x, state, steps):
-    """Vaswani et al. 2017, https://arxiv.org/abs/1706.03762: a step attends to itself and to those before it."""
+    """Attends to each step and to earlier ones: Vaswani et al. 2017, https://arxiv.org/abs/1706.03762."""
     x = network.before(block, x)
     new = torch.cat(network.keys_values(block, x), -1)
     seen = torch.cat([state.to(new.dtype), new], 1)
@@ -47,7 +47,7 @@ def self_attention(network, block, x, state, steps):
 
 
 def average_attention(network, block, x, state, steps):
-    """Zhang et al. 2018, https://arxiv.org/abs/1805.00631."""
+    """Computes the average attention of Zhang et al. 2018, https://arxiv.org/abs/1805.00631."""
     config = network.architecture
     sums = state[:, None] + x.float().cumsum(1)
     y = sums / torch.arange(steps + 1, steps + 1 + x.shape[1], device=x.device)[:, None]
@@ -64,7 +64,7 @@ def average_attention(network, block, x, state, steps):
 
 
 def gru(network, block, x, state, steps):
-    """Cho et al. 2014, https://arxiv.org/abs/1406.1078: gates read the state, so there is no scan over all steps."""
+    """Computes a GRU (Cho et al. 2014, https://arxiv.org/abs/1406.1078) step by step, as gates read the state."""
     x, states = network.before(block, x), []
     gates, candidates = (network.affine(f"{block}.{name}", x) for name in ("gates", "candidate"))
     for t in range(x.shape[1]):
@@ -77,7 +77,7 @@ def gru(network, block, x, state, steps):
 
 
 def lstm(network, block, x, state, steps):
-    """Hochreiter and Schmidhuber 1997; likewise step by step."""
+    """Computes an LSTM (Hochreiter and Schmidhuber 1997), step by step."""
     gates, outputs = network.affine(f"{block}.gates", network.before(block, x)), []
     hidden, memory = state.chunk(2, -1)
     for t in range(x.shape[1]):

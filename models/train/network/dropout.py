@@ -5,10 +5,10 @@ from torch.nn import functional
 
 
 def dropout(x: torch.Tensor, probability: float) -> torch.Tensor:
-    """`x` with each number made 0 at `probability`, and the others made larger, so that the mean stays.
+    """Sets each number to 0 with `probability`, and scales the others, so that the mean stays.
 
-    PyTorch's own takes 5 ns a number on a CPU, a twelfth of all time of training. Eight bytes of one random integer
-    decide on eight numbers in a tenth of that; the probability is then a multiple of 1/256, the nearest one.
+    PyTorch's own takes 5 ns a number on a CPU, a twelfth of all training time. Eight bytes of one random integer decide
+    on eight numbers in a tenth of that; the probability is then rounded to a multiple of 1/256.
     """
     if x.device.type != "cpu":
         return functional.dropout(x, probability)

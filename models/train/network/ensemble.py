@@ -1,12 +1,12 @@
-"""Several teachers as one: the translations that any of them proposes, and what all of them think of a text."""
+"""Several teachers as one: the union of their translations, and the mean of their scores."""
 
 from cpunmt import Translator
 
 
 def proposals(teachers: list[Translator], sources: list[str], beam_size: int) -> list[list[str]]:
-    """For each source the different texts of the teachers' n-best lists, those of the first teacher first.
+    """Returns for each source the different texts of the teachers' n-best lists, the first teacher's first.
 
-    What was cut off by the length limit, and empty text, is left out.
+    Skips translations cut off by the length limit, and empty ones.
     """
     options = {"beam_size": beam_size, "num_hypotheses": beam_size, "vocabulary": "full", "split": "none"}
     found = [{} for _ in sources]
@@ -17,7 +17,7 @@ def proposals(teachers: list[Translator], sources: list[str], beam_size: int) ->
 
 
 def scores(teachers: list[Translator], sources: list[str], texts: list[list[str]]) -> list[list[float]]:
-    """For each source, of each of its `texts`: the mean over teachers of its log-probability per piece."""
+    """Returns for each source and each of its `texts` the mean over teachers of its log-probability per piece."""
     pairs = [(source, text) for source, some in zip(sources, texts, strict=True) for text in some]
     if not pairs:
         return [[] for _ in sources]

@@ -11,5 +11,5 @@ NETWORKS = {"transformer": Network, "recurrent": RecurrentNetwork}
 
 
 def network_of(config: ModelConfig, tensors: dict[str, torch.Tensor]) -> Network | RecurrentNetwork:
-    """The network that `config` describes, with such parameters."""
+    """Returns the network of `config` with these parameters."""
     return NETWORKS[family_name(config.architecture)](config, tensors)

@@ -1,12 +1,12 @@
-"""Beginning a model with the parameters of a trained one of another shape.
+"""Initializes a model with the parameters of a trained one of another shape.
 
-What both have is taken. Of recurrent networks, and of one of another family, that is what has the same name and shape;
-of Transformers tables, layers of the same place (layer i of n begins with layer i * m // n of m), cells of the
-same kind. An encoder's layer that repeats the one before adds nothing at first; of the ways tried (whole copies, in
-either order) this lost least, and still after some updates. Units that a wider feed-forward network has more begin with
-random weights in and none out, so that the block computes the same at first (Chen et al. 2016,
-https://arxiv.org/abs/1511.05641, ask as much of their wider layers; copies of units, as there, would stay copies, since
-nothing here drops out single units). All else begins as `initial_tensors` says.
+Common parameters are copied. For recurrent networks, and across families, they have the same name and shape. For
+Transformers they are tables, layers of the same place (layer i of n takes layer i * m // n of m), and cells of the same
+kind. An encoder's layer that repeats the one before adds nothing at first. Of the tried ways (whole copies, in either
+order) this lost least, also after some updates. Additional units of a wider feed-forward network begin with random
+input weights and zero output weights, so that the block computes the same at first. Chen et al. 2016,
+https://arxiv.org/abs/1511.05641, have the same aim; their copies of units would stay copies, since nothing here drops
+out single units. Everything else comes from `initial_tensors`.
 """
 
 import re
@@ -22,7 +22,7 @@ _LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.*)")
 
 
 def grown(config: ModelConfig, found: ModelConfig, arrays: dict[str, np.ndarray], seed: int) -> dict[str, torch.Tensor]:
-    """Parameters for `config` out of the `arrays` of a model of shape `found`, of the same family or another one.
+    """Returns parameters for `config` from the `arrays` of a model of shape `found`, of the same or another family.
 
     Raises ValueError unless both have the same vocabulary and dimension; Transformers, unless they have the same heads.
     """
@@ -56,14 +56,14 @@ def grown(config: ModelConfig, found: ModelConfig, arrays: dict[str, np.ndarray]
 
 
 def _of_same_name(config, arrays, seed):
-    """Returns the tensors that both have under one name in one shape; across families only the tables."""
+    """Returns the tensors with equal names and shapes in both; across families only the tables."""
     given, made = torch_tensors(arrays), initial_tensors(config, seed)
     alike = {name for name, fresh in made.items() if name in given and given[name].shape == fresh.shape}
     return {name: given[name] if name in alike else fresh for name, fresh in made.items()}
 
 
 def _origin(name, config, found):
-    """The name of the trained tensor that `name` begins as."""
+    """Returns the name of the trained tensor from which `name` begins."""
     match = _LAYER.fullmatch(name)
     if not match:
         return name
@@ -83,7 +83,7 @@ def _origin_layer(layer, config, found):
 
 
 def _silence(made, layer):
-    """An encoder's layer of residual blocks becomes (nearly: it normalizes again) what it is given."""
+    """Makes an encoder's layer of residual blocks (nearly, as it normalizes again) the identity."""
     block, before = f"encoder.{layer}", f"encoder.{layer - 1}.feed_forward.norm"
     for name in ("self_attention.output", "feed_forward.outer"):
         for part in ("weight", "bias"):
@@ -94,7 +94,7 @@ def _silence(made, layer):
 
 
 def _widened(name, trained, fresh):
-    """A feed-forward network's tensor with more units than were trained (or with fewer: the first of them)."""
+    """Returns a feed-forward network's tensor with more units than the trained one, or with its first ones."""
     made = torch.zeros_like(fresh) if ".outer." in name else fresh.clone()
     shared = tuple(slice(min(a, b)) for a, b in zip(trained.shape, fresh.shape, strict=True))
     made[shared] = trained[shared]

@@ -1,8 +1,8 @@
-"""Weights that are trained while they are rounded to 4 bits: scale times one of 0, +-1, +-2, +-4, ... +-64.
+"""Weights rounded to 4 bits during training: scale times one of 0, +-1, +-2, +-4, ... +-64.
 
 Straight-through: outputs and gradients are those of the rounded weights, and the gradients move the float weights
-behind them; see Aji and Heafield 2019, https://aclanthology.org/D19-5614, who feed back what rounding took away.
-A scale for each output column, that is for each row of a table; vectors (biases, layer norms) stay float.
+behind them; see Aji and Heafield 2019, https://aclanthology.org/D19-5614, who feed the rounding error back. Each output
+column, or row of a table, has a scale; vectors (biases, layer norms) stay float.
 """
 
 import torch
@@ -12,16 +12,16 @@ _LOG_BORDER = 0.5849625007211562  # log2(1.5): halfway between 1 and 2
 
 
 def rounded(weights: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
-    """The nearest level of each weight, (depth, columns), for scales (columns,)."""
+    """Returns the nearest level of each weight, (depth, columns), for scales (columns,)."""
     size = weights.abs() / scales
     powers = torch.exp2(torch.floor(torch.log2(size.clamp(0.5, LARGEST)) + (1 - _LOG_BORDER)))
     return torch.where(size < 0.5, 0.0, powers.clamp(1.0, LARGEST)) * weights.sign()
 
 
 def fitted_scales(weights: torch.Tensor, rounds: int = 4) -> torch.Tensor:
-    """Scales (columns,) of small squared error; 1 for a column of zeros.
+    """Returns scales (columns,) of small squared error; 1 for a column of zeros.
 
-    The best of what `refitted_scales` makes of several beginnings, since there are many local optima.
+    The best of `refitted_scales` from several beginnings, since there are many local optima.
     """
     largest = weights.abs().amax(0)
     best = torch.where(largest > 0, largest / LARGEST, 1.0)
@@ -35,7 +35,7 @@ def fitted_scales(weights: torch.Tensor, rounds: int = 4) -> torch.Tensor:
 
 
 def refitted_scales(weights: torch.Tensor, scales: torch.Tensor, rounds: int = 4) -> torch.Tensor:
-    """Better scales than these, near them: levels for given scales and scales for given levels, in turn."""
+    """Returns better scales near these: fits levels to scales and scales to levels, in turn."""
     for _ in range(rounds):
         levels = rounded(weights, scales)
         square = levels.square().sum(0)
@@ -44,10 +44,10 @@ def refitted_scales(weights: torch.Tensor, scales: torch.Tensor, rounds: int = 4
 
 
 class Rounding:
-    """Rounds matrices by their names, at scales that are fitted to the first matrix of each name.
+    """Rounds matrices by their names, with scales fitted to the first matrix of each name.
 
-    `scales` has them, and changes in `follow` alone: what is learnt is learnt at these scales, and other ones, even
-    such that lose less of the weights, move the levels of whole columns at once.
+    Only `follow` changes `scales`. The network is trained for these scales; others, even better ones, move the levels
+    of whole columns at once.
     """
 
     def __init__(self, tables: set[str]):
@@ -57,7 +57,7 @@ class Rounding:
 
     @torch.no_grad()
     def __call__(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        """The rounded matrix; a vector, and trained positions, as they are."""
+        """Returns the rounded matrix; a vector, or trained positions, unchanged."""
         if not _is_rounded(name, tensor):
             return tensor
         weights = self._columns(name, tensor)
@@ -67,7 +67,7 @@ class Rounding:
 
     @torch.no_grad()
     def follow(self, tensors: dict[str, torch.Tensor]):
-        """Fit the scales to what the matrices have become, from where they are."""
+        """Refits the scales to the matrices, from their current values."""
         for name, tensor in tensors.items():
             if _is_rounded(name, tensor):
                 self.scales[name] = refitted_scales(self._columns(name, tensor), self.scales[name])

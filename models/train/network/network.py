@@ -1,8 +1,8 @@
 """`quantize.reference.network` in PyTorch: batches, gradients, dropout. Same equations, same names of tensors.
 
 Shapes: sources (batch, source time), targets (batch, time), everything between has d = model_dim as its last axis.
-Sentences end with the end-of-sentence id and are padded with it; `lengths` say where each one ends. What stands in
-the padding is never attended to and never scored.
+Sentences end with the end-of-sentence id and are padded with it; `lengths` are without padding. The padding is never
+attended to and never scored.
 """
 
 import math
@@ -20,7 +20,7 @@ from models.train.network.dropout import dropout
 from quantize.reference.formulas import positions
 
 _TRAINED_POSITIONS = 512
-_ACTIVATIONS = {  # but for relu
+_ACTIVATIONS = {  # except relu
     "swish": functional.silu,
     "gelu": functional.gelu,
     "gelu_sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
@@ -28,13 +28,13 @@ _ACTIVATIONS = {  # but for relu
 
 
 class Memory(NamedTuple):
-    """The encoded source: keys and values of each layer, and which of them count."""
+    """The encoded source: keys and values of each layer, and a mask."""
 
     keys_values: list[tuple[torch.Tensor, torch.Tensor]]
     visible: torch.Tensor  # (batch, 1, source time), bool
 
     def rows(self, chosen: torch.Tensor) -> "Memory":
-        """Of chosen sentences."""
+        """Returns the memory of chosen sentences."""
         return Memory([(k[chosen], v[chosen]) for k, v in self.keys_values], self.visible[chosen])
 
 
@@ -48,13 +48,13 @@ class State(NamedTuple):
 class Decoded(NamedTuple):
     """The result of `decode`."""
 
-    output: torch.Tensor  # (batch, time, d): what the output layer takes
+    output: torch.Tensor  # (batch, time, d): the output layer's input
     state: State
-    alignment: torch.Tensor | None  # log of what head 0 of the aligning layer attends to: (batch, time, source time)
+    alignment: torch.Tensor | None  # log of the aligning head's attention: (batch, time, source time)
 
 
 def initial_tensors(config: ModelConfig, seed: int) -> dict[str, torch.Tensor]:
-    """Float32 parameters to begin with: Glorot and Bengio 2010's uniform weights, tables of deviation 1 / sqrt(d)."""
+    """Returns initial float32 parameters: Glorot and Bengio 2010's uniform weights, tables of deviation 1 / sqrt(d)."""
     generator = torch.Generator().manual_seed(seed)
     looked_up, found = set(tables(config).values()), {}
     for name, shape in checkpoint_tensors(config).items():
@@ -72,7 +72,7 @@ def initial_tensors(config: ModelConfig, seed: int) -> dict[str, torch.Tensor]:
 
 
 def torch_tensors(arrays: dict[str, np.ndarray]) -> dict[str, torch.Tensor]:
-    """A checkpoint of NumPy arrays as tensors of our own."""
+    """Copies a checkpoint of NumPy arrays to tensors."""
     return {name: torch.from_numpy(np.array(array, np.float32)) for name, array in arrays.items()}
 
 
@@ -81,15 +81,15 @@ def _uniform(shape, generator):
 
 
 def mask(lengths: torch.Tensor, size: int) -> torch.Tensor:
-    """(batch, size) bool: True within each sentence."""
+    """Returns (batch, size) bool: True within each sentence."""
     return torch.arange(size, device=lengths.device) < lengths[:, None]
 
 
 class Network:
     """The network with its parameters: `tensors` maps canonical names to float32 tensors, weights [in, out].
 
-    `dropout` (of each block's output and of the embeddings) is 0 unless it is set, as it is while training. What a
-    product takes from a ReLU is added to `rectified`, as (name of the layer, outputs), if that is a list.
+    `dropout` (of each block's output and of the embeddings) is 0 except in training. If `rectified` is a list, the ReLU
+    outputs that enter products are added to it, as (name of the layer, outputs).
     """
 
     def __init__(self, config: ModelConfig, tensors: dict[str, torch.Tensor]):
@@ -100,10 +100,10 @@ class Network:
         self.rectified: list[tuple[str, torch.Tensor]] | None = None
         self._tables = tables(config)
         self._output = self._tables["output"]
-        self._signal = None  # position signal, grown as sentences need it
+        self._signal = None  # position signal, grown on demand
 
     def encode(self, sources: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Encoder output for source ids."""
+        """Returns the encoder's output for source ids."""
         visible = mask(lengths, sources.shape[1])[:, None]
         x = self._input("encoder", self._embed("source", sources), 0)
         for i in range(self.architecture.encoder_layers):
@@ -122,14 +122,14 @@ class Network:
         return Memory([made[p] for p in self.architecture.decoder_parameters], visible)
 
     def start(self, memory: Memory) -> State:
-        """State before the first token."""
+        """Returns the state before the first token."""
         rows, like = len(memory.visible), memory.keys_values[0][0]
         return State(0, [empty_state(self.config, rows, like) for _ in self.architecture.decoder_parameters])
 
     def decode(self, memory: Memory, state: State, previous: torch.Tensor, align: bool = False) -> Decoded:
-        """Outputs for a run of steps.
+        """Returns the outputs for a run of steps.
 
-        `previous` (batch, time) has the token before each; that of the first step of all is ignored.
+        `previous` (batch, time) has the token before each; the very first one is ignored.
         """
         embedded = self._embed("target", previous)
         if state.steps == 0:
@@ -152,20 +152,20 @@ class Network:
         return Decoded(x, State(state.steps + previous.shape[1], cells), alignment)
 
     def output(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The output layer: (vocab_size, d) and (vocab_size,)."""
+        """Returns the output layer: (vocab_size, d) and (vocab_size,)."""
         return self.tensors[self._output], self.tensors["output.bias"]
 
     def logits(self, output: torch.Tensor) -> torch.Tensor:
-        """Logits over the vocabulary of what `decode` says."""
+        """Returns logits over the vocabulary for the output of `decode`."""
         table, bias = self.output()
         return output @ table.T + bias
 
     def teacher_forced(self, sources, source_lengths, targets, align: bool = False) -> Decoded:
-        """Outputs at every step of given targets, which end with the end-of-sentence id."""
+        """Returns the outputs at every step of given targets, which end with the end-of-sentence id."""
         memory = self.remember(self.encode(sources, source_lengths), source_lengths)
         return self.decode(memory, self.start(memory), functional.pad(targets[:, :-1], (1, 0)), align)
 
-    # what cells are made of
+    # the parts of cells
 
     def product(self, name, x):
         return x @ self.tensors[name]
@@ -180,7 +180,7 @@ class Network:
         return self.relu(name, y) if activation == "relu" else _ACTIVATIONS[activation](y)
 
     def relu(self, name, x):
-        """ReLU of x, which a product takes next."""
+        """Returns the ReLU of x, the input of a product."""
         y = functional.relu(x)
         if self.rectified is not None:
             self.rectified.append((name, y))
@@ -206,7 +206,7 @@ class Network:
         return self.affine(f"{name}.key", x), self.affine(f"{name}.value", x)
 
     def attended(self, name, x, keys, values, visible):
-        """Attention of all heads, projected."""
+        """Returns the projected attention of all heads."""
         heads = attention(self.affine(f"{name}.query", x), keys, values, self.architecture.heads, visible)
         return self.affine(f"{name}.output", heads) if self.architecture.attention_projection else heads
 
@@ -219,7 +219,7 @@ class Network:
         return functional.embedding(ids, self.tensors[self._tables[side]])
 
     def _input(self, side, embedded, first):
-        """Embeddings scaled, with positions added."""
+        """Returns scaled embeddings with positions added."""
         config, count = self.architecture, embedded.shape[1]
         x = math.sqrt(config.model_dim) * embedded if config.scale_embedding else embedded
         if config.positions == "trained":

@@ -1,13 +1,13 @@
 """Cross-entropy with label smoothing, and the output layer with it, a few hundred tokens at a time.
 
-The logits of all tokens would be most of the memory of a step, written and read several times. Here each part of them
-is made, turned into its own gradient where it lies, and dropped: the sums of losses and the gradients are kept.
+The logits of all tokens would be most of the memory of a step, written and read several times. Here each part is
+computed, turned into its own gradient in place, and dropped: only sums of losses and the gradients are kept.
 
     loss = log sum exp(z) - (1 - smoothing) z[target] - smoothing mean(z),   z = output layer of x
 
-or, where there is a teacher to imitate, the divergence of the student's distribution from the teacher's (Hinton et al.
-2015, https://arxiv.org/abs/1503.02531, at temperature 1; Kim and Rush 2016, https://aclanthology.org/D16-1139, section
-3.1): loss = sum p (log p - log softmax(z)), p = softmax of the teacher's logits.
+or, with a teacher, the divergence of the student's distribution from the teacher's (Hinton et al. 2015,
+https://arxiv.org/abs/1503.02531, at temperature 1; Kim and Rush 2016, https://aclanthology.org/D16-1139, section 3.1):
+loss = sum p (log p - log softmax(z)), p = softmax of the teacher's logits.
 """
 
 from typing import NamedTuple
@@ -15,22 +15,22 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-_LOGITS = 1 << 21  # at a time: 8 MB, which an L3 cache holds; a GPU takes more
+_LOGITS = 1 << 21  # at a time: 8 MB, which fit an L3 cache; a GPU takes more
 
 
 class Prediction(NamedTuple):
-    """What logits are made of: x (tokens, d), an output layer's table (vocabulary, d) and bias (vocabulary,)."""
+    """The factors of logits: x (tokens, d), an output layer's table (vocabulary, d) and bias (vocabulary,)."""
 
     x: torch.Tensor
     table: torch.Tensor
     bias: torch.Tensor
 
     def mixed(self, dtype: torch.dtype) -> "Prediction":
-        """The same, its product in this type."""
+        """Returns the same prediction, with its product in this type."""
         return Prediction(self.x.to(dtype), self.table.to(dtype), self.bias)
 
     def logits(self, rows: slice = slice(None)) -> torch.Tensor:
-        """Of some tokens: (rows, vocabulary), float32."""
+        """Returns the logits of some tokens: (rows, vocabulary), float32."""
         return (self.x[rows] @ self.table.T).float().add_(self.bias)
 
 
@@ -84,16 +84,16 @@ class _OutputLoss(torch.autograd.Function):
 def output_loss(
     student: Prediction, targets, smoothing: float = 0.0, teacher: Prediction | None = None
 ) -> torch.Tensor:
-    """Sums over tokens, float32 (2,): the loss, and the cross-entropy without smoothing, which has no gradient.
+    """Returns sums over tokens, float32 (2,): the loss, and the cross-entropy without smoothing, which has no gradient.
 
-    targets (tokens,). With a `teacher`, whose logits are of the same tokens and vocabulary, and which learns nothing,
-    the loss does not depend on `targets` and `smoothing`.
+    targets (tokens,). With a `teacher` the loss does not depend on `targets` and `smoothing`. The teacher's logits are
+    of the same tokens and vocabulary; it gets no gradient.
     """
     return _OutputLoss.apply(*student, targets, smoothing, teacher)
 
 
 def output_loss_reference(student, targets, smoothing: float = 0.0, teacher: Prediction | None = None) -> torch.Tensor:
-    """The same, all logits at once, differentiated by autograd."""
+    """Returns the same with all logits at once, differentiated by autograd."""
     z = student.logits()
     if teacher is None:
         loss = functional.cross_entropy(z, targets, reduction="sum", label_smoothing=smoothing)

@@ -4,7 +4,7 @@ import torch
 
 
 class _Scan(torch.autograd.Function):
-    """One fused multiply-add for each step, forwards and backwards: nothing else depends on the step before."""
+    """A fused multiply-add for each step, forwards and backwards: nothing else depends on the step before."""
 
     @staticmethod
     def forward(context, keep, new, first):
@@ -25,16 +25,17 @@ class _Scan(torch.autograd.Function):
 
 
 def scan(keep: torch.Tensor, new: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
-    """States c of every step, float32 (batch, time, d), for gates and inputs of that shape and the state before.
+    """Returns states c of every step, float32 (batch, time, d), for gates and inputs of that shape and the state
+    before.
 
-    Autocast does not reach in here: a sum over a sentence is kept in float32.
+    Autocast has no effect here: a sum over a sentence stays float32.
     """
-    by_time = (x.float().transpose(0, 1).contiguous() for x in (keep, new))  # the rows of one step are neighbours
+    by_time = (x.float().transpose(0, 1).contiguous() for x in (keep, new))  # the rows of one step are adjacent
     return _Scan.apply(*by_time, first.float()).transpose(0, 1)
 
 
 def scan_reference(keep, new, first):
-    """The same, step by step, differentiated by autograd."""
+    """Computes the same step by step, differentiated by autograd."""
     states = []
     for t in range(new.shape[1]):
         first = keep[:, t] * first + new[:, t]

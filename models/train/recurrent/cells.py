@@ -1,13 +1,13 @@
-"""What a GRU and an LSTM do with their products, number by number, and its derivatives, written out.
+"""The elementwise parts of a GRU and an LSTM, and their derivatives, written out.
 
 Equations: `quantize.reference.recurrent`. H is the width of the state. A cell takes
 
-    given      what its input says, biases included: float32 (rows, G), or (G,) for a cell without an input
+    given      the map of its input, biases included: float32 (rows, G), or (G,) for a cell without an input
     recurrent  the product of its state: float32 (rows, G)
     inner      a bias of the candidate's recurrent product, inside the reset gate, float32 (H,), or None
     state      the state before, a tuple of float32 (rows, H)
 
-and gives the state after, and what its derivatives need.
+and returns the state after, and the values that its derivatives need.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class Gru:
     class Kept(NamedTuple):
         gates: torch.Tensor  # (rows, 2 H)
         candidate: torch.Tensor
-        recurrent: torch.Tensor  # what the reset gate multiplies
+        recurrent: torch.Tensor  # the reset gate's other factor
 
     @staticmethod
     def forward(given, recurrent, inner, state):
@@ -40,7 +40,7 @@ class Gru:
 
     @staticmethod
     def backward(gradients, state, kept, to_given, to_recurrent):
-        """Write the gradients of `given` and `recurrent`; returns the state's, but for the product's part."""
+        """Writes the gradients of `given` and `recurrent`; returns the state's, without the product's part."""
         (gradient,), (h,) = gradients, state
         d = h.shape[1]
         update = kept.gates[:, d:]
@@ -57,7 +57,7 @@ class Gru:
 
 
 class Lstm:
-    """G = 4 H: forget, input, candidate, output. The state is what it shows and what it remembers."""
+    """G = 4 H: forget, input, candidate, output. The state is the output and the memory."""
 
     gates, states = 4, 2
 
@@ -80,7 +80,7 @@ class Lstm:
 
     @staticmethod
     def backward(gradients, state, kept, to_given, to_recurrent):
-        """As that of `Gru`; the state's output has no other part than the product's."""
+        """Writes gradients as `Gru.backward`; the state's output has only the product's part."""
         (to_output, to_memory), (_, memory) = gradients, state
         d = memory.shape[1]
         forget, new, candidate, output = kept.opened.chunk(4, 1)

@@ -1,8 +1,8 @@
 """`quantize.reference.recurrent` in PyTorch: batches, gradients, dropout. Same equations, same names of tensors.
 
-Outside everything is as in `models.train.network.network`; in here it is by time, (time, rows, ...), so that the rows
-of one step lie together. What stands in the padding is computed, and never read: a layer that runs backwards begins at
-each sentence's own end.
+The interface is that of `models.train.network.network`; inside, arrays are by time, (time, rows, ...), so that the rows
+of one step are adjacent. The padding is computed, and never read: a layer that runs backwards begins at each sentence's
+own end.
 """
 
 from typing import NamedTuple
@@ -22,15 +22,15 @@ from models.train.recurrent.step_by_step import step_by_step
 
 
 class Memory(NamedTuple):
-    """The encoded source, as the decoder reads it."""
+    """The encoded source for the decoder."""
 
     keys: torch.Tensor  # (batch, source time, A)
     context: torch.Tensor  # (batch, source time, C)
     visible: torch.Tensor  # (batch, source time), bool
-    first: torch.Tensor  # (batch, H): what all layers of the decoder begin with
+    first: torch.Tensor  # (batch, H): initial state of all decoder layers
 
     def rows(self, chosen: torch.Tensor) -> "Memory":
-        """Of chosen sentences."""
+        """Returns the memory of chosen sentences."""
         return Memory(*(tensor[chosen] for tensor in self))
 
 
@@ -38,19 +38,19 @@ class State(NamedTuple):
     """The decoder's state of the target so far."""
 
     steps: int
-    cells: list[tuple[torch.Tensor, ...]]  # of each layer, the top's last if that is recurrent
+    cells: list[tuple[torch.Tensor, ...]]  # of each layer; last the top's, if it is recurrent
 
 
 class Decoded(NamedTuple):
     """The result of `decode`."""
 
-    output: torch.Tensor  # (batch, time, d): what the output layer takes
+    output: torch.Tensor  # (batch, time, d): the output layer's input
     state: State
     alignment: torch.Tensor | None  # log of the attention: (batch, time, source time)
 
 
 class RecurrentNetwork:
-    """The network with its parameters; what is offered is that of `models.train.network.network.Network`.
+    """The network with its parameters, and the interface of `models.train.network.network.Network`.
 
     `stepwise` computes the recurrences step by step, differentiated by autograd: layer norms need that.
     """
@@ -67,7 +67,7 @@ class RecurrentNetwork:
         self._layers = decoder_layers(self.architecture)
 
     def encode(self, sources: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Encoder output for source ids: (batch, source time, C)."""
+        """Returns the encoder's output for source ids: (batch, source time, C)."""
         x = self._embed("source", sources.T)
         turned = reversal(lengths, len(x))
         kind = self.architecture.encoder
@@ -95,7 +95,7 @@ class RecurrentNetwork:
         return Memory(self._affine("attention.key", encoded), encoded, visible, first)
 
     def start(self, memory: Memory) -> State:
-        """State before the first token."""
+        """Returns the state before the first token."""
         states = [(memory.first,) * CELLS[layer[0].kind].states for layer in self._layers]
         if self.architecture.top == "recurrent":
             zeros = memory.first.new_zeros(len(memory.first), self.architecture.model_dim)
@@ -103,9 +103,9 @@ class RecurrentNetwork:
         return State(0, states)
 
     def decode(self, memory: Memory, state: State, previous: torch.Tensor, align: bool = False) -> Decoded:
-        """Outputs for a run of steps.
+        """Returns the outputs for a run of steps.
 
-        `previous` (batch, time) has the token before each; that of the first step of all is ignored.
+        `previous` (batch, time) has the token before each; the very first one is ignored.
         """
         y = self._embed("target", previous.T)
         if state.steps == 0:
@@ -131,28 +131,28 @@ class RecurrentNetwork:
         return Decoded(self._dropped(output).transpose(0, 1), State(state.steps + len(y), cells), alignment)
 
     def output(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The output layer: (vocab_size, d) and (vocab_size,)."""
+        """Returns the output layer: (vocab_size, d) and (vocab_size,)."""
         return self.tensors[self._tables["output"]], self.tensors["output.bias"]
 
     def logits(self, output: torch.Tensor) -> torch.Tensor:
-        """Logits over the vocabulary of what `decode` says."""
+        """Returns logits over the vocabulary for the output of `decode`."""
         table, bias = self.output()
         return output @ table.T + bias
 
     def teacher_forced(self, sources, source_lengths, targets, align: bool = False) -> Decoded:
-        """Outputs at every step of given targets, which end with the end-of-sentence id."""
+        """Returns the outputs at every step of given targets, which end with the end-of-sentence id."""
         memory = self.remember(self.encode(sources, source_lengths), source_lengths)
         return self.decode(memory, self.start(memory), functional.pad(targets[:, :-1], (1, 0)), align)
 
     def _layer(self, layer: list[Cell], x, skip):
-        """An encoder's layer: its states at every step."""
+        """Returns the states of an encoder's layer at every step."""
         zeros = x.new_zeros(x.shape[1], layer[0].dim, dtype=torch.float32)
-        given = self._dropped(x) if skip else x  # pieces' vectors are dropped out already
+        given = self._dropped(x) if skip else x  # dropout was applied to pieces' vectors before
         y = self._run(layer, given, (zeros,) * CELLS[layer[0].kind].states).states
         return x + y if skip and self.architecture.skip else y
 
     def _run(self, layer: list[Cell], x, first, memory: Memory | None = None) -> Outputs:
-        """A layer over all steps; with a memory, it attends."""
+        """Runs a layer over all steps; with a memory, it attends."""
         attending = None
         if memory is not None:
             attending = 1 if self.architecture.attention == "conditional" else 0
@@ -180,16 +180,16 @@ class RecurrentNetwork:
         return CellWeights(weight, bias, inner)
 
     def weight(self, cell: Cell, maps) -> torch.Tensor:
-        """The maps of one input, side by side."""
+        """Returns the maps of one input, side by side."""
         found = [self.tensors[f"{cell.name}.{name}.weight"] for name in maps]
         return torch.cat(found, 1) if len(found) > 1 else found[0]
 
     def mapped(self, cell: Cell, maps, x) -> torch.Tensor:
-        """The products of one input side by side, with the biases and norms that they have."""
+        """Returns the products of one input side by side, with their biases and norms."""
         return self.finished(cell, maps, product(x, self.weight(cell, maps)))
 
     def finished(self, cell: Cell, maps, y) -> torch.Tensor:
-        """Products side by side, which get their biases and norms."""
+        """Adds biases and norms to products side by side."""
         names, widths = [f"{cell.name}.{name}" for name in maps], list(maps.values())
         biases = [self.tensors.get(f"{name}.bias") for name in names]
         if any(bias is not None for bias in biases):
@@ -208,19 +208,19 @@ class RecurrentNetwork:
         return (alphas[:, None] @ memory.context.float())[:, 0], alphas
 
     def _stack(self, h):
-        """Fully connected layers: every second one adds what came two before."""
+        """Applies fully connected layers; every second one adds its input from two layers before."""
         below = [h]
         for i in range(len(self.architecture.stack)):
             y = functional.relu(self._affine(f"stack.{i}", self._dropped(below[-1])))
             if self.architecture.relu_limit:
                 y = y.clamp(max=self.architecture.relu_limit)
-            if self.rectified is not None and i % 2 == 0:  # the sum of two is not what a ReLU has left
+            if self.rectified is not None and i % 2 == 0:  # the sum of two is not a ReLU's output
                 self.rectified.append((f"decoder.stack.{i}", y.transpose(0, 1)))
             below.append(y + below[-2] if i % 2 else y)
         return below[-1]
 
     def _affine(self, name, x):
-        """With its bias and norm, if it has them."""
+        """Returns a product with its bias and norm, if it has them."""
         bias, weight = self.tensors.get(f"{name}.bias"), self.tensors[f"{name}.weight"]
         y = product(x, weight)
         return self._normed(f"{name}.norm", y if bias is None else y + bias)

@@ -1,8 +1,8 @@
 """Products of many rows, in few shapes.
 
-A product of a new shape costs oneDNN (PyTorch's products in bfloat16 on a CPU) some milliseconds before it begins, as
-much as the product itself, and hardly two batches have the same number of pieces. So rows are filled up with zeros to
-a multiple of ROWS, those of the gradients too.
+A product of a new shape costs oneDNN (PyTorch's products in bfloat16 on a CPU) some milliseconds of preparation, as
+much as the product itself, and hardly two batches have the same number of pieces. So rows, also of gradients, are
+padded with zeros to a multiple of ROWS.
 """
 
 import torch
@@ -32,7 +32,7 @@ class _Product(torch.autograd.Function):
 
 
 def product(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """x weight: (..., in) times (in, out)."""
+    """Returns x weight: (..., in) times (in, out)."""
     shape = (*x.shape[:-1], weight.shape[1])
     if x.device.type != "cpu" or x.numel() < ROWS // 2 * x.shape[-1]:
         return (x.flatten(0, -2) @ weight).view(shape)
@@ -40,7 +40,7 @@ def product(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 
 
 def filled_up(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The rows, in this type, and rows of zeros behind them."""
+    """Returns the rows, in this type, with rows of zeros behind them."""
     count = _multiple(len(x))
     if count == len(x):
         return x.to(dtype)
@@ -51,7 +51,7 @@ def filled_up(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def empty_rows(steps: int, rows: int, width: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Memory of (steps, rows, width), to be written; and the same with rows of zeros behind, (more rows, width)."""
+    """Returns empty memory of (steps, rows, width), and the same with rows of zeros behind, (more rows, width)."""
     count = _multiple(steps * rows)
     whole = like.new_empty(count, width)
     whole[steps * rows :] = 0
@@ -59,7 +59,7 @@ def empty_rows(steps: int, rows: int, width: int, like: torch.Tensor) -> tuple[t
 
 
 def transposed_product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """left^T right, of (rows, ...): copied in that order first, which takes less time than to multiply so."""
+    """Returns left^T right, of (rows, ...): copying in that order first is faster than a transposed product."""
     return left.T.contiguous() @ right
 
 

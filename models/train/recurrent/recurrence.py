@@ -1,13 +1,13 @@
 """Recurrent cells over a whole sequence, with or without attention, forwards and backwards.
 
-A step of a layer is one or several cells: the first reads the layer's input, the others only the state that the cell
-before has left; one of them may also read what attention finds, with the state before that cell as the query:
+A step of a layer is one or several cells: the first reads the layer's input, the others only the state of the cell
+before. One of them may also read the attention's context, with the state before that cell as the query:
 
     e[s] = score . tanh(keys[s] + state Q);  a = softmax(e);  context = sum a[s] values[s]
 
-Only what depends on the step before is done step by step: products of the state and, with attention, of the context.
-The gradients of all weights are products over all steps at once, after the last; what tanh said of every pair of
-positions is made anew there, not kept. Everything is by time: (time, rows, ...).
+Only products of the state and, with attention, of the context are computed step by step. The gradients of all weights
+are products over all steps at once, after the last; the tanh of every pair of positions is recomputed there, not
+stored. Everything is by time: (time, rows, ...).
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class CellWeights(NamedTuple):
 
 
 class Attended(NamedTuple):
-    """Inputs of attention, and the cell that it is for; A is its width, C the context's."""
+    """Inputs of attention, and the cell that reads it; A is its width, C the context's."""
 
     cell: int
     keys: torch.Tensor  # (rows, source time, A)
@@ -37,13 +37,13 @@ class Attended(NamedTuple):
     visible: torch.Tensor  # (rows, source time), bool
     score: torch.Tensor  # (A,)
     query: torch.Tensor  # (H, A)
-    weight: torch.Tensor  # (C, G): what the cell makes of the context
+    weight: torch.Tensor  # (C, G): the cell's map of the context
 
 
 class Outputs(NamedTuple):
-    """Of all steps; those of attention are None without it."""
+    """The results of all steps; attention's are None without it."""
 
-    states: torch.Tensor  # (time, rows, H) float32: what the last cell shows
+    states: torch.Tensor  # (time, rows, H) float32: outputs of the last cell
     contexts: torch.Tensor | None  # (time, rows, C) float32
     attention: torch.Tensor | None  # (time, rows, source time) float32
     last: tuple[torch.Tensor, ...]  # the state after the last step, without gradient
@@ -52,7 +52,7 @@ class Outputs(NamedTuple):
 def recurrence(
     kind: str, x: torch.Tensor, first: tuple, cells: list[CellWeights], attended: Attended | None = None
 ) -> Outputs:
-    """All steps of a layer. `x` (time, rows, G) is what the first cell makes of its input, biases included."""
+    """Runs all steps of a layer. `x` (time, rows, G) is the first cell's map of its input, biases included."""
     parts = [None] * 5 if attended is None else [getattr(attended, name) for name in _LEARNT]
     plan = _Plan(kind, None if attended is None else attended.cell, None if attended is None else attended.visible)
     memory = first[1] if len(first) > 1 else None
@@ -188,11 +188,11 @@ class _Attention:
         return (alphas.to(self.values.dtype)[:, None] @ self.values)[:, 0], alphas
 
     def begin(self):
-        """Before the last step's `backward`."""
+        """Prepares for the last step's `backward`."""
         self.to_keys, self.to_score = torch.zeros_like(self.keys), torch.zeros_like(self.score)
 
     def backward(self, to_read, to_alphas, alphas, query):
-        """The query's gradient; adds to those of keys and score."""
+        """Returns the query's gradient; adds to the gradients of keys and score."""
         wanted = (self.values @ to_read[:, :, None])[:, :, 0].float()
         if to_alphas is not None:
             wanted = wanted + to_alphas

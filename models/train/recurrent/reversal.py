@@ -1,17 +1,17 @@
-"""Sentences of a batch the other way round, each within its own length."""
+"""Reverses the sentences of a batch, each within its own length."""
 
 import torch
 
 
 def reversal(lengths: torch.Tensor, steps: int) -> torch.Tensor:
-    """For `reversed_by`, of sentences of such lengths in a batch of so many steps: (steps * rows,)."""
+    """Returns indices for `reversed_by`, of sentences of these lengths in a batch of `steps`: (steps * rows,)."""
     time = torch.arange(steps, device=lengths.device)[:, None]
     turned = torch.where(time < lengths, lengths - 1 - time, time)
     return (turned * len(lengths) + torch.arange(len(lengths), device=lengths.device)).flatten()
 
 
 class _Reversed(torch.autograd.Function):
-    """What is turned twice is as it was: so is a gradient."""
+    """A reversal, which is its own inverse; so is its gradient."""
 
     @staticmethod
     def forward(context, x, turned):
@@ -24,7 +24,7 @@ class _Reversed(torch.autograd.Function):
 
 
 def reversed_by(x: torch.Tensor, turned: torch.Tensor) -> torch.Tensor:
-    """`x` (steps, rows, ...) with each sentence from its end to its beginning, the padding left where it is."""
+    """Returns `x` (steps, rows, ...) with each sentence reversed, and the padding unchanged."""
     return _Reversed.apply(x, turned)
 
 

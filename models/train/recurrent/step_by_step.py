@@ -8,7 +8,7 @@ from models.train.recurrent.recurrence import Outputs
 
 
 def step_by_step(network, layer, x, first, memory, attending: int | None) -> Outputs:
-    """All steps of a layer that reads `x`; its cell number `attending` reads what attention finds in `memory`."""
+    """Runs all steps of a layer on `x`; its cell number `attending` reads the attention to `memory`."""
     beside = attending is not None and bool(layer[attending].context_gates)  # context and input are one sum
     given = product(x, network.weight(layer[0], layer[0].gates))
     given = given if beside else network.finished(layer[0], layer[0].gates, given)
@@ -35,7 +35,7 @@ def step_by_step(network, layer, x, first, memory, attending: int | None) -> Out
 
 
 def _late(network, cell, recurrent):
-    """The biases of a cell without an input that are added last."""
+    """Adds the late biases of a cell without an input."""
     zeros = recurrent.new_zeros(recurrent.shape[1])
     if cell.late_bias:
         zeros = torch.cat([zeros[: -cell.dim], network.tensors[f"{cell.name}.candidate.bias"]])

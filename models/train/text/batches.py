@@ -1,7 +1,7 @@
-"""Examples as ids, and an epoch as batches: the same for the same seed, from any place in it.
+"""Examples as ids, and an epoch as batches: reproducible by the seed, from any place in it.
 
-A batch holds sentences of nearly one length, padded to the longest with the end-of-sentence id, up to a number of
-target pieces (padding counted). An epoch is shuffled, sorted by length and cut into batches, which are shuffled.
+A batch holds sentences of similar length, padded to the longest with the end-of-sentence id, up to a number of target
+pieces (padding counted). An epoch is shuffled, sorted by length and cut into batches, which are shuffled.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class Batch(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Target pieces, </s> included."""
+        """Returns the number of target pieces, </s> included."""
         return int(self.target_lengths.sum())
 
     def to(self, device) -> "Batch":
@@ -46,17 +46,17 @@ class Texts(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """Encoded examples: example i has the sources and targets whose numbers lie between two bounds."""
+    """Encoded examples: example i has the sources and targets between two bounds."""
 
     sources: Texts
     targets: Texts
     source_bounds: np.ndarray  # (examples + 1,)
     target_bounds: np.ndarray
-    repeat: np.ndarray  # how often each is taken in an epoch, (examples,)
+    repeat: np.ndarray  # how often each occurs in an epoch, (examples,)
 
 
 def encode(corpora: list[Corpus], source: Vocabulary, target: Vocabulary) -> Examples:
-    """Examples of all corpora, in order."""
+    """Encodes the examples of all corpora, in order."""
     examples = [example for corpus in corpora for example in corpus.examples]
     return Examples(
         _texts([text for example in examples for text in example.sources], source),
@@ -68,9 +68,10 @@ def encode(corpora: list[Corpus], source: Vocabulary, target: Vocabulary) -> Exa
 
 
 def pairs_of_epoch(examples: Examples, seed: int, epoch: int, longest: int) -> np.ndarray:
-    """(source, target) numbers of an epoch, shuffled: (pairs, 2). Pairs with a text of over `longest` ids are left out.
+    """Returns (source, target) numbers of an epoch, shuffled: (pairs, 2). Skips pairs with a text of over `longest`
+    ids.
 
-    An example has one pair each time it is taken, of a random source and a random target.
+    Each occurrence of an example is one pair, of a random source and a random target.
     """
     random = np.random.default_rng((seed, epoch))
     whole = np.floor(examples.repeat)
@@ -88,7 +89,8 @@ def pairs_of_epoch(examples: Examples, seed: int, epoch: int, longest: int) -> n
 def batches_of_epoch(
     examples: Examples, seed: int, epoch: int, longest: int, tokens: int, row_bits: int = 0
 ) -> list[np.ndarray]:
-    """Batches as arrays of pairs (rows, 2), in the order of training; `tokens` target pieces each, padding counted.
+    """Returns batches as arrays of pairs (rows, 2), in the order of training; `tokens` target pieces each, padding
+    counted.
 
     `row_bits` limits the significant bits of the number of rows, so that batches have fewer shapes.
     """
@@ -113,14 +115,14 @@ def _rounded_down(count, bits):
 
 
 def make_batch(examples: Examples, pairs: np.ndarray, eos_id: int) -> Batch:
-    """The batch of such pairs."""
+    """Returns the batch of such pairs."""
     sources = [examples.sources[number] for number in pairs[:, 0]]
     targets = [examples.targets[number] for number in pairs[:, 1]]
     return Batch(*padded(sources, eos_id), *padded(targets, eos_id))
 
 
 def padded(texts: list, padding: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ids as rows of equal length, and their lengths."""
+    """Returns ids as rows of equal length, and their lengths."""
     lengths = np.array([len(ids) for ids in texts])
     rows = np.full((len(texts), lengths.max()), padding, np.int64)
     for row, ids in zip(rows, texts, strict=True):
@@ -131,7 +133,7 @@ def padded(texts: list, padding: int) -> tuple[torch.Tensor, torch.Tensor]:
 def endless(
     examples: Examples, seed: int, longest: int, tokens: int, epoch=0, batch=0, row_bits: int = 0
 ) -> Iterator[tuple]:
-    """((epoch, number of the next batch), pairs) from a place on, epoch after epoch."""
+    """Yields ((epoch, number of the next batch), pairs) from a place on, epoch after epoch."""
     while True:
         batches = batches_of_epoch(examples, seed, epoch, longest, tokens, row_bits)
         if not batches:

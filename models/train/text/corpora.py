@@ -1,4 +1,4 @@
-"""What a model is trained on: a YAML file that says which columns of which files are which language.
+"""Training data: a YAML file with the files of each corpus, and their columns of each language.
 
     train:
       captions: {file: captions.tsv.gz, en: [0], de: [1]}
@@ -6,12 +6,11 @@
     development:
       news: {file: news.tsv.gz, en: [1], de: [2], where: {column: 0, is: "13"}, every: 10}
 
-Files hold one example a line, columns separated by tabs, and may be packed with gzip or zstd. A line with several
-columns of one language holds several texts of the same meaning: an epoch takes one of each language, another one next
-time; in what is for development or test, the first source and all targets (references) are used. `repeat` is how often
-a line is taken in an epoch (whole number or fraction); `where` and `every` choose lines; `before` is put before each
-source: the name of the target language, `>>de<<`, of a model that has several. What of `train` is also among the
-others is left out by `held_out`.
+Files hold one example a line, tab-separated, and may be packed with gzip or zstd. Several columns of one language hold
+texts of the same meaning: an epoch takes a random one of each language. For development and test, the first source and
+all targets (references) are used. `repeat` is the number of occurrences of a line in an epoch (whole number or
+fraction); `where` and `every` choose lines; `before` precedes each source: the name of the target language, `>>de<<`,
+for a model with several. `held_out` removes the texts of the other sections from `train`.
 """
 
 import io
@@ -45,10 +44,11 @@ class Corpus(NamedTuple):
 
 
 def read_corpora(description: Path, section: str, source: str, target: str, data: Path) -> list[Corpus]:
-    """The corpora of a section of the YAML file `description`, from language `source` to `target`; files are in `data`.
+    """Reads the corpora of a section of the YAML file `description`, from language `source` to `target`; files are in
+    `data`.
 
-    Entries that lack one of the languages, and empty texts, are left out. Raises ValueError for what is not understood,
-    FileNotFoundError for a file that is not there.
+    Skips entries without one of the languages, and empty texts. Raises ValueError for a wrong description,
+    FileNotFoundError for a missing file.
     """
     entries = yaml.safe_load(description.read_text("utf-8"))
     unknown = sorted(set(entries) - set(SECTIONS))
@@ -73,7 +73,7 @@ def read_corpora(description: Path, section: str, source: str, target: str, data
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file, packed or not, without their ends. Raises OSError, ModelFileError."""
+    """Yields the lines of a text file, packed or not, without their ends. Raises OSError, ModelFileError."""
     if path.stat().st_size == 0:
         return
     content = open_expanded(path, "sentence pairs", sys.maxsize, ratio=math.inf)

@@ -1,4 +1,4 @@
-"""From the description of corpora to what a run takes: leaks and bad pairs left out, and said so."""
+"""Reads a run's data by the description of corpora, removes leaks and bad pairs, and reports them."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Data(NamedTuple):
 
 
 def read_data(description: Path, folder: Path, source: str, target: str) -> Data:
-    """Everything of a description; what is held out, or bad, is not in `train`."""
+    """Reads all data of a description; `train` lacks held-out and bad texts."""
     development, test = (read_corpora(description, s, source, target, folder) for s in ("development", "test"))
     held = held_out([*development, *test])
     train, report = [], []

@@ -1,4 +1,4 @@
-"""Which pairs are worth training on: rules that need no model."""
+"""Filters of pairs for training: rules that need no model."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -8,12 +8,12 @@ from models.train.text.held_out import normalized
 
 
 class Limits(NamedTuple):
-    """Limits that a good pair keeps, in characters."""
+    """Limits for good pairs, in characters."""
 
     longest: int = 600
     ratio: float = 3.0  # of the lengths, each plus `slack`
     slack: int = 15
-    repeats: int = 6  # the same word this often in a row is a loop of a machine translation
+    repeats: int = 6  # from this many repetitions of a word in a row, a loop of a machine translation
 
 
 LIMITS = Limits()
@@ -34,7 +34,7 @@ def fault(source: str, target: str, limits: Limits = LIMITS) -> str | None:
 
 
 def filtered(corpus: Corpus, limits: Limits = LIMITS) -> tuple[Corpus, Counter]:
-    """The corpus without texts that fit no text on the other side, and how many pairs have which fault."""
+    """Returns the corpus without texts that fit no text on the other side, and the number of pairs with each fault."""
     kept, faults = [], Counter()
     for example in corpus.examples:
         good = set()

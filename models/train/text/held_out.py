@@ -1,4 +1,4 @@
-"""What is held out for development and test must not be trained on: nor its sources, nor its references."""
+"""Held-out texts for development and test, sources and references, which must not be in the training data."""
 
 import functools
 import re
@@ -12,7 +12,7 @@ _NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 
 
 class HeldOut(NamedTuple):
-    """Normalized texts that are held out."""
+    """Normalized held-out texts."""
 
     sources: frozenset[str]
     targets: frozenset[str]
@@ -21,28 +21,28 @@ class HeldOut(NamedTuple):
 class Leaks(NamedTuple):
     """Overlaps among the examples of one corpus."""
 
-    examples: int  # lines that held something, of which
-    dropped: int  # nothing was left
+    examples: int  # lines with held-out texts
+    dropped: int  # lines without any text left
 
 
 @functools.lru_cache(1 << 20)
 def normalized(text: str) -> str:
-    """Letters and digits in lower case, without accents, single spaces: texts that are equal so are the same text."""
+    """Normalizes a text for comparison: letters and digits in lower case, without accents, single spaces."""
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     letters = "".join(character for character in decomposed if not unicodedata.combining(character))
     return _NEITHER_LETTER_NOR_DIGIT.sub(" ", letters).strip()
 
 
 def held_out(corpora: Iterable[Corpus]) -> HeldOut:
-    """All texts of the corpora."""
+    """Returns all texts of the corpora."""
     return HeldOut(*(frozenset(map(normalized, texts)) for texts in _texts(corpora)))
 
 
 def without_held_out(corpus: Corpus, held: HeldOut) -> tuple[Corpus, Leaks]:
-    """The corpus without texts that are held out, and what there was of them.
+    """Returns the corpus without held-out texts, and their counts.
 
-    A line whose source is held out goes as a whole: its translations are translations of that source, too. Of a line
-    with a held-out reference that text goes, and the line stays if it has others.
+    A line with a held-out source is removed: its translations are translations of that source, too. A held-out
+    reference is removed alone if its line has others.
     """
     kept, leaks = [], 0
     for example in corpus.examples:
@@ -55,14 +55,14 @@ def without_held_out(corpus: Corpus, held: HeldOut) -> tuple[Corpus, Leaks]:
 
 
 class Matches(NamedTuple):
-    """How many texts of a held-out corpus were found."""
+    """Counts of a held-out corpus's texts found elsewhere."""
 
     exact: int
     normalized: int
 
 
 def matches(corpora: Iterable[Corpus], held: Corpus) -> Matches:
-    """Texts of `held` (sources and references) that occur among those of `corpora` on the same side."""
+    """Counts the texts of `held` (sources and references) that occur in `corpora` on the same side."""
     sides, known = _texts([held]), _texts(corpora)
     exact = sum(len(mine & theirs) for mine, theirs in zip(sides, known, strict=True))
     alike = sum(
@@ -73,6 +73,6 @@ def matches(corpora: Iterable[Corpus], held: Corpus) -> Matches:
 
 
 def _texts(corpora) -> tuple[set[str], set[str]]:
-    """All sources, and all targets."""
+    """Returns all sources, and all targets."""
     examples = [example for corpus in corpora for example in corpus.examples]
     return {t for example in examples for t in example.sources}, {t for example in examples for t in example.targets}

@@ -1,4 +1,4 @@
-"""Files of lines that take long to make: what is done stays, and the rest is made when it is asked for again."""
+"""Files of lines that take long to make: finished lines stay, and another call makes the rest."""
 
 import gzip
 import os
@@ -9,10 +9,10 @@ from tqdm import tqdm
 
 
 def write_lines(path: Path, items: list, make: Callable[[list, int], list[list[str]]], window: int = 256):
-    """Write the rows of columns that `make(some items, number of the first)` gives, in order, as a gzipped TSV file.
+    """Writes the rows of columns from `make(some items, number of the first)`, in order, as a gzipped TSV file.
 
-    `make` gives one list of rows for all its items; it may not depend on how often it was called before. A file that is
-    complete is left as it is. Until then `.NAME.partial` holds the windows that are done, each ended by an empty line.
+    `make` returns one list of rows for all its items, and must not depend on earlier calls. A complete file stays as it
+    is. Until then `.NAME.partial` holds the finished windows, each ended by an empty line.
     """
     if path.exists():
         return
@@ -38,14 +38,14 @@ def write_lines(path: Path, items: list, make: Callable[[list, int], list[list[s
 
 
 class _Done:
-    """How much of a partial file is whole."""
+    """The complete part of a partial file."""
 
     def __init__(self, windows, size):
         self.windows, self.bytes = windows, size
 
 
 def _windows_done(partial) -> _Done:
-    """The windows that end with their empty line; what follows was being written when it stopped."""
+    """Counts the windows that end with their empty line; a window after them is unfinished."""
     if not partial.exists():
         return _Done(0, 0)
     windows, whole, at = 0, 0, 0

@@ -15,7 +15,7 @@ _ARTICLES = {"m": "der", "f": "die", "n": "das"}
 
 
 def sentence(generator: random.Random, other_words: bool = False) -> tuple[str, str]:
-    """A sentence and its translation; the verb comes second in the target, also where a time comes first."""
+    """Returns a sentence and its translation; the verb comes second in the target, also after a time."""
     subject, object_ = _phrase(generator), _phrase(generator)
     verb, time = generator.choice(_VERBS), generator.choice([None, *_TIMES])
     source = " ".join([subject[0], verb[0], object_[0], *(time[:1] if time else [])])
@@ -25,7 +25,7 @@ def sentence(generator: random.Random, other_words: bool = False) -> tuple[str, 
 
 
 def write_toy_corpora(folder: Path, lines: int, seed: int = 1) -> Path:
-    """Files in the shapes that `ende.yaml` describes, and their description; returns its path."""
+    """Writes files in the form of `ende.yaml`, and their description; returns its path."""
     generator = random.Random(seed)
     held = {sentence(generator) for _ in range(2000)}
     held = sorted(held, key=lambda pair: pair[0])[:: max(1, len(held) // 120)][:120]
@@ -57,7 +57,7 @@ def write_toy_corpora(folder: Path, lines: int, seed: int = 1) -> Path:
 
 
 def _phrase(generator) -> tuple[str, str]:
-    """An article, perhaps an adjective, a noun."""
+    """Returns an article, perhaps an adjective, and a noun, in both languages."""
     noun, adjective = generator.choice(_NOUNS), generator.choice([None, *_ADJECTIVES])
     target = [_ARTICLES[noun[2]], *([f"{adjective[1]}e"] if adjective else []), noun[1]]
     return " ".join(["the", *(adjective[:1] if adjective else []), noun[0]]), " ".join(target)

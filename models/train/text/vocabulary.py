@@ -1,4 +1,4 @@
-"""Train a SentencePiece vocabulary of both languages, with the ids that Marian wants: </s> is 0, <unk> is 1."""
+"""Trains a SentencePiece vocabulary of both languages, with Marian's ids: </s> is 0, <unk> is 1."""
 
 import io
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from models.train.text.corpora import Corpus
 
 
 def texts_of(corpora: list[Corpus]) -> Iterable[str]:
-    """The first text of each language of every example."""
+    """Yields the first text of each language of every example."""
     for corpus in corpora:
         for example in corpus.examples:
             yield example.sources[0]
@@ -19,9 +19,9 @@ def texts_of(corpora: list[Corpus]) -> Iterable[str]:
 
 
 def train_vocabulary(texts: Iterable[str], size: int, path: Path, names: Sequence[str] = ()):
-    """Train a unigram model of `size` pieces and write it to `path`; characters that are rare become bytes.
+    """Trains a unigram model of `size` pieces and writes it to `path`; rare characters become bytes.
 
-    `names` of target languages, such as `>>de<<`, are pieces that no text is cut inside.
+    `names` of target languages, such as `>>de<<`, are indivisible pieces.
     """
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(

@@ -1,8 +1,8 @@
-"""Word alignment by IBM Model 1, for guided alignment: which source pieces a target piece translates.
+"""Word alignment by IBM Model 1, for guided alignment: pairs of source and target pieces.
 
 t(target | source) of Brown et al. 1993 (https://aclanthology.org/J93-2003), by expectation maximization, in both
-directions. A pair of positions is aligned if each is the other's best, nearness to the diagonal counted as in Dyer et
-al. 2013 (https://aclanthology.org/N13-1073): few points, and nearly all of them right.
+directions. A pair of positions is aligned if each is the other's best, with a cost of the distance from the diagonal as
+in Dyer et al. 2013 (https://aclanthology.org/N13-1073): few points, and nearly all of them right.
 """
 
 from typing import NamedTuple
@@ -12,8 +12,8 @@ import numpy as np
 from quantize.shortlist.corpus import Corpus
 from quantize.shortlist.word_alignment import translations
 
-_DIAGONAL = 4.0  # how much the distance from the diagonal costs, in nats per sentence length
-_LEAST = 1e-4  # probabilities below are not kept
+_DIAGONAL = 4.0  # cost of the distance from the diagonal, in nats per sentence length
+_LEAST = 1e-4  # smaller probabilities are dropped
 
 
 class LexicalTable(NamedTuple):
@@ -24,14 +24,14 @@ class LexicalTable(NamedTuple):
     targets: int  # pieces of the target vocabulary
 
     def lookup(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Probability of each pair of ids; `_LEAST` where there is none. The two are broadcast."""
+        """Returns the probability of each pair of ids, or `_LEAST` if it is missing. The two are broadcast."""
         wanted = sources.astype(np.int64) * self.targets + targets
         place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[place] == wanted, self.probabilities[place], np.float32(_LEAST))
 
 
 def train_table(corpus: Corpus, source_size: int, target_size: int, rounds: int = 5) -> LexicalTable:
-    """t(target | source) of texts as ids, by plain Model 1: neither the diagonal nor the empty word counts."""
+    """Returns t(target | source) of texts as ids, by plain Model 1 without diagonal and empty word."""
     learnt = translations(corpus, source_size, target_size, rounds, diagonal=0.0, null=0.0)
     given = np.repeat(np.arange(source_size), np.diff(learnt.offsets))
     probabilities = learnt.counts / np.bincount(given, learnt.counts)[given]
@@ -41,13 +41,13 @@ def train_table(corpus: Corpus, source_size: int, target_size: int, rounds: int 
 
 
 class Aligner(NamedTuple):
-    """Both directions."""
+    """Tables of both directions."""
 
     forward: LexicalTable  # t(target | source)
     backward: LexicalTable  # t(source | target)
 
     def points(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Aligned positions (source, target) of a pair of texts that end with </s>; the two </s> are aligned."""
+        """Returns aligned positions (source, target) of a pair of texts with their </s>, which are aligned."""
         n, m = len(source) - 1, len(target) - 1
         last = np.array([[n, m]])
         if not n or not m:
@@ -65,13 +65,13 @@ class Aligner(NamedTuple):
 
 
 def train_aligner(sources: list[np.ndarray], targets: list[np.ndarray], source_size: int, target_size: int) -> Aligner:
-    """Tables of both directions from texts as ids."""
+    """Trains tables of both directions from texts as ids."""
     there, back = parallel(sources, targets), parallel(targets, sources)
     return Aligner(train_table(there, source_size, target_size), train_table(back, target_size, source_size))
 
 
 def parallel(sources: list[np.ndarray], targets: list[np.ndarray]) -> Corpus:
-    """Texts as ids, pair by pair, as one corpus."""
+    """Returns texts as ids, pair by pair, as one corpus."""
     sides = []
     for texts in (sources, targets):
         sides += [np.concatenate(texts).astype(np.int32), np.cumsum([0, *map(len, texts)], dtype=np.int64)]

@@ -1,22 +1,22 @@
-"""Averages of parameters, which translate better than the parameters at any one time."""
+"""Averages of parameters, which translate better than single ones."""
 
 import numpy as np
 import torch
 
 
 def average_weight(update: int, least: float) -> float:
-    """The weight of an update's parameters, as in Marian: large at the beginning, `least` in the long run."""
+    """Returns the weight of an update's parameters, as in Marian: large at the beginning, `least` in the long run."""
     return max(least, 1 - (update + 1) / (update + 10))
 
 
 @torch.no_grad()
 def update_average(means: dict[str, torch.Tensor], tensors: dict[str, torch.Tensor], weight: float):
-    """The exponential moving average: means += weight (tensors - means), in place."""
+    """Updates the exponential moving average: means += weight (tensors - means), in place."""
     torch._foreach_lerp_(list(means.values()), [tensors[name].detach() for name in means], weight)
 
 
 def averaged(checkpoints: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The mean of several checkpoints of one model.
+    """Returns the mean of several checkpoints of one model.
 
     Raises ValueError if they are not of one model.
     """

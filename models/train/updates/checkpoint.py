@@ -1,8 +1,8 @@
-"""A training run on disk: everything that is needed to go on as if it had never stopped, in one file.
+"""A training run on disk: one file with its whole state, so that it resumes exactly.
 
 `checkpoint.safetensors` holds tensors under "parameters.", "means.", "adam_mean.", "adam_square." and (of rounded
-weights) "scales.", the state of the random generator, and what else there is as JSON in bytes. It is written under
-another name and renamed: a file of that name is complete. Nothing is ever unpickled.
+weights) "scales.", the state of the random generator, and the rest as JSON in bytes. It is written under another name
+and renamed: a file of that name is complete. Nothing is ever unpickled.
 """
 
 import json
@@ -25,11 +25,11 @@ class Checkpoint(NamedTuple):
 
     tensors: dict[str, dict[str, torch.Tensor]]  # kind -> canonical name -> tensor
     random: torch.Tensor  # state of PyTorch's generator, uint8
-    state: dict  # anything that JSON holds
+    state: dict  # any JSON values
 
 
 def save(folder: Path, checkpoint: Checkpoint):
-    """Write the run's checkpoint, or nothing."""
+    """Writes the run's checkpoint completely, or not at all."""
     arrays = {
         f"{kind}.{name}": tensor.detach().cpu().numpy()
         for kind in _KINDS
@@ -38,7 +38,7 @@ def save(folder: Path, checkpoint: Checkpoint):
     arrays["random"] = checkpoint.random.numpy()
     arrays["state"] = np.frombuffer(json.dumps(checkpoint.state).encode(), np.uint8)
     partial = folder / f".{FILE}.partial"
-    partial.unlink(missing_ok=True)  # of a run that was killed while it wrote
+    partial.unlink(missing_ok=True)  # left by a killed run
     try:
         write_safetensors(partial, arrays)
         with open(partial, "rb") as written:
@@ -49,7 +49,7 @@ def save(folder: Path, checkpoint: Checkpoint):
 
 
 def load(folder: Path) -> Checkpoint | None:
-    """The run's checkpoint; None where there is none. Raises ModelFileError for a damaged one."""
+    """Reads the run's checkpoint; returns None without one. Raises ModelFileError for a damaged one."""
     path = folder / FILE
     if not path.exists():
         return None

@@ -1,4 +1,4 @@
-"""The models of the recipe: shapes by name, and how each is trained."""
+"""The models of the recipe: shapes by name, and their training settings."""
 
 import dataclasses
 import math
@@ -9,31 +9,31 @@ from cpunmt.model.config import ModelConfig
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train. Lengths and batches are in pieces of the target, </s> included."""
+    """Training settings. Lengths and batches are in pieces of the target, </s> included."""
 
     updates: int = 20_000
-    batch_tokens: int = 4_000  # at once, padding counted: as memory allows
-    update_tokens: int = 8_000  # in an update at least, of as many batches as that takes
-    row_bits: int = 0  # significant bits of a batch's number of sentences, so that shapes come again; 0: any number
-    longest: int = 128  # pieces; longer pairs are left out
+    batch_tokens: int = 4_000  # at once, padding counted: limited by memory
+    update_tokens: int = 8_000  # in an update at least, from several batches if needed
+    row_bits: int = 0  # significant bits of a batch's number of sentences, so that shapes recur; 0: any number
+    longest: int = 128  # pieces; longer pairs are skipped
     peak_rate: float = 5e-4
     warmup: int = 1_000  # updates
-    cooldown: float = 0.2  # the last share of the updates, in which the rate falls to nothing
+    cooldown: float = 0.2  # the last share of the updates, in which the rate falls to 0
     clip_norm: float = 5.0
     dropout: float = 0.1
     label_smoothing: float = 0.1
-    guided_alignment: float = 0.1  # weight of the alignment's loss; 0: none
-    density_weight: float = 0.0  # weight of the loss that makes more of the ReLUs' outputs zero; 0: none
-    target_density: float = 0.0  # share of nonzeros at which a layer is left as it is
-    weight_limit: float = 0.0  # no number of a matrix may be larger, as products of 16-bit integers want it; 0: none
+    guided_alignment: float = 0.1  # weight of the alignment's loss; 0: off
+    density_weight: float = 0.0  # weight of the loss that increases the zeros of ReLUs' outputs; 0: off
+    target_density: float = 0.0  # share of nonzeros below which a layer has no such loss
+    weight_limit: float = 0.0  # largest number of a matrix, as products of 16-bit integers require it; 0: no limit
     parameter_smoothing: float = 5e-4  # weight of the newest parameters in the exponential moving average
     validate_every: int = 500  # updates
-    patience: int = 10  # validations without a better one, after which training ends
-    keep: int = 4  # checkpoints, the best ones, which may be averaged
+    patience: int = 10  # validations without an improvement, after which training ends
+    keep: int = 4  # the best checkpoints, for averaging
     seed: int = 1
 
     def __post_init__(self):
-        """Raises ValueError for densities that would change nothing, or make ReLUs denser."""
+        """Raises ValueError for densities without effect, or that would make ReLUs denser."""
         if not 0 <= self.density_weight < math.inf:
             raise ValueError(f"density_weight is {self.density_weight}, expected 0 (none) or a positive number")
         if not 0 <= self.weight_limit < math.inf:
@@ -55,7 +55,7 @@ def _student(model_dim, ffn_dim, encoder_layers, decoder, **options):
 
 
 def _students(name, model_dim, ffn_dim, encoder_layers):
-    """Students of one size: with two tied SSRU layers, and the decoders of Kim et al. 2019, Figure 1."""
+    """Returns students of one size: with two tied SSRU layers, and the decoders of Kim et al. 2019, Figure 1."""
     average = {"cell": "average_attention", "average_dim": ffn_dim, "average_activation": "relu"}
     decoders = {
         "": ((0, 0), {}),
@@ -73,14 +73,14 @@ def _students(name, model_dim, ffn_dim, encoder_layers):
 
 
 def _recurrent(**options):
-    """After the systems of Devlin 2017, https://arxiv.org/abs/1705.01991, Table 2, small enough for one core."""
+    """Returns shapes after Devlin 2017, https://arxiv.org/abs/1705.01991, Table 2, small enough for one core."""
     sizes = {"model_dim": 256, "encoder_dim": 320, "decoder_dim": 512, "attention_dim": 256, "encoder_layers": 2}
     return {**sizes, "skip": True, **options}
 
 
 _ATTENTION = {"cell": "self_attention"}
 
-# name -> fields of ModelConfig, but for the vocabulary's size
+# name -> fields of ModelConfig, without the vocabulary's size
 SHAPES = {
     **_students("pilot", 256, 1024, 3),
     **_students("tiny", 256, 1536, 6),
@@ -120,9 +120,9 @@ SETTINGS = {name: _TEACHER for name in SHAPES if name.startswith("teacher")}
 SETTINGS |= dict.fromkeys([name for name in (*SHAPES, *RECURRENT) if name.startswith("smoke")], _SMOKE)
 _CLIPPED = Settings(weight_limit=1.0, dropout=0.05, row_bits=4)
 SETTINGS |= {name: _CLIPPED for name in RECURRENT if name.startswith("devlin")}
-# continuing from a trained student: lower rates, no long beginning
+# continued training of a student: lower rates, a short warm-up
 CONTINUED = {"peak_rate": 3e-4, "warmup": 200}
-# 4 bits, begun with calibrated rounding: many small updates, and nothing dropped out that rounding has to make good
+# 4 bits after calibrated rounding: many small updates, and no dropout, for which rounding would have to compensate
 LOG4 = {
     "peak_rate": 6e-4,
     "warmup": 150,
@@ -137,12 +137,12 @@ LOG4 = {
 
 
 def model_config(shape: str, vocab_size: int) -> ModelConfig:
-    """The architecture called `shape`, with one vocabulary of both languages."""
+    """Returns the architecture called `shape`, with one vocabulary of both languages."""
     if shape in RECURRENT:
         return ModelConfig.of("config", "recurrent", vocab_size=vocab_size, **RECURRENT[shape])
     return ModelConfig.of(vocab_size=vocab_size, **SHAPES[shape])
 
 
 def settings_of(shape: str, **changes) -> Settings:
-    """How the model called `shape` is trained."""
+    """Returns the training settings of the model called `shape`."""
     return dataclasses.replace(SETTINGS.get(shape, Settings()), **changes)

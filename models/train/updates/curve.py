@@ -1,4 +1,4 @@
-"""How a run goes: a line of JSON for each validation, and a picture of them."""
+"""The progress of a run: a line of JSON for each validation, and a picture of them."""
 
 import json
 from pathlib import Path
@@ -9,26 +9,26 @@ LINES, PICTURE = "curve.jsonl", "curve.png"
 
 
 def add_line(folder: Path, fields: dict):
-    """Append to the run's curve."""
+    """Appends to the run's curve."""
     with open(folder / LINES, "a", encoding="utf-8") as file:
         file.write(json.dumps(fields) + "\n")
 
 
 def lines(folder: Path, until: int | None = None) -> list[dict]:
-    """The run's curve, up to an update."""
+    """Returns the run's curve, up to an update."""
     path = folder / LINES
     found = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
     return [fields for fields in found if until is None or fields["update"] <= until]
 
 
 def cut(folder: Path, update: int):
-    """Forget what came after an update: a run that resumes there will write it again."""
+    """Removes the lines after an update: a run that resumes there writes them again."""
     kept = lines(folder, update)
     write_file(folder / LINES, "".join(json.dumps(fields) + "\n" for fields in kept).encode())
 
 
 def draw(folder: Path):
-    """Cross-entropy and BLEU by updates as a picture."""
+    """Draws cross-entropy and BLEU by updates."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""From PyTorch to files: Marian's `model.npz`, and directories that cpunmt runs."""
+"""Exports from PyTorch to files: Marian's `model.npz`, and directories that cpunmt runs."""
 
 from pathlib import Path
 
@@ -12,17 +12,17 @@ from quantize.checkpoints.marian_export import write_marian_npz
 
 
 def arrays_of(tensors: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
-    """Tensors under canonical names as NumPy has them."""
+    """Converts tensors under canonical names to NumPy's."""
     return {name: tensor.detach().float().cpu().numpy() for name, tensor in tensors.items()}
 
 
 def write_npz(path: Path, config: ModelConfig, tensors: dict[str, torch.Tensor]):
-    """Marian's file: names are all that changes. Raises ValueError for what Marian cannot express."""
+    """Writes Marian's file: only names change. Raises ValueError for a model that Marian does not have."""
     write_marian_npz(path, config, arrays_of(tensors))
 
 
 def write_marian(path: Path, config: ModelConfig, tensors: dict[str, torch.Tensor]) -> bool:
-    """`write_npz`, if Marian has such a model; whether it has."""
+    """Calls `write_npz` if Marian has such a model; returns whether it has."""
     try:
         write_npz(path, config, tensors)
     except ValueError:
@@ -31,12 +31,12 @@ def write_marian(path: Path, config: ModelConfig, tensors: dict[str, torch.Tenso
 
 
 def write_checkpoint(folder: Path, name: str, config: ModelConfig, tensors: dict[str, torch.Tensor], vocabulary: Path):
-    """NAME.npz, or where Marian has no such model the directory NAME of a packed float32 one."""
+    """Writes NAME.npz, or if Marian has no such model the directory NAME of a packed float32 one."""
     if not write_marian(folder / f"{name}.npz", config, tensors):
         write_float32(folder / name, config, tensors, vocabulary)
 
 
 def write_float32(path: Path, config: ModelConfig, tensors: dict[str, torch.Tensor], vocabulary: Path):
-    """A packed float32 model; one that is there already is replaced."""
+    """Writes a packed float32 model, replacing an existing one."""
     config, packed, _ = pack_tensors(config, arrays_of(tensors), "float32")
     write_directory(path, config, packed, vocabulary=vocabulary, force=True)

@@ -1,4 +1,4 @@
-"""Guided alignment: head 0 of the aligning layer learns to attend to what a target piece translates.
+"""Guided alignment: head 0 of the aligning layer learns to attend to the translated source pieces.
 
 Chen et al. 2016, https://arxiv.org/abs/1607.01628: the cross-entropy between the attention and given alignment points.
 """
@@ -9,12 +9,12 @@ import torch
 from models.train.text.batches import Examples
 from models.train.text.word_alignment import Aligner, train_aligner
 
-MOST_POINTS = 12_000_000  # pairs of positions that the tables are trained on
-MOST_KEPT = 2_000_000  # pairs of texts whose points are kept: 1 GB
+MOST_POINTS = 12_000_000  # pairs of positions in the tables' training
+MOST_KEPT = 2_000_000  # pairs of texts whose points are cached: 1 GB
 
 
 def aligner_of(examples: Examples, source_size: int, target_size: int, seed: int) -> Aligner:
-    """An aligner trained on random examples, the first source and target of each."""
+    """Trains an aligner on random examples, the first source and target of each."""
     order = np.random.default_rng((seed, 2)).permutation(len(examples.repeat))
     sources, targets = examples.source_bounds[:-1][order], examples.target_bounds[:-1][order]
     points = np.cumsum(examples.sources.lengths[sources] * examples.targets.lengths[targets])
@@ -27,14 +27,14 @@ def aligner_of(examples: Examples, source_size: int, target_size: int, seed: int
 
 
 class Alignments:
-    """Alignment points of the pairs of an epoch; those of a pair are found once, and kept."""
+    """Alignment points of the pairs of an epoch, cached."""
 
     def __init__(self, aligner: Aligner, examples: Examples):
         self._aligner, self._examples = aligner, examples
         self._found = {}  # (source, target) numbers -> points
 
     def points(self, pairs: np.ndarray) -> torch.Tensor:
-        """(points, 3) of a batch: row, source position, target position."""
+        """Returns (points, 3) of a batch: row, source position, target position."""
         found = [np.insert(self._points(*pair), 0, row, axis=1) for row, pair in enumerate(pairs.tolist())]
         return torch.from_numpy(np.concatenate(found))
 
@@ -48,6 +48,8 @@ class Alignments:
 
 
 def alignment_loss(alignment: torch.Tensor, points: torch.Tensor) -> torch.Tensor:
-    """Mean of -log attention over the points; `alignment` is the log of the attention (rows, time, source time)."""
+    """Returns the mean of -log attention over the points; `alignment` is the log of the attention (rows, time, source
+    time).
+    """
     rows, source, target = points.T
     return -alignment[rows, target, source].mean()

@@ -1,4 +1,4 @@
-"""A run: updates until there have been enough, with validation, checkpoints and a curve; it can be resumed."""
+"""A run: updates with validation, checkpoints and a curve; it can be resumed."""
 
 import dataclasses
 import shutil
@@ -28,7 +28,7 @@ BEST, MODEL = "best", "model.npz"
 
 
 class Lessons(NamedTuple):
-    """The data that a model learns from, and how it is tested."""
+    """The data of a run, and its validation."""
 
     examples: Examples
     vocabulary: Path
@@ -38,10 +38,10 @@ class Lessons(NamedTuple):
 class Trainer:
     """Trains one model in a folder of its own.
 
-    What is there afterwards: `checkpoint.safetensors` (to go on from), `best/` (the best model by validation, packed
-    in float32), `model.npz` (the same for Marian, if it has such models), `checkpoints/NUMBER.npz` (the best ones; if
-    not, directories like `best`), `curve.jsonl` and `.png`.
-    With `log4` all models are rounded, to levels that `quantize pack --scheme log4` finds again.
+    Results: `checkpoint.safetensors` (to resume from), `best/` (the best model by validation, packed in float32),
+    `model.npz` (the same for Marian, if it has such models), `checkpoints/NUMBER.npz` (the best ones; otherwise
+    directories like `best`), `curve.jsonl` and `.png`. With `log4` all models are rounded, to levels that `quantize
+    pack --scheme log4` finds again.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Trainer:
         log4: bool = False,
         teacher: Network | RecurrentNetwork | None = None,
     ):
-        """`network` has the parameters to begin with. A `teacher` has the same vocabulary: see `Updates`."""
+        """`network` has the initial parameters. A `teacher` has the same vocabulary: see `Updates`."""
         self.folder, self.config, self.settings = folder, network.config, settings
         self._examples, self._vocabulary, self._validator = lessons
         self._best, self._stale, self._place, self._seconds = -1.0, 0, (0, 0), 0.0
@@ -70,7 +70,7 @@ class Trainer:
             self._alignments = Alignments(aligner, self._examples)
 
     def run(self) -> bool:
-        """Train to the end; False if a signal (Ctrl-C, SIGTERM) ended it earlier. What was done is on the disk."""
+        """Trains to the end; returns False if a signal (Ctrl-C, SIGTERM) ended it, with its progress on the disk."""
         settings, updates = self.settings, self.updates
         sizes = settings.longest, settings.batch_tokens
         stream = endless(self._examples, settings.seed, *sizes, *self._place, row_bits=settings.row_bits)
@@ -102,7 +102,7 @@ class Trainer:
         return not self._stopped
 
     def _next(self, stream):
-        """Batches for one update, with their alignment points."""
+        """Returns batches for one update, with their alignment points."""
         found, tokens = [], 0
         while tokens < self.settings.update_tokens:
             self._place, pairs = next(stream)
@@ -113,7 +113,7 @@ class Trainer:
         return found
 
     def _validate(self, entropy, speed):
-        """Translate what is held out with the averaged parameters; keep them if they are the best so far, or nearly."""
+        """Translates the held-out texts with the averaged parameters; keeps them if they are among the best."""
         rounding = self.updates.rounding
         means = {name: rounding(name, mean) if rounding else mean for name, mean in self.updates.means.items()}
         candidate = self.folder / "candidate"
@@ -141,7 +141,7 @@ class Trainer:
             write_marian(self.folder / MODEL, self.config, means)
 
     def _keep(self, means):
-        """Add a checkpoint, and remove those that are not among the best any more."""
+        """Adds a checkpoint, and removes others than the best."""
         folder = self.folder / "checkpoints"
         folder.mkdir(exist_ok=True)
         write_checkpoint(folder, str(self.updates.done), self.config, means, self._vocabulary)
@@ -176,7 +176,7 @@ class Trainer:
         curve.cut(self.folder, state["update"])
 
     def _random(self):
-        """How to get and set the state of the generator that drops out."""
+        """Returns functions that get and set the state of dropout's generator."""
         source = torch.cuda if self.updates.device.type == "cuda" else torch
         return source.get_rng_state, source.set_rng_state
 

@@ -15,23 +15,23 @@ from models.train.updates.schedule import learning_rate
 from models.train.updates.sparsity import density_loss, share_of_nonzeros
 
 _BETAS, _EPSILON = (0.9, 0.98), 1e-9
-_FOLLOWED = 100  # updates after which the scales of rounded weights follow them
+_FOLLOWED = 100  # updates between two refits of the scales of rounded weights
 
 
 def mixed_precision(device: torch.device):
-    """Products in bfloat16 where the device multiplies it faster; everything that adds up stays float32."""
+    """Returns a context with products in bfloat16 if the device multiplies it faster; sums stay float32."""
     if device.type == "cuda":
         return torch.autocast("cuda", torch.bfloat16)
-    supported = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)  # of no public name
+    supported = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)  # not public
     return torch.autocast("cpu", torch.bfloat16) if device.type == "cpu" and supported() else nullcontext()
 
 
 class Updates:
     """Parameters in training, and `means`, their exponential moving averages.
 
-    The network's tensors are `parameters`, or, with `rounding`, what it makes of them: gradients are taken at the
-    rounded weights and move the float ones. With a `teacher` its predictions are learnt (knowledge distillation),
-    not the targets, which only say at what place.
+    The network's tensors are `parameters`, or with `rounding` their rounded values: gradients are taken at the rounded
+    weights and move the float ones. With a `teacher` the network learns its predictions (knowledge distillation)
+    instead of the targets, which only select the places.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Updates:
         self.adam = torch.optim.Adam(parameters, betas=_BETAS, eps=_EPSILON, fused=device.type in ("cpu", "cuda"))
 
     def update(self, batches: list[tuple[Batch, torch.Tensor | None]]) -> tuple[float, float]:
-        """Learn from batches with their alignment points; (loss, cross-entropy) per target piece."""
+        """Learns from batches with their alignment points; returns (loss, cross-entropy) per target piece."""
         settings, self.done = self.settings, self.done + 1
         tokens = sum(batch.tokens for batch, _ in batches)
         totals = torch.zeros(2, device=self.device)
@@ -89,12 +89,12 @@ class Updates:
         return loss, entropy
 
     def rate(self) -> float:
-        """The learning rate of the update that is being made, or was made last."""
+        """Returns the learning rate of the current or last update."""
         s = self.settings
         return learning_rate(self.done, s.peak_rate, s.warmup, s.updates, s.cooldown)
 
     def moments(self) -> dict[str, dict[str, torch.Tensor]]:
-        """Adam's means of gradients and of their squares."""
+        """Returns Adam's means of gradients and of their squares."""
         found = {"adam_mean": {}, "adam_square": {}}
         for name, parameter in self.parameters.items():
             state = self.adam.state.get(parameter)
@@ -120,7 +120,7 @@ class Updates:
 
     @torch.no_grad()
     def _limit(self):
-        """Keep the numbers of matrices within the limit; so are their means."""
+        """Clips the numbers of matrices to the limit, and with them their means."""
         limit = self.settings.weight_limit
         for tensor in self.parameters.values():
             if tensor.dim() == 2:
@@ -132,7 +132,7 @@ class Updates:
             tensor.copy_(self.rounding(name, self.parameters[name]))
 
     def _gradients(self, batch, points, tokens):
-        """Add the gradients of one batch; sums of loss and cross-entropy."""
+        """Adds the gradients of one batch; returns sums of loss and cross-entropy."""
         settings, scored = self.settings, mask(batch.target_lengths, batch.targets.shape[1])
         align, sparse = points is not None, bool(settings.density_weight)
         self.network.rectified = [] if sparse else None
@@ -150,7 +150,7 @@ class Updates:
         return sums.detach()
 
     def _density(self, batch, scored):
-        """The loss of all layers. The list of their outputs is taken from the network, whose memory they hold."""
+        """Returns the loss of all layers. Takes their outputs from the network, to free their memory."""
         outputs, self.network.rectified = self.network.rectified, None
         sides = {"encoder": mask(batch.source_lengths, batch.sources.shape[1]), "decoder": scored}
         found = [(name, y[sides[name.split(".")[0]]]) for name, y in outputs]

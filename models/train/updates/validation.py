@@ -1,4 +1,4 @@
-"""BLEU and chrF of held-out sets, translated by cpunmt itself: what is measured is what will run."""
+"""BLEU and chrF of held-out sets, translated by cpunmt itself."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class Score(NamedTuple):
 
 
 def score(translations: list[str], references: list[tuple[str, ...]]) -> Score:
-    """Corpus BLEU and chrF; a sentence may have several references."""
+    """Returns corpus BLEU and chrF; a sentence may have several references."""
     streams = by_rank(references)
     bleu = sacrebleu.corpus_bleu(translations, streams)
     whole = all(len(texts) == len(streams) for texts in references)
@@ -27,7 +27,7 @@ def score(translations: list[str], references: list[tuple[str, ...]]) -> Score:
 
 
 def validate(model: Path, corpora: list[Corpus], beam_size: int = 1, most: int | None = None) -> dict[str, Score]:
-    """Score of each corpus, of its first `most` examples, over the whole vocabulary."""
+    """Scores the first `most` examples of each corpus, over the whole vocabulary."""
     translator = Translator(model)
     found = {}
     for corpus in corpora:

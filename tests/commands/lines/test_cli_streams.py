@@ -1,4 +1,4 @@
-"""The command line on pipes and terminals: what comes out when, and what a signal leaves."""
+"""The command line on pipes and terminals: the times of its output, and its state after signals."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What was cut off, or looks like a loop, is told: how many, where, and what to do; and nothing else is."""
+"""Translations cut off, or apparent loops, are reported: how many, where, and what to do; others are not."""
 
 from cpunmt.commands import cli
 from cpunmt.commands.lines.doubts import Doubts
@@ -7,7 +7,7 @@ from tests.support.command_line import here, sentences, statistics, translate
 
 
 def result(pieces, truncated=False) -> Result:
-    """Of a text that is one sentence."""
+    """Returns the result of a text of one sentence."""
     hypothesis = Hypothesis("", 0.0, 0.0, truncated, tuple(pieces))
     return Result((hypothesis,), num_source_pieces=1, num_source_characters=100)
 
@@ -64,7 +64,7 @@ def test_a_loop_that_the_source_has_is_none(student, capfd):
 
 
 def test_a_loop_of_one_sentence_is_not_excused_by_another(student, capfd):
-    """Of several in a line: the source of the one that loops counts."""
+    """In a line of several sentences, the looping one's own source counts."""
     text = "Ha " * 20 + "ha. Yes."
     (made,) = student.translate([text], min_length=60)
     assert [sentence.repeats for sentence in made.sentences] == [True, True]
@@ -84,7 +84,7 @@ def test_both(student, capfd):
 
 
 def cut(student, capfd, text, pieces, **options) -> str:
-    """The advice about a translation of so many pieces that was cut off."""
+    """Returns the advice about a cut-off translation of `pieces` pieces."""
     return told(student, [(text, result(map(str, range(pieces)), True))], capfd, options).rpartition("look at them")[2]
 
 

@@ -1,4 +1,4 @@
-"""Outputs of commands when there is no room for them: whole lines, or nothing, and one line that says why."""
+"""Outputs of commands without room on the disk: whole lines, or nothing, and one line with the reason."""
 
 import os
 import resource
@@ -20,7 +20,7 @@ from tests.support.command_line import sentences
 
 @contextmanager
 def room_for(size):
-    """No file can become larger than `size` bytes; Python ignores the signal that would tell."""
+    """Limits the size of any file to `size` bytes; Python ignores the signal."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -38,7 +38,7 @@ def in_chunks(line, width):
 
 @given(LINES, st.lists(LINES), st.integers(0, 80), st.integers(1, 12), st.integers(1, 12), st.sampled_from("wa"))
 def test_of_a_full_disk_all_lines_are_kept_that_fit_whole(tmp_path_factory, old, new, room, gathered, width, mode):
-    """Also behind lines that standard output has from before, written over or appended to."""
+    """Also after earlier lines of standard output, overwritten or appended to."""
     path = tmp_path_factory.getbasetemp() / "output"
     path.write_bytes(b"".join(old))
     lines = [line for window in new for line in window]
@@ -59,7 +59,7 @@ def test_of_a_full_disk_all_lines_are_kept_that_fit_whole(tmp_path_factory, old,
 
 
 def test_lines_that_others_have_written_stay(tmp_path):
-    """Two programs with one standard output: what is behind our half of a line is not ours to remove."""
+    """Two programs with one standard output: bytes after our half line belong to the other, and stay."""
     path, room = tmp_path / "output", (1 << 18) + 20
     with open(path, "wb", buffering=0) as ours:
         theirs = os.dup(ours.fileno())  # as a subshell's programs have it

@@ -1,4 +1,4 @@
-"""What commands read and write: nothing is emptied before there is something to write, nothing is read and written."""
+"""Inputs and outputs of commands: an output is emptied only by the first write, and is never the input."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from tests.support.command_line import CPUNMT, ROOT, TIMEOUT, here, sentences, t
 
 @pytest.mark.parametrize("command", ["translate", "score"])
 def test_an_input_that_cannot_be_read_leaves_the_output_as_it_was(source, tmp_path, capfd, command):
-    """A directory can be opened; it was read when the output was empty already."""
+    """A directory can be opened; it was read only after the output was emptied."""
     target, new = tmp_path / "there", tmp_path / "new"
     target.write_text("kept\n")
     for output in (target, new):

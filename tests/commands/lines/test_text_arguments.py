@@ -1,4 +1,4 @@
-"""`cpunmt translate TEXT ...` is what `cpunmt translate` is of the same lines on standard input."""
+"""`cpunmt translate TEXT ...` equals `cpunmt translate` of the same lines on standard input."""
 
 import pytest
 
@@ -71,7 +71,7 @@ def test_a_dash_is_standard_input(student):
 
 
 def test_a_word_that_is_a_folder_is_a_word(student, monkeypatch, capfd):
-    """There is a folder of this name; with a file, or a path, a flag was probably forgotten: see test_usage."""
+    """A folder has this name; for a file, or a path, a flag was probably forgotten: see test_usage."""
     monkeypatch.chdir(ROOT)
     assert cli.main(["translate", "models"]) == 0
     assert capfd.readouterr().out.splitlines() == texts(student, ["models"])

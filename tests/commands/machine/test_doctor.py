@@ -1,4 +1,4 @@
-"""`cpunmt doctor`: it tells what there is, finds what is odd, and its self-test multiplies what it says."""
+"""`cpunmt doctor`: it reports the environment and its oddities, and its self-test checks its products."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def quick(monkeypatch):
 
 @pytest.fixture
 def group(monkeypatch, tmp_path):
-    """A folder in the place of what Linux grants a container: a function that writes a file in it."""
+    """Returns a function that writes files in a folder, in the place of Linux's limits of a container."""
     monkeypatch.setattr(surroundings, "_GROUP", tmp_path)
 
     def write(name, text):
@@ -176,10 +176,10 @@ def test_a_folder_that_is_none_and_a_machine_without_a_home(tmp_path, monkeypatc
     file = tmp_path / "file"
     file.write_text("")
     monkeypatch.setenv("CPUNMT_CACHE_DIR", str(file))
-    monkeypatch.setattr(store, "models_folder", lambda: (_ for _ in ()).throw(CpunmtError("there is no home")))
+    monkeypatch.setattr(store, "models_folder", lambda: (_ for _ in ()).throw(CpunmtError("no home was found")))
     told, odd = surroundings.folders()
-    assert odd == [f"{file} is no folder: set CPUNMT_CACHE_DIR to one"]
-    assert told == {"cache folder": f"{file} (no folder)", "models": "none (there is no home)"}
+    assert odd == [f"{file} is not a folder: set CPUNMT_CACHE_DIR to one"]
+    assert told == {"cache folder": f"{file} (no folder)", "models": "none (no home was found)"}
 
 
 def test_variables_of_others_are_not_odd_and_secrets_are_not_told():

@@ -1,4 +1,4 @@
-"""Directories of Hugging Face's MarianMT: what is read, and what is refused. Numbers: test_huggingface_golden."""
+"""Directories of Hugging Face's MarianMT: reading and refusals. Numbers: test_huggingface_golden."""
 
 import json
 
@@ -73,7 +73,7 @@ def test_the_architecture():
 
 
 def test_how_to_search():
-    """generation_config.json counts alone where it is there, as in transformers."""
+    """generation_config.json alone counts if it exists, as in transformers."""
     config = config_of()
     assert (config.beam_size, config.length_penalty, config.max_source_length) == (6, 1.0, 512)
     config = config_of(length_penalty=0.6, max_length=100, num_beams=3)
@@ -150,7 +150,7 @@ def test_all_that_is_not_supported_is_told_at_once():
 @pytest.mark.parametrize("kind", ["F32", "F16", "BF16"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_weights(shape, kind, tmp_path):
-    """Each is where it belongs: turned, rounded as its type does, without <pad>."""
+    """Each is at its place: transposed, rounded as its type, without <pad>."""
     fields, given = write_huggingface(tmp_path, shape, 3, kind)
     config = read_huggingface_config(fields, {}, 1, False, WHERE)
     found = huggingface_tensors(config, read_float_tensors(tmp_path / "model.safetensors"), WHERE)
@@ -178,7 +178,7 @@ def test_weights(shape, kind, tmp_path):
 
 
 def read_changed(path, change, **fields):
-    """The tensors after `change(arrays)`."""
+    """Reads the tensors after `change(arrays)`."""
     fields = FIELDS | fields
     arrays = random_tensors(fields)
     change(arrays)

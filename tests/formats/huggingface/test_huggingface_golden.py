@@ -35,14 +35,14 @@ def engine_of(folder, shape, seed) -> Engine:
 
 
 def forced(engine, sources, targets) -> list:
-    """Log-probabilities of each target's pieces."""
+    """Returns the log-probabilities of each target's pieces."""
     limits = [len(target) for target in targets]
     made = engine.translate(sources, limits, Search(token_log_probs=True), prefixes=targets)
     return [hypotheses[0].token_log_probs for hypotheses in made]
 
 
 def compare(engine, told) -> dict:
-    """Figures of one shape: the greatest difference, equal translations, and gaps of score of those that differ."""
+    """Returns figures of one shape: the greatest difference, equal translations, and score gaps of the others."""
     sources = told["sources"]
     found = forced(engine, sources, told["targets"])
     differences = [
@@ -54,7 +54,7 @@ def compare(engine, told) -> dict:
         made = [hypotheses[0].ids for hypotheses in engine.translate(sources, [LIMIT] * len(sources), search)]
         differing = [i for i in range(len(sources)) if made[i] != expected[i]]
         gaps = []
-        for i in differing:  # what the library found, as we score it, against what we found
+        for i in differing:  # our score of the library's translation, against our best
             ours, theirs = (sum(forced(engine, [sources[i]], [ids])[0]) / len(ids) for ids in (made[i], expected[i]))
             gaps.append(ours - theirs)
         figures[name] = len(sources) - len(differing)

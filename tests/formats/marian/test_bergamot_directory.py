@@ -1,4 +1,4 @@
-"""Directories of models: every file gets its role, or one message says what is missing or too much."""
+"""Directories of models: every file gets its role, or one message lists missing and superfluous ones."""
 
 import gzip
 
@@ -13,7 +13,7 @@ FIREFOX = [ALPHAS, SHORTLIST, VOCABULARY]
 
 @pytest.fixture
 def make(tmp_path):
-    """make(names, {name: text}) -> the directory with these files."""
+    """Returns make(names, {name: text}) -> the directory with these files."""
 
     def make(names, texts=()):
         for name in names:
@@ -27,7 +27,7 @@ def make(tmp_path):
 
 
 def found(folder) -> tuple:
-    """Names of model, vocabularies, shortlist and metadata."""
+    """Returns the names of model, vocabularies, shortlist and metadata."""
     files = files_of(folder)
     source, target = files.source_vocabulary, files.target_vocabulary
     assert source.table is target.table is None
@@ -84,7 +84,7 @@ def test_a_binary_shortlist_is_preferred(make):
 
 
 def test_the_configuration_decides(make):
-    """Also where names would say something else."""
+    """Also against the names."""
     folder = make(
         ["model.npz", ALPHAS, "vocab.deen.spm", "other.spm", "lex.s2t.bin", SHORTLIST],
         {"decoder.yml": config("model.npz", ("other.spm", "vocab.deen.spm"), **{"beam-size": 3})},

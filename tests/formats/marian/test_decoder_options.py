@@ -1,4 +1,4 @@
-"""Options of Marian's decoder and of bergamot: meant, ignored or refused by name, and never guessed."""
+"""Options of Marian's decoder and of bergamot: used, ignored or refused by name, and never guessed."""
 
 import gzip
 import os
@@ -191,8 +191,8 @@ def test_what_does_not_matter_is_ignored(path, option, value):
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("beam-sise", 1, "'beam-sise' is no option"),
-        ("train-sets", ["a", "b"], "'train-sets' is no option"),
+        ("beam-sise", 1, "'beam-sise' is not an option"),
+        ("train-sets", ["a", "b"], "'train-sets' is not an option"),
         ("models", ["a.npz", "b.npz"], "an ensemble is a list of directories"),
         ("models", [], "an ensemble is a list of directories"),
         ("models", [["a.npz"]], "expected a path"),

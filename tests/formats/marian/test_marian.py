@@ -1,4 +1,4 @@
-"""Marian's .npz: what is read equals what was written; all else is one clear ModelFileError."""
+"""Marian's .npz: written files are read back; all others are one clear ModelFileError."""
 
 import numpy as np
 import pytest

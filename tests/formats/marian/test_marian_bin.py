@@ -1,4 +1,4 @@
-"""Marian's .bin: what was written is read back, without copies; all else is one ModelFileError, and costs no memory."""
+"""Marian's .bin: written files are read back, without copies; all others are one ModelFileError, and cost no memory."""
 
 import gzip
 import tracemalloc
@@ -72,7 +72,7 @@ def test_integers_are_the_rounded_weights(path, tensors, precision):
 
 
 def test_halves_are_rounded_to_even(path):
-    """What the format says, on values that lie exactly between two integers."""
+    """The format's rounding, on values exactly between two integers."""
     weights = np.array([[127, 0.5], [1.5, -2.5]], np.float32)
     write_marian_bin(path, {"a_Wq": weights, "x_Wemb": weights}, SMALL_OPTIONS, "int8")
     found = read_marian_file(path).tensors
@@ -86,7 +86,7 @@ def test_alphas_are_those_of_the_weights(path, tensors, alphas, precision):
     model = read_marian_file(path)
     assert model.tensors.keys() == tensors.keys()
     assert model.alphas.keys() == alphas.keys()
-    # That of an embedding is stored as 127 and 127 / alpha, so it is rounded twice.
+    # An embedding's alpha is stored as 127 and 127 / alpha, so it is rounded twice.
     for name, value in alphas.items():
         assert model.alphas[name] == (pytest.approx(value, rel=2e-7) if name == "Wemb" else value)
 
@@ -129,7 +129,7 @@ def test_padding_is_what_the_file_says(path, tensors, padding):
 
 
 def test_less_than_a_block_may_follow_the_data_of_an_item(path):
-    """As much as aligns what comes next, and not a byte more: that would be another shape."""
+    """Only as many bytes as align the next item: more would be another shape."""
     for more, fits in ((0, True), (255, True), (256, False)):
         item = Item(b"x\0", FLOAT32, (2, 3), np.arange(6, dtype="<f4").tobytes() + bytes(more))
         path.write_bytes(bin_bytes([item, *items_of({}, SMALL_OPTIONS)]))
@@ -201,7 +201,7 @@ def test_the_shapes_of_a_student_are_those_of_the_models_in_tests(tensors):
 
 
 def changed(items, name, **fields):
-    """The items with one of them changed."""
+    """Returns the items with one of them changed."""
     found = [item for item in items if item.name == name + b"\0"]
     assert len(found) == 1
     return [item._replace(**fields) if item is found[0] else item for item in items]
@@ -342,7 +342,7 @@ def test_alphas_in_npz_are_checked_too(tmp_path, value):
 
 
 def test_a_table_of_many_small_items_costs_little(path):
-    """8,192 items of 45 bytes: the list of them is what is allocated."""
+    """8,192 items of 45 bytes: only their list is allocated."""
     items = [Item(b"%04x\0" % i, 0x404, (1,), b"\0\0\0\0") for i in range(8191)] + items_of({}, SMALL_OPTIONS)
     path.write_bytes(bin_bytes(items))
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Marian's options: what they say of the architecture; what is not supported is named; no YAML does harm."""
+"""Marian's options: the architecture; unsupported ones are named; malicious YAML is harmless."""
 
 import numpy as np
 import pytest
@@ -134,7 +134,7 @@ def test_heads_that_do_not_fit_are_refused():
 @given(configs())
 @settings(deadline=None)
 def test_what_is_exported_is_read_again(config):
-    """But for what Marian's options do not say."""
+    """Except for fields that Marian's options lack."""
     try:
         options = exported(config)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The engine and the definition beside Marian itself: `tests/golden/bergamot.py` made what is compared with."""
+"""The engine and the definition beside Marian itself: `tests/golden/bergamot.py` made the expected results."""
 
 import functools
 import shutil
@@ -79,7 +79,7 @@ def test_float32_is_what_marian_makes(model):
 
 
 def test_int8_with_calibrated_scales_is_mostly_what_marian_makes(tmp_path):
-    """Sums are the same, floats around them are rounded otherwise: that moves some activation to the next integer."""
+    """Sums are equal, floats around them are rounded differently: that moves some activation to the next integer."""
     translations, alphas = golden()
     path = tmp_path / "model.intgemm.alphas.bin"
     write_intgemm(path, *checkpoint(STUDENT), alphas)
@@ -115,7 +115,7 @@ def test_int8_with_scales_of_rows_is_near_to_scales_of_matrices(tmp_path):
 
 @pytest.mark.parametrize("activation_scales", ["static", "dynamic"])
 def test_a_directory_with_stored_integers_uses_them_as_they_are(tmp_path, activation_scales):
-    """Read as users have them, and made here from the same integers: the same tensors, so the same translations."""
+    """Read from a user's directory, and made here from the same integers: the same tensors."""
     alphas = golden()[1]
     config, tensors = checkpoint(STUDENT)
     write_intgemm(tmp_path / "model.ende.intgemm.alphas.bin", config, tensors, alphas)

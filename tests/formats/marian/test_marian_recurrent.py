@@ -1,4 +1,4 @@
-"""Recurrent networks of Marian and of Nematus: names, options, files; and what Marian itself translates with them."""
+"""Recurrent networks of Marian and of Nematus: names, options, files, and equality with Marian's translations."""
 
 import functools
 import re
@@ -57,7 +57,7 @@ def test_float32_is_what_marian_makes(model):
 
 
 def of_marian(config):
-    """The same network as Marian could have it."""
+    """Returns the same network in Marian's form."""
     config = config.changed(**ONE_WIDTH, attention="conditional", stack=(), relu_limit=0.0, top="deep")
     norm = config.architecture.layer_norm
     return config.changed(layer_norm_epsilon=1e-5 if norm == "nematus" else 1e-9)
@@ -73,7 +73,7 @@ def test_what_is_exported_is_read_again(config):
 
 @pytest.mark.parametrize("name", NAMED)
 def test_a_named_network_survives_a_file(name, tmp_path):
-    """Numbers of every tensor; those of a bias that is added to a norm's are in it."""
+    """Every tensor's numbers, including biases added to a norm's."""
     config = of_marian(make_config(**NAMED[name]))
     tensors = random_tensors(config, 1)
     without_places(config, tensors)
@@ -98,7 +98,7 @@ def test_a_binary_file_is_the_same_model(name, tmp_path):
 
 
 def test_names_and_shapes_are_those_of_marian(tmp_path):
-    """Name by name, written down here without the code that knows them."""
+    """Name by name, independently of the tested code."""
     h, d, c, v = 32, 16, 64, 24
     cell = {"U": (h, 2 * h), "Ux": (h, h), "b": (1, 2 * h), "bx": (1, h), "gamma2": (1, 3 * h)}
 

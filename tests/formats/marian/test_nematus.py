@@ -20,7 +20,7 @@ TO_NEMATUS = {
 
 
 def nematus_name(name):
-    """As Marian's `src/models/amun.h` and `nematus.h` have it."""
+    """Returns the name in Marian's `src/models/amun.h` and `nematus.h`."""
     if name == "decoder_ff_logit_l2_Wt":  # newer than the map
         return name
     for i, part in enumerate(("prev", "lstm", "ctx")):
@@ -60,7 +60,7 @@ NEMATUS = {
 @pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("name", NEMATUS)
 def test_a_file_of_nematus_is_the_same_model(name, told, untied, tmp_path):
-    """With Marian's options, or as Nematus itself leaves it: with what belongs to its training, and no options."""
+    """With Marian's options, or Nematus' own: with data of its training, and no options."""
     tables = {"shared_embedding": False, "shared_vocabulary": False, "source_vocab_size": 56} if untied else {}
     config = make_config(**ONE_WIDTH, **tables, tied_output=not untied, **NEMATUS[name])
     tensors = random_tensors(config, 4)
@@ -107,7 +107,7 @@ def test_objects_of_nematus_training_are_not_looked_at(tmp_path):
 
 
 def test_two_arrays_of_one_parameter_are_refused(tmp_path):
-    """The first was passed over."""
+    """The first was dropped."""
     config = make_config(**ONE_WIDTH)
     write_marian_npz(tmp_path / "model.npz", config, random_tensors(config, 4))
     arrays = dict(np.load(tmp_path / "model.npz"))

@@ -1,4 +1,4 @@
-"""Arrays from an .npz file: what NumPy wrote is read back; a lying file is refused before it costs memory."""
+"""Arrays from an .npz file: NumPy's files are read back; a lying file is refused before it costs memory."""
 
 import io
 import zipfile
@@ -111,7 +111,7 @@ def test_members_that_are_not_arrays_are_refused(path):
 
 
 def test_a_directory_that_is_shorter_than_what_it_should_list_is_refused(tmp_path):
-    """zipfile lists what the directory's size covers: with 0 there would be no members, and no error."""
+    """zipfile lists the members within the directory's size: with 0 there would be no members, and no error."""
     path = tmp_path / "model.npz"
     np.savez(path, first=np.ones(3, np.float32), second=np.zeros(2, np.float32))
     content = bytearray(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Widths that are no multiples of 16: padded with zeros, which change nothing."""
+"""Widths other than multiples of 16: padded with zeros, which change nothing."""
 
 import itertools
 
@@ -24,7 +24,7 @@ CASES = sorted(itertools.product(KINDS, WIDTHS), key=lambda case: KINDS.index(ca
 
 
 def narrow(kind, pieces, states):
-    """(config, tensors) of a network of these widths, which only the definition computes."""
+    """Returns (config, tensors) of a network of these widths, which only the definition computes."""
     sizes = {"encoder_dim": 16, "decoder_dim": 16, "attention_dim": None}
     config = make_config(**{**NAMED[kind], **sizes, "model_dim": 16})
     for name, width in (("model_dim", pieces), ("encoder_dim", states), ("decoder_dim", states)):

@@ -1,4 +1,4 @@
-"""clusters.safetensors: what is read is what was written; it joins a model's directory whole; all else is refused."""
+"""clusters.safetensors: written sets are read back; the file joins a model's directory whole; all else is refused."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def test_any_piece_may_name_a_language(tmp_path):
 
 
 def changed(path, change):
-    """The file `path`, whose tensors and texts `change` has changed."""
+    """Changes the tensors and texts of the file `path` by `change`."""
     tensors, texts = read_described_safetensors(path)
     tensors = {name: np.array(tensor) for name, tensor in tensors.items()}
     change(tensors, texts)
@@ -164,7 +164,7 @@ def test_a_copy_is_complete_and_the_model_stays(model, tmp_path):
     assert sorted(os.listdir(out)) == sorted([*verify(out), "metadata.json"])
     with pytest.raises(ModelFileError, match="copy: exists; choose another directory, or pass --force"):
         store_clusters(model, SETS, out)
-    store_clusters(out, {"": SETS[""]}, tmp_path / "third")  # of one that has clusters: they are replaced there
+    store_clusters(out, {"": SETS[""]}, tmp_path / "third")  # its clusters are replaced there
     assert list(read_clusters(tmp_path / "third" / "clusters.safetensors", CONFIG)) == [""]
     store_clusters(model, {"": SETS[""]}, out, force=True)
     assert verify(out) == verify(tmp_path / "third")

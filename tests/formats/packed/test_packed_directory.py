@@ -1,4 +1,4 @@
-"""The packed model directory: complete or absent; what is read is what was written; all else is refused."""
+"""The packed model directory: complete or absent; written ones are read back; all else is refused."""
 
 import hashlib
 import json
@@ -58,7 +58,7 @@ def written(tmp_path, vocabulary):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A directory whose files a test may change."""
+    """Makes a directory whose files a test may change."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "some.spm").write_bytes(b"any bytes")
     write_directory(folder / "model", CONFIG, TENSORS, vocabulary=folder / "some.spm", metadata=METADATA)
@@ -189,7 +189,7 @@ def test_a_failure_leaves_nothing_or_the_old_directory(written, vocabulary, tmp_
 
 
 def test_a_full_disk_is_one_clear_error(tmp_path, vocabulary):
-    """A limit on the size of a file stands for the disk: the same write fails in the same place."""
+    """A limit on the size of a file replaces a full disk: the same write fails in the same place."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
@@ -259,7 +259,7 @@ def test_a_key_that_comes_twice_is_refused(written):
 
 @given(st.dictionaries(st.sampled_from(sorted(NAMES - {"metadata.json"})), st.sampled_from(STATES)))
 def test_verify_is_about_every_file_that_is_there_or_listed_or_needed(whole, files):
-    """Each in any state, whatever the states of the others are."""
+    """Each in any state, independently of the others."""
     needed = {"config.json", "weights.safetensors"}
     metadata = json.loads((whole / "metadata.json").read_text())
     listed, wrong = {}, {name for name in needed if files.get(name, "nowhere") == "nowhere"}

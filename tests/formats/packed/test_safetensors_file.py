@@ -49,7 +49,7 @@ def equal(one, other):
 
 
 def write_raw(path, header, data=b""):
-    """A file of any header, padded as the format wants."""
+    """Writes a file of any header, padded to the format's alignment."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % 64)
     path.write_bytes(len(text).to_bytes(8, "little") + text + data)
@@ -145,7 +145,7 @@ def test_free_text_is_kept_and_the_public_library_sees_it(texts, tmp_path_factor
 @pytest.mark.parametrize("texts", [None, [], "text", {"a": 1}, {"a": ["b"]}, {"a": {"b": "c"}}])
 def test_free_text_that_is_none(path, texts):
     write_raw(path, {"__metadata__": texts, "a": entry()}, bytes(64))
-    assert list(read_safetensors(path)) == ["a"]  # nobody looks at it
+    assert list(read_safetensors(path)) == ["a"]  # it is not used
     assert "__metadata__ is " in refusal(read_described_safetensors, path)
 
 

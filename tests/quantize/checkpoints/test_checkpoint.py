@@ -21,7 +21,7 @@ LINES = ["A small dog runs.", "", "The water is cold, but the boy swims."]
 
 
 def directory_vocabularies(checkpoint):
-    """As packing has them."""
+    """Returns the vocabularies in packing's form."""
     return vocabulary_arguments(checkpoint.config, checkpoint.files, checkpoint.vocabularies, "here")
 
 
@@ -47,7 +47,7 @@ def test_a_directory_of_every_kind(kind, tmp_path):
     "kind", ["bergamot with two vocabularies", "marian npz", "opus with two tables", "huggingface"]
 )
 def test_what_is_packed_of_it_translates_as_the_directory_does(kind, tmp_path):
-    """In float32; with the vocabularies, tables and limits that it has."""
+    """In float32; with its vocabularies, tables and limits."""
     written = KINDS[kind](tmp_path / "model")
     found = open_directory(written.path)
     config, packed = packed_tensors(found.config, found.tensors, "float32")
@@ -74,7 +74,7 @@ def test_a_file_and_its_vocabularies(tmp_path):
 def test_a_model_packed_as_float32_is_a_checkpoint_again():
     found = open_directory(DIRECTORIES["float32"])
     assert found.config == read_directory(DIRECTORIES["float32"]).config
-    assert found.described["name"] == "model.npz"  # what it was made of itself
+    assert found.described["name"] == "model.npz"  # its own origin
     assert found.metadata["source_language"] == "en"
     assert not {"quantization", "checkpoint", "made_by", "files", "format_version"} & found.metadata.keys()
     assert found.shortlist.vocab_size == found.config.vocab_size

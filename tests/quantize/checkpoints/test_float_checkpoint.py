@@ -80,7 +80,7 @@ def test_integers_are_refused(tmp_path, pack, schemes):
 
 
 def test_integers_stand_for_what_they_are_multiplied_with(tmp_path, pack):
-    """Every scheme at once; the network of what is read is the network of the integers."""
+    """Every scheme at once; the read network equals the integers' network."""
     schemes = {"encoder.*": "int8", "decoder.*": "int16", "*.inner": "code4", "*.outer": "float16"}
     config, _, packed = pack("log4", schemes=exceptions(make_config(vocab_size=128), schemes.items()))
     found, weights = read_float_checkpoint(tmp_path / "packed", rounded=True)

@@ -1,4 +1,4 @@
-"""What quantization cost each layer, column by column: of weights as they are rounded, and of what a file holds."""
+"""The errors of quantization, by layer and column: of rounded weights, and of files."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def error_of(weights, sigmas):
 
 
 def signal_to_noise(weights, q, scales):
-    """10 log10(sum w^2 / sum (w - scale q)^2); inf where nothing was lost."""
+    """Returns 10 log10(sum w^2 / sum (w - scale q)^2); inf without any loss."""
     w = weights.astype(np.float64)
     noise = ((w - q * scales.astype(np.float64)) ** 2).sum()
     return 10 * np.log10((w**2).sum() / noise) if noise else np.inf
@@ -110,7 +110,7 @@ def test_outliers_are_lost_by_seven_sigma_and_not_by_the_maximum():
 
 @pytest.mark.parametrize(("deviations", "least", "most"), [(15, 27, 32), (130, 8, 12), (1000, -0.1, 0.1)])
 def test_one_weight_cannot_hide_what_all_others_lost(deviations, least, most):
-    """Of a column with one giant weight the whole energy is nearly kept, while all others are rounded to nothing."""
+    """A column with one giant weight keeps nearly all energy, while all others are rounded to zero."""
     weights = np.random.default_rng(2).standard_normal((512, 8)).astype(np.float32)
     weights[3] = deviations
     found = error_of(weights, None)

@@ -1,4 +1,4 @@
-"""Packed tensors are the checkpoint's: the expected names, types and shapes, and values that come back."""
+"""Packed tensors match the checkpoint's: the expected names, types and shapes, and values."""
 
 import numpy as np
 import pytest

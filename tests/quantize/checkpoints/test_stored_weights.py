@@ -1,4 +1,4 @@
-"""Stored matrices as numbers again, whatever form they are stored in."""
+"""Stored matrices as numbers again, in every form of storage."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def checkpoint():
 
 
 def originals(config, tensors):
-    """(layer, its weights [in, out] as the checkpoint has them) of each."""
+    """Yields (layer, the checkpoint's weights [in, out]) of each."""
     found = [(name, tensors[name].T) for name in table_sizes(config)]
     for linear in linears(config):
         found.append((linear, np.concatenate([tensors[weight] for weight, _ in linear.parts], axis=1)))

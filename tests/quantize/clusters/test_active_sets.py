@@ -1,4 +1,4 @@
-"""Active sets: the pieces that the members of a cluster find most probable, and </s>; how much they cover."""
+"""Active sets: a cluster's most probable pieces by its members, and </s>; and their coverage."""
 
 import numpy as np
 import pytest
@@ -99,7 +99,7 @@ def test_without_a_limit_sets_are_the_unions_of_their_members_pieces(seed, count
 
 
 def defined(centroids, states, best, logits, active, near):
-    """Sets by their definition: {cluster with members: pieces}."""
+    """Returns sets by their definition: {cluster with members: pieces}."""
     distances = ((states[:, None] - centroids) ** 2).sum(axis=2)
     order = np.argsort(distances, axis=1, kind="stable")[:, :near]
     members = np.bincount(order[:, 0], minlength=len(centroids))

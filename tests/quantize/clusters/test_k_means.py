@@ -1,4 +1,4 @@
-"""K-means by either package: planted clusters are found, the same call gives the same bits, and none is one error."""
+"""K-means by either package: planted clusters are found, equal calls give equal bits; without both, one error."""
 
 import sys
 
@@ -12,7 +12,7 @@ CENTRES = np.array([[0, 0, 0, 9], [9, 0, 0, 0], [0, -9, 0, 0]], np.float32)
 
 
 def planted(rows=300):
-    """(states around CENTRES, which of them each is near)."""
+    """Returns (states around CENTRES, the nearest centre of each)."""
     generator = np.random.default_rng(5)
     which = generator.integers(0, 3, rows)
     return CENTRES[which] + generator.normal(0, 0.1, (rows, 4)).astype(np.float32), which

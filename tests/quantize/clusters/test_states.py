@@ -21,7 +21,7 @@ from tests.sample_models.transformers import make_config
 
 
 def recorded(engine, sources, top=3, **options):
-    """Of each source, in the order of the steps: (states [rows, depth], best [rows, top]); logits fall."""
+    """Returns for each source, in the order of the steps: (states [rows, depth], best [rows, top]); logits fall."""
     found = [([], []) for _ in sources]
     for step in decoder_states(engine, sources, top, **options):
         assert step.states.dtype == step.logits.dtype == np.float32 and step.best.dtype == np.int32
@@ -60,7 +60,7 @@ def test_states_are_those_of_the_reference(name):
 
 
 def are_best(best, logits, unk_id, error):
-    """Rows of `best` are the largest of `logits` but for <unk>, which are that far from the true ones at most."""
+    """Checks that rows of `best` are the largest of `logits` except <unk>, within `error` of the true ones."""
     logits[:, unk_id] = -np.inf
     error = error * np.abs(logits[np.isfinite(logits)]).max()
     ranked = np.sort(logits, axis=1)[:, ::-1][:, : best.shape[1]]
@@ -71,7 +71,7 @@ def are_best(best, logits, unk_id, error):
 @pytest.mark.parametrize("scheme", ["int8", "int16", "code4", "float16"])
 @pytest.mark.parametrize("name", ["opus", "untied", list(NAMED)[-1]])
 def test_a_packed_model_is_recorded_as_it_is(name, scheme):
-    """The first of the best pieces is what the engine says, whatever its weights are rounded to."""
+    """The first of the best pieces is the engine's, in every scheme."""
     config = NAMED[name]
     engine = engine_of(config, random_tensors(config, 4), scheme)
     sources = random_sources(5, config.source_size, 40, longest=20)
@@ -96,7 +96,7 @@ def test_best_pieces_of_an_int8_model_are_those_of_its_integers():
 
 
 def test_no_sentence_depends_on_the_others(monkeypatch):
-    """Of many more sentences than are decoded side by side, in an order of their own, in one batch or several."""
+    """Many more sentences than a batch holds, in sorted order, in one batch or several."""
     config = make_config()
     engine = engine_of(config, random_tensors(config, 2), "int8")
     sources = random_sources(8, config.vocab_size, 150, longest=30)

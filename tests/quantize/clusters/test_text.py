@@ -1,4 +1,4 @@
-"""Text as a model reads it: the piece of a target language in front, lines spread over each file."""
+"""Text in a model's form: the piece of a target language in front, lines spread over each file."""
 
 import pytest
 
@@ -15,7 +15,7 @@ CONFIG = make_config(vocab_size=128)
 
 @pytest.fixture(scope="module")
 def vocabularies(tmp_path_factory):
-    """Of every kind that may have pieces of languages, with one that it has."""
+    """Returns vocabularies of every kind that may have pieces of languages, with one such piece."""
     folder = tmp_path_factory.mktemp("languages")
     write_vocabulary(folder, train_vocabulary)
     plain = train_vocabulary(folder / "plain.spm", 128, user_defined_symbols=[">>de<<"])

@@ -1,4 +1,4 @@
-"""`quantize clusters`: what it writes is read back, covers what it says, and comes out whole or not at all."""
+"""`quantize clusters`: its files are read back, cover as reported, and appear completely or not at all."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ SMALL = {"--count": "6", "--top": "3", "--iterations": "5"}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A folder with model.npz, both.spm, packed and bilingual (its vocabulary has >>de<< and >>en<<), and texts."""
+    """Makes a folder with model.npz, both.spm, packed, bilingual (with >>de<< and >>en<<), and texts."""
     folder = tmp_path_factory.mktemp("clusters")
     write_marian_npz(folder / "model.npz", 5, vocab=128)
     languages = {"user_defined_symbols": [">>de<<", ">>en<<"]}
@@ -62,13 +62,13 @@ def make(files, model, *flags, text=("text",)):
 
 
 def with_sizes(flags):
-    """Flags, and the sizes that are not among them."""
+    """Returns flags, with default sizes for missing ones."""
     flags = list(flags)
     return [*flags, *(part for name, value in SMALL.items() if name not in flags for part in (name, value))]
 
 
 def learnt(model, near=4, active=0.16, beam_size=1):
-    """(the clusters of a model, its loaded form, the ids of all sources but every tenth); the sets are as defined."""
+    """Returns (a model's clusters, its loaded form, the ids of all sources except every tenth); checks the sets."""
     loaded = load_model(model)
     (clusters,) = read_clusters(model / "clusters.safetensors", loaded.config).values()
     sources = loaded.source_vocabulary.encode_batch(TEXT * 4)
@@ -142,7 +142,7 @@ def test_few_states_make_the_centroids_and_all_the_sets(files, model, capsys):
 
 
 def test_no_more_is_translated_for_the_centroids_than_they_need(files, model, monkeypatch):
-    """Then all of the text brings its pieces, whatever the size of the parts is."""
+    """All of the text contributes pieces, for any size of the parts."""
     monkeypatch.setattr(module, "_PART", 5)
     begun = []
 
@@ -208,7 +208,7 @@ def test_each_target_language_has_its_own(files, bilingual, capsys):
 
 
 def test_a_text_is_translated_with_the_clusters_of_its_target_language(files, bilingual, tmp_path):
-    """As with a model that has no others; a text that names another language chooses from all pieces."""
+    """As a model with only these clusters; a text for another language uses all pieces."""
     expected = {}
     for language in (">>de<<", ">>en<<"):
         assert make(files, bilingual, "--target-language", language) == 0
@@ -251,7 +251,7 @@ def test_a_sentence_that_names_its_language_is_not_told_twice(files, bilingual, 
         (["--target-language", ">>fr<<"], ("text",), "'>>fr<<' is not a piece that a text can begin with"),
         (["--target-language", "<unk>"], ("text",), "'<unk>' is not a piece that a text can begin with"),
         (["--held-out", "nowhere"], ("text",), "nowhere: text not found; check the path"),
-        (["--out", "nowhere/model"], ("text",), "/nowhere; make it first"),
+        (["--out", "nowhere/model"], ("text",), "/nowhere does not exist; make it first"),
     ],
 )
 def test_what_cannot_be_used_is_one_clear_error(files, model, capsys, flags, text, expected):
@@ -304,7 +304,7 @@ def test_an_interrupt_leaves_nothing(files, model, tmp_path, flags):
 
 
 def test_a_model_of_no_numbers_is_refused(files, model, capsys, monkeypatch):
-    """Its translations are what they are, but no distance can be measured."""
+    """It has translations, but no distances can be measured."""
 
     def broken(*arguments):
         for step in decoder_states(*arguments):

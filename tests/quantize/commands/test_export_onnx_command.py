@@ -1,4 +1,4 @@
-"""`quantize export-onnx`: what it writes and says; what it cannot export is one clear error."""
+"""`quantize export-onnx`: its files and output; an unsupported model is one clear error."""
 
 import subprocess
 import sys

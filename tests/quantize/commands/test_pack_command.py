@@ -1,4 +1,4 @@
-"""`quantize pack`: what it writes is loaded and translates; what it cannot pack is one clear error."""
+"""`quantize pack`: its output loads and translates; an unsupported input is one clear error."""
 
 import hashlib
 import itertools
@@ -26,7 +26,7 @@ MATRICES = 1 + 2 * 4 + 2 * 6  # the embedding, two encoder layers, two decoder l
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A folder with model.npz, both.spm (128 pieces), other.spm (of another size), lex.s2t, text and set.tsv."""
+    """Makes a folder with model.npz, both.spm (128 pieces), other.spm (of another size), lex.s2t, text and set.tsv."""
     folder = tmp_path_factory.mktemp("checkpoint")
     write_marian_npz(folder / "model.npz", 5, vocab=128)
     train_vocabulary(folder / "both.spm", 128)
@@ -155,7 +155,7 @@ def test_a_preset_is_a_list_of_schemes_that_keep_may_change(files, tmp_path):
     kept = {name: scheme for name, scheme in expected.items() if name.startswith("decoder.0.")}
     assert dict(read_directory(tmp_path / "changed").config.schemes) == kept
     assert pack(files, tmp_path / "plain") == 0 and "preset" not in quantization(tmp_path / "plain")
-    sizes = {}  # of what a decoding step reads
+    sizes = {}  # of the matrices of a decoding step
     for name in ("plain", "model"):
         packed = read_directory(tmp_path / name)
         sizes[name] = step_bytes(packed.config, packed.tensors)
@@ -168,7 +168,7 @@ def test_a_preset_is_a_list_of_schemes_that_keep_may_change(files, tmp_path):
 
 
 def test_a_preset_of_other_networks_is_one_error(files, tmp_path, capsys):
-    """It listed all matrices, and none of the words that were given."""
+    """It listed all matrices, and not the given words."""
     config = make_config(vocab_size=128, encoder_dim=48)
     write_recurrent_npz(tmp_path / "model.npz", config, random_tensors(config, 1))
     assert pack(files, tmp_path / "out", "--preset", "latency", model=tmp_path / "model.npz") == 1
@@ -212,7 +212,7 @@ def test_a_directory_needs_no_vocabulary_and_keeps_its_parts(tmp_path):
     theirs = Translator(written.path, compute_type="int8").translate(SENTENCES)
     assert [r.text for r in Translator(tmp_path / "ours").translate(SENTENCES)] == [r.text for r in theirs]
     assert main(["pack", str(written.path), str(tmp_path / "static"), "--activation-scales", "static"]) == 0
-    assert read_directory(tmp_path / "static").config.activation_scales == "static"  # those of the file
+    assert read_directory(tmp_path / "static").config.activation_scales == "static"  # the file's
 
 
 def test_metadata_says_what_it_was_told_and_a_model_packed_as_float32_is_packed_again(files, tmp_path):
@@ -264,7 +264,7 @@ def test_an_existing_directory_is_replaced_only_by_force_and_a_checkpoint_not_at
 
 
 def refusal(capsys) -> str:
-    """The one line on stderr; nothing may stand on stdout."""
+    """Returns the one line on stderr; checks that stdout is empty."""
     printed = capsys.readouterr()
     assert printed.out == "" and printed.err.count("\n") == 1
     return printed.err
@@ -310,7 +310,7 @@ def test_what_cannot_be_packed_is_one_clear_error(files, tmp_path, capsys, flags
 
 
 def test_an_output_that_cannot_be_written_is_named(files, tmp_path, capsys):
-    assert pack(files, tmp_path / "no" / "such" / "parent") == 1 and "there is no directory" in refusal(capsys)
+    assert pack(files, tmp_path / "no" / "such" / "parent") == 1 and "does not exist; make it first" in refusal(capsys)
 
 
 def test_a_model_that_breaks_a_limit_is_not_written(files, tmp_path, capsys):
@@ -373,7 +373,10 @@ STATIC = ["--activation-scales", "static"]
         (["pack", "model.npz", "out", "--source-vocab", "v"], "--source-vocab and --target-vocab belong together"),
         (["pack", ".", "out", "--vocab", "v"], "CHECKPOINT is a directory, which has its vocabularies"),
         (["pack", ".", "out", "--target-vocab", "v"], "CHECKPOINT is a directory, which has its vocabularies"),
-        ([*NEEDED, "--scheme", "int16", *STATIC], "--activation-scales static is of 8-bit activations; int16 has none"),
+        (
+            [*NEEDED, "--scheme", "int16", *STATIC],
+            "static is of 8-bit activations, which int16 lacks",
+        ),
         ([*NEEDED, "--source-vocab", "v", "--target-vocab", "v"], "--vocab is a joint vocabulary: give it or"),
         ([*NEEDED, "--sigmas", "0"], "'0' is not a positive number"),
         ([*NEEDED, "--sigmas", "nan"], "'nan' is not a positive number"),

@@ -76,11 +76,11 @@ def test_activations_are_a_table_and_in_the_json(files, tmp_path, capsys):
     [
         (["--test", "{}/none.tsv"], "{}/none.tsv: test set not found; check the path"),
         (["--gate", "agreement=0.9"], "gate: agreement is measured on test sets, and there is none"),
-        (["--test", "{}/text.txt", "--gate", "bleu=1"], "gate: bleu needs references, and {}/text.txt has none"),
+        (["--test", "{}/text.txt", "--gate", "bleu=1"], "gate: bleu needs references, which {}/text.txt lacks"),
         (["--test", "{}/text.txt", "--gate", "tokens@x=1"], "gate: no test set is called 'x'; there are text"),
         (["--activations", "{}/none.txt"], "{}/none.txt: text of --activations not found; check the path\n"),
         (["--activations", "{}/empty"], "{}/empty: text of --activations is empty; expected text, one"),
-        (["--json", "{}/no/such/x"], "{}/no/such/x: there is no directory"),
+        (["--json", "{}/no/such/x"], "{0}/no/such/x: the directory {0}/no/such does not exist"),
         (["--vocabulary", "shortlist", "--beam-size", "2", "--json", "{}"], "{}: is a directory"),
     ],
 )

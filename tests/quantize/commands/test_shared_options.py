@@ -1,4 +1,4 @@
-"""Options that their help describes: what each line of the help makes."""
+"""Options defined by their help: the result of each line of the help."""
 
 import argparse
 

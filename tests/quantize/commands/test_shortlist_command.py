@@ -1,4 +1,4 @@
-"""`quantize shortlist`: what it writes is read back, reports what it covers, and refuses what it cannot use."""
+"""`quantize shortlist`: its output is read back, its coverage is reported, and unusable inputs are refused."""
 
 import gzip
 
@@ -13,7 +13,7 @@ from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A folder with both.spm, other.spm, en and de (four lines each), pairs.tsv and years.tsv.gz."""
+    """Makes a folder with both.spm, other.spm, en and de (four lines each), pairs.tsv and years.tsv.gz."""
     folder = tmp_path_factory.mktemp("corpus")
     train_vocabulary(folder / "both.spm", 128)
     train_vocabulary(folder / "other.spm", 120)
@@ -114,7 +114,7 @@ def test_an_empty_corpus_and_a_folder_that_is_missing(files, tmp_path, capsys):
     assert main([*arguments, str(tmp_path / "lex.bin")]) == 1
     assert "empty.tsv: no sentence pair is left" in capsys.readouterr().err
     assert main([*arguments, str(tmp_path / "no" / "lex.bin")]) == 1
-    assert "there is no directory" in capsys.readouterr().err
+    assert "does not exist; make it first" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [empty]
 
 

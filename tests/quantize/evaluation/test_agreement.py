@@ -22,7 +22,7 @@ PHRASES = sentences(1330)[1290:]  # 40 short ones: the shipped int8 model says s
 
 @pytest.fixture(scope="module")
 def students():
-    """The shipped model as int8 and as float32."""
+    """Returns the shipped model as int8 and as float32."""
     return load_model(DIRECTORIES["int8"]), load_model(DIRECTORIES["float32"])
 
 

@@ -1,4 +1,4 @@
-"""Test sets: what is read is what the file says; what is wrong is named with its line."""
+"""Test sets: contents are read, and errors name their line."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""Choices under forced decoding: those of one translation for each place, and of the search's definition."""
+"""Choices under forced decoding: equal to a translation for each place, and to the search's definition."""
 
 import numpy as np
 import pytest
@@ -24,13 +24,13 @@ def checkpoint():
 
 @pytest.fixture(scope="module")
 def engines(checkpoint):
-    """int8 and float32, with a shortlist."""
+    """Returns int8 and float32 engines, with a shortlist."""
     shortlist = random_shortlist(4, VOCAB)
     return {scheme: engine_of(*checkpoint, scheme, shortlist) for scheme in ("int8", "float32")}
 
 
 def random_targets(generator, count, longest=12):
-    """Some end with </s>, which is nowhere else; with pieces that a shortlist lacks, and <unk>."""
+    """Returns random targets, some of which end with </s>; with pieces outside a shortlist, and <unk>."""
     lengths = generator.integers(0, longest, count)
     return [generator.integers(1, VOCAB, n).tolist() + [0] * int(generator.integers(n == 0, 2)) for n in lengths]
 

@@ -1,4 +1,4 @@
-"""Limits: how they are written, what a report says of them, and a packed model that breaks some."""
+"""Limits: their syntax, their verdicts on a report, and a packed model that breaks some."""
 
 import math
 
@@ -44,7 +44,7 @@ def test_limits_are_written_as_in_the_help():
         ("agreement=90", "expected a share from 0 to 1"),
         ("tokens@x=-0.1", "expected a share from 0 to 1"),
         ("bleu@=0.1", "the name of a test set after @"),
-        ("size@news=0.3", "size is no test set's affair"),
+        ("size@news=0.3", "size does not depend on a test set"),
         ("bleu=0.1,bleu=0.2", "bleu is given twice"),
         ("bleu@a=0.1,bleu=1,bleu@a=0.2", "bleu@a is given twice"),
     ],
@@ -110,7 +110,7 @@ def test_bleu_needs_references_of_the_sets_that_it_is_for():
     sets = [evaluation_set("with"), evaluation_set("without", references=False)]
     refuse_unjudged(parse_gate("bleu@with=1,agreement=0.5,size=1"), sets)
     for gate, advice in (("bleu=1", "; limit the others by bleu@NAME"), ("chrf@without=1", "$")):
-        with pytest.raises(CpunmtError, match=f"needs references, and without.tsv has none{advice}"):
+        with pytest.raises(CpunmtError, match=f"needs references, which without.tsv lacks{advice}"):
             refuse_unjudged(parse_gate(gate), sets)
 
 

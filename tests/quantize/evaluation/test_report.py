@@ -1,4 +1,4 @@
-"""The report as a whole: what it holds, and which models it refuses to compare."""
+"""The report as a whole: its contents, and the models that it refuses to compare."""
 
 import hashlib
 import json

@@ -13,7 +13,7 @@ from tests.support.speeds import slow_after
 
 @pytest.fixture
 def report(measured):
-    """Only some layers: the picture is as high as they are many."""
+    """Returns a report of some layers: the picture's height depends on their number."""
     return {**measured.report, "layers": measured.report["layers"][:4]}
 
 
@@ -22,7 +22,7 @@ def changed(report, **fields):
 
 
 def pixels(drawn: bytes) -> np.ndarray:
-    """[height, width, 3], 0 to 1."""
+    """Returns [height, width, 3], 0 to 1."""
     from matplotlib.image import imread
 
     return imread(io.BytesIO(drawn))[:, :, :3]

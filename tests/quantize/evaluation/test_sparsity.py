@@ -1,4 +1,4 @@
-"""What is zero of that which ReLUs leave: counted as the kernels round it, of every architecture."""
+"""Zeros of ReLUs' outputs: counted after the kernels' rounding, of every architecture."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from tests.sample_models.transformers import NAMED, make_config
 
 
 class Rectifying(Reference):
-    """Knows which arrays a ReLU made, and which products took one of them."""
+    """A recorder of ReLUs' outputs, and of the products that read them."""
 
     def __init__(self, config, tensors, monkeypatch):
         super().__init__(config, tensors)
@@ -97,7 +97,7 @@ def test_a_static_scale_rounds_small_activations_of_every_row_to_zero():
 
 @pytest.mark.slow
 def test_the_shipped_model_is_sparse(tmp_path):
-    """As docs/quantization.md says; on everyday sentences here."""
+    """The figures in docs/quantization.md; on everyday sentences here."""
     loaded, packed = load_model(SHIPPED), read_directory(SHIPPED)
     text = tmp_path / "text"
     text.write_text("".join(f"{line}\n" for line in SENTENCES.read_text("utf-8").split("\n")[:12]), "utf-8")

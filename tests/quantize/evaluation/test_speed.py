@@ -1,4 +1,4 @@
-"""The comparison of speed: what is translated, and that the figures are of that. How fast it is, is not tested."""
+"""The comparison of speed: the translated sentences, and the figures computed from them, not the speed itself."""
 
 import itertools
 import os

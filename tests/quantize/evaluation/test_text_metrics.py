@@ -22,7 +22,7 @@ WORDS = ["a", "small", "dog", "runs", "across", "the", "green", "field", "and", 
 
 
 def texts(seed, count=60, noise=0.0):
-    """Random sentences; with noise, some words of the same sentences are others."""
+    """Returns random sentences; with noise, some words are replaced."""
     generator, other = np.random.default_rng(seed), np.random.default_rng(seed + 1)
     drawn = [generator.choice(WORDS, generator.integers(1, 15)).tolist() for _ in range(count)]
     return [" ".join(w if other.random() >= noise else "cat" for w in sentence) for sentence in drawn]

@@ -25,7 +25,9 @@ STEPS, BEAM = 4, 2
 
 
 def check(folder, config, seed):
-    """Graphs of a random model: accepted by the checker, and equal to the definition in a padded batch with beams."""
+    """Checks graphs of a random model: accepted by the checker, and equal to the definition in a padded batch with
+    beams.
+    """
     tensors = random_tensors(config, seed)
     export_onnx(folder, config, tensors, positions=32, force=True)
     for name in GRAPHS:
@@ -64,7 +66,7 @@ def check(folder, config, seed):
 
 
 def _cell(states, layer, rows):
-    """A state as the definition has it."""
+    """Returns a state in the definition's form."""
     if f"state_{layer}" in states:
         return states[f"state_{layer}"][rows]
     parts = [states[f"state_{layer}_{part}"][rows] for part in ("keys", "values")]
@@ -85,7 +87,7 @@ def test_any_architecture_equals_its_definition(tmp_path_factory, config, seed):
 
 @pytest.fixture(scope="module")
 def student(tmp_path_factory):
-    """(graphs of the shipped model, its definition)."""
+    """Returns (graphs of the shipped model, its definition)."""
     folder = tmp_path_factory.mktemp("student") / "graphs"
     config, tensors = read_float_checkpoint(DIRECTORIES["float32"])
     export_onnx(folder, config, tensors)
@@ -113,7 +115,7 @@ def test_the_directory_says_what_it_holds(tmp_path):
     assert ModelConfig.from_json(fields["model"]) == config
     parameters = sum(tensor.nbytes for tensor in tensors.values())  # stored once for all graphs
     assert (folder / WEIGHTS).stat().st_size < 3 * parameters  # of a small model a third is alignment
-    assert all((folder / name).stat().st_size < 40_000 for name in GRAPHS)  # what is not in the file is small
+    assert all((folder / name).stat().st_size < 40_000 for name in GRAPHS)  # the rest is small
     assert default_positions(make_config(max_source_length=128)) == 384  # and three times as many
     assert default_positions(make_config(max_source_length=100, max_length_factor=0.5)) == 100
     assert default_positions(make_config(max_source_length=4096, max_length_factor=100.0)) == 4096

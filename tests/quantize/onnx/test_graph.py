@@ -1,4 +1,4 @@
-"""Graphs in the making: what they compute, and where their tensors are."""
+"""Graphs under construction: their results, and the places of their tensors."""
 
 import numpy as np
 import onnx

@@ -23,7 +23,7 @@ def one_thread():
 
 
 def as_torch(kind, tensors, cell, dim):
-    """(weight_ih, weight_hh, bias_ih, bias_hh) of a cell of PyTorch's, [gates, in]: i, f, g, o or r, z, n."""
+    """Returns (weight_ih, weight_hh, bias_ih, bias_hh) of a cell of PyTorch's, [gates, in]: i, f, g, o or r, z, n."""
     order = (1, 0, 2, 3) if kind == "lstm" else (0, 1, 2)
     names = ("gates",) if kind == "lstm" else ("gates", "candidate")
 
@@ -48,14 +48,14 @@ class Torch:
         self.arrays = tensors
 
     def recurrent(self, kind, cell, dim, x):
-        """Of x [positions, width]: PyTorch's nn.LSTM or nn.GRU."""
+        """Runs PyTorch's nn.LSTM or nn.GRU on x [positions, width]."""
         made = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}[kind](x.shape[1], dim)
         names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
         made.load_state_dict(dict(zip(names, as_torch(kind, self.arrays, cell, dim), strict=True)))
         return made(x)[0]
 
     def cell(self, kind, name, x, state):
-        """One step of nn.LSTMCell or nn.GRUCell."""
+        """Runs one step of nn.LSTMCell or nn.GRUCell."""
         dim = (state[0] if kind == "lstm" else state).shape[1]
         made = {"lstm": torch.nn.LSTMCell, "gru": torch.nn.GRUCell}[kind](x.shape[1], dim)
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -74,7 +74,7 @@ class Torch:
         return torch.cat([forward, backward], dim=1)
 
     def stack(self, x):
-        """Widths that alternate: nn.Sequential of the two layers of a block, around which the input is added."""
+        """Runs nn.Sequential of the two layers of a block, and adds the input."""
         widths, block = [x.shape[1], *self.config.stack], x
         for i in range(len(self.config.stack)):
             layer = torch.nn.Linear(widths[i], widths[i + 1])
@@ -91,7 +91,9 @@ class Torch:
         return x
 
     def logits(self, source, target):
-        """After each proper prefix of a target: attention from the state before, one cell, a stack, tanh."""
+        """Returns logits after each proper prefix of a target: attention from the state before, one cell, a stack,
+        tanh.
+        """
         config, kind, encoded = self.config, self.config.decoder_cell, self.encode(source)
         state = torch.tanh(self.linear("start", encoded.mean(0, keepdim=True)))
         state = (state, state) if kind == "lstm" else state

@@ -119,7 +119,7 @@ def test_the_first_step_ignores_the_previous_token(model):
 
 @pytest.fixture(params=["transformer", *recurrents.NAMED])
 def network(request, model):
-    """A network of either family; their laws are the same."""
+    """Returns a network of either family; their laws are the same."""
     if request.param == "transformer":
         return model
     config = recurrents.make_config(**recurrents.NAMED[request.param])
@@ -198,7 +198,7 @@ def biased(model, changes, **tensors) -> Reference:
 def test_the_ends_of_greedy_search(model):
     endless, plain = biased(model, {EOS: -1e6}), greedy(model, SOURCE)
     assert len(greedy(endless, SOURCE).ids) == model.config.max_length_factor * len(SOURCE) == 3 * len(SOURCE)
-    assert greedy(endless, [EOS]) == ([EOS], 0.0, False)  # of nothing there is nothing to say
+    assert greedy(endless, [EOS]) == ([EOS], 0.0, False)  # an empty source has an empty translation
     assert greedy(biased(model, {EOS: 1e6}), [5, EOS], max_length_factor=0.5)[::2] == ([EOS], False)  # at the limit
     barred = greedy(biased(model, {UNK: 100.0}), SOURCE)  # <unk> keeps its probability
     assert barred.ids == plain.ids and barred.log_prob < plain.log_prob - 50 * len(plain.ids)

@@ -1,4 +1,4 @@
-"""Scales of activations that are found beforehand."""
+"""Static scales of activations."""
 
 import numpy as np
 import pytest

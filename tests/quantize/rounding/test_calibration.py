@@ -1,4 +1,4 @@
-"""Calibration sees what the matrices of the network are multiplied with, of every architecture."""
+"""Calibration records the inputs of the network's matrices, of every architecture."""
 
 import math
 
@@ -15,7 +15,7 @@ from tests.sample_models.transformers import make_config
 
 
 class Listening(Reference):
-    """Keeps every input, one sentence at a time."""
+    """A recorder of every input, one sentence at a time."""
 
     def __init__(self, config, tensors):
         super().__init__(config, tensors)
@@ -27,7 +27,7 @@ class Listening(Reference):
 
 
 def inputs_reference(config, tensors, sources, targets):
-    """Name of each linear layer, and of the output table -> all its inputs."""
+    """Returns name of each linear layer, and of the output table -> all its inputs."""
     network = Listening(config, tensors)
     for source, target in zip(sources, targets, strict=True):
         state = network.start(network.encode(source))

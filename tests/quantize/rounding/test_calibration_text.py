@@ -1,4 +1,4 @@
-"""Which lines of a text are calibrated on."""
+"""The lines of a text for calibration."""
 
 import gzip
 import re
@@ -39,7 +39,7 @@ def test_a_short_text_is_taken_whole(tmp_path, vocabulary):
 
 
 def test_what_cannot_be_read_comes_with_advice_for_a_text(tmp_path, vocabulary):
-    """It is no part of a model, which could be fetched or packed again."""
+    """The text does not belong to a model, so the advice is not to fetch or pack it again."""
     (tmp_path / "empty").touch()
     (tmp_path / "broken").write_bytes(gzip.compress(b"dog\n" * 99)[:-5])
     for name, message in [

@@ -1,4 +1,4 @@
-"""Which scheme a matrix gets, and integers that know what they are multiplied with."""
+"""The scheme of a matrix, and rounding for its inputs."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ CONFIG = make_config()
 
 @pytest.fixture(scope="module")
 def calibrated():
-    """(float32 checkpoint, statistics of the inputs of its matrices)."""
+    """Returns (float32 checkpoint, statistics of the inputs of its matrices)."""
     tensors = random_tensors(CONFIG, 4)
     sources = random_sources(3, CONFIG.source_size, 40, longest=12)
     targets = greedy_translations(CONFIG, tensors, sources)
@@ -77,7 +77,7 @@ def test_with_statistics_products_change_less(calibrated, scheme, name):
 
 
 def test_a_table_that_looks_up_stays_closer_to_its_weights(calibrated):
-    """The output layer alone would be better off; rows that are looked up would not."""
+    """The output layer alone would be better without damping; embedded rows would not."""
     tensors, statistics = calibrated
     untied = make_config(tied_output=False)
     assert output_table(untied) == "output" and output_table(CONFIG) == "embedding"
@@ -91,7 +91,7 @@ def test_a_table_that_looks_up_stays_closer_to_its_weights(calibrated):
 
 
 def test_statistics_of_an_input_that_is_always_zero(calibrated):
-    """Such a matrix is rounded to nearest: nothing else is known."""
+    """Such a matrix is rounded to nearest, as nothing else is known."""
     tensors, _ = calibrated
     name = "encoder.1.feed_forward.inner"
     weights = tensors[f"{name}.weight"]

@@ -1,4 +1,4 @@
-"""Ranges of columns: what each kind of range promises."""
+"""Ranges of columns: the properties of each kind of range."""
 
 import numpy as np
 import pytest

@@ -19,7 +19,7 @@ def nearest_of(scheme):
 
 
 def problem(seed, depth, columns, rank=None):
-    """(weights, moments of correlated inputs)."""
+    """Returns (weights, moments of correlated inputs)."""
     generator = np.random.default_rng(seed)
     weights = generator.standard_normal((depth, columns)) * generator.lognormal(-2, 1, columns)
     x = generator.standard_normal((4 * depth, rank or depth)) @ generator.standard_normal((rank or depth, depth))

@@ -33,7 +33,7 @@ def vocabulary(tmp_path_factory):
 
 @st.composite
 def tables(draw):
-    """(offsets, targets, counts) of six source pieces."""
+    """Draws (offsets, targets, counts) of six source pieces."""
     lists = draw(st.lists(st.sets(st.integers(0, SIZE - 1), max_size=9).map(sorted), min_size=6, max_size=6))
     targets = np.array([t for ids in lists for t in ids], np.int32)
     counts = draw(st.lists(st.sampled_from([0, 0.1, 0.5, 1, 2.5, 40]), min_size=targets.size, max_size=targets.size))

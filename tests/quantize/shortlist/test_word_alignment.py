@@ -12,7 +12,7 @@ from tests.definitions.word_alignment import translations_reference
 
 
 def corpus(pairs, weights=None):
-    """A Corpus of [(source ids, target ids), ...]."""
+    """Returns a Corpus of [(source ids, target ids), ...]."""
     sides = []
     for side in (0, 1):
         ids = [pair[side] for pair in pairs]

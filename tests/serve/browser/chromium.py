@@ -1,4 +1,4 @@
-"""Chromium, driven by Playwright, and axe-core, which looks for what people with disabilities could not use."""
+"""Chromium, driven by Playwright, and axe-core, which checks accessibility."""
 
 import contextlib
 import hashlib
@@ -14,7 +14,7 @@ import pytest
 from tests.sample_models.real_model import ROOT
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-# It runs as root, in containers, and asks nobody else for anything.
+# It runs as root, in containers, and requests nothing from other servers.
 SWITCHES = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
@@ -25,7 +25,7 @@ AXE = "axe-core", "4.14.1", "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d
 
 @contextlib.contextmanager
 def chromium():
-    """A browser, until the end of the block. What is missing fails: a test that is skipped tells nothing."""
+    """Starts a browser, until the end of the block. Fails if it is missing: a skipped test proves nothing."""
     if importlib.util.find_spec("playwright") is None:
         pytest.fail("Playwright is not installed: run `make test-page`, or pip install -e '.[browser]'", pytrace=False)
     from playwright.sync_api import sync_playwright
@@ -42,7 +42,7 @@ def chromium():
 
 
 def axe_core():
-    """The script of axe-core, from npm's registry or from the last time."""
+    """Returns the script of axe-core, from npm's registry or its cache."""
     name, version, digest = AXE
     kept = ROOT / "build" / f"{name}-{version}.tgz"
     if not kept.exists():

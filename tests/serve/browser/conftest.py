@@ -14,7 +14,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser, served):
-    """(server, settings of the browser) -> a Person, who may have met no error at the end but `expected`."""
+    """Returns (server, settings of the browser) -> a Person, with no errors at the end except `expected`."""
     people = []
 
     def visited(server=served, **settings):
@@ -33,11 +33,11 @@ def visit(browser, served):
 
 @pytest.fixture
 def person(visit):
-    """Somebody at a desk."""
+    """Opens a page on a desktop."""
     return visit()
 
 
 @pytest.fixture(scope="session")
 def axe():
-    """The script of axe-core."""
+    """Returns the script of axe-core."""
     return axe_core()

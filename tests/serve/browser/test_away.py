@@ -1,4 +1,4 @@
-"""A server that is away, busy, or asks for a key: what is told, and that work goes on by itself."""
+"""A server that is away, busy, or asks for a key: messages, and automatic retries."""
 
 import socket
 
@@ -28,7 +28,7 @@ def test_a_server_that_goes_and_comes_back(visit, student):
     person.types(" Two dogs.")
     person.reads(GONE, "#message")
     assert person.page.locator("#source").input_value() == "One man. Two dogs."
-    with serving(port=port):  # nobody has to press anything
+    with serving(port=port):  # no button has to be pressed
         person.reads(student.translate("One man. Two dogs.").text)
         person.until(lambda: person.page.locator("#message").is_hidden())
 
@@ -89,7 +89,7 @@ def test_a_key_is_asked_for_and_kept(visit, student):
 
 
 def test_the_policy_holds(person, student):
-    """A script that gets into the page does not run: the browser itself looks."""
+    """An injected script does not run: checked by the browser itself."""
     person.expected = ("Content Security Policy",)
     person.opens(source="en", target="de")
     person.page.evaluate("""() => {

@@ -1,4 +1,4 @@
-"""HTML, which is shown and does nothing, and files."""
+"""HTML, shown without effects, and files."""
 
 import socket
 
@@ -30,7 +30,7 @@ def test_html_is_shown_as_a_page(person, student):
 
 @pytest.fixture
 def elsewhere():
-    """A server that nobody should ask."""
+    """Starts a server that must not be contacted."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         yield listening
@@ -58,12 +58,12 @@ def test_hostile_html_does_nothing(person, student, elsewhere):
     person.until(lambda: any("form" in one and "sandboxed" in one for one in person.wrong))
     assert person.page.evaluate("[document.title, window.hit]") == ["cpunmt", None]
     assert person.page.url.startswith(f"{person.url}/?") and health == []
-    with pytest.raises(BlockingIOError):  # nobody has come
+    with pytest.raises(BlockingIOError):  # no connection has come
         elsewhere.accept()
 
 
 def paragraphs(count):
-    """A text of so many different paragraphs, of some thousand characters for each forty."""
+    """Returns a text of `count` different paragraphs, some thousand characters for each forty."""
     return "".join(
         f"The child number {i} is playing in the garden with a red ball and {i} dogs.\n\n" for i in range(count)
     )
@@ -95,7 +95,7 @@ def test_an_html_file_comes_back_as_a_translator_says_it(person, student):
     person.page.route("**/v1/translate", lambda route: held.append(route))
     person.gives("page.html", HTML.encode())
     person.until(lambda: held)
-    assert person.sees("#job-note").startswith("Translating for ")  # no part of it can be told, only time
+    assert person.sees("#job-note").startswith("Translating for ")  # no share of it is known, only time
     assert person.page.locator("#job-progress").get_attribute("value") is None
     held[0].continue_()
     assert person.takes() == ("page.de.html", student.translate(HTML, html=True).text.encode())

@@ -1,4 +1,4 @@
-"""How it looks: colours, directions, small windows; and whether everybody can use it."""
+"""Appearance: colours, directions, small windows; and accessibility."""
 
 import json
 
@@ -36,7 +36,7 @@ def direction(person, at):
 
 
 def test_texts_from_right_to_left(person):
-    """No model of the tests translates into such a language, so the answer is one that is made up."""
+    """The tests' models do not translate into such a language, so the answer is made up."""
     hebrew = "כלב אחד. שני כלבים."
     sentence = {"source": [0, 8], "target": [0, len(hebrew)], "score": -0.1, "alignments": [[[0, 3], [0, 3]]]}
     made = {"text": hebrew, "source": "en", "target": "de", "sentences": [sentence]}
@@ -54,7 +54,7 @@ def test_texts_from_right_to_left(person):
 
 
 def state(person, name, student):
-    """Bring the page into a state."""
+    """Brings the page into a state."""
     if name in ("text", "choices", "shaded"):
         person.opens(source="auto", target="de", q=TEXT)
         person.reads(student.translate(TEXT).text)

@@ -1,4 +1,4 @@
-"""Typing: what is asked of the server, when, and what is shown."""
+"""Typing: requests, their times, and the display."""
 
 from urllib.parse import parse_qs, urlparse
 
@@ -12,14 +12,14 @@ TEXT = "A man is riding a bicycle. Two dogs are playing.\n\nA woman is reading a
 
 
 def of(person):
-    """The texts that were asked for."""
+    """Returns the requested texts."""
     return [asked["text"] for asked in person.asked]
 
 
 def still(person):
-    """Time stands still on the page from now on."""
+    """Stops the page's clock."""
     person.page.clock.install()
-    person.expected = ("Blocked script execution in 'about:blank'",)  # that of the clock, in the frame of HTML
+    person.expected = ("Blocked script execution in 'about:blank'",)  # the clock's, in the frame of HTML
 
 
 def test_a_text_is_translated_after_the_pause(person, student):
@@ -63,7 +63,7 @@ def test_only_paragraphs_that_changed_are_asked_for(person, student):
     person.reads(student.translate(TEXT + " The sun is shining.").text)
     paragraphs = ["A man is riding a bicycle. Two dogs are playing.", "A woman is reading a book 😀."]
     assert of(person) == [[*paragraphs, "The children are happy."], ["The children are happy. The sun is shining."]]
-    person.page.keyboard.press("Control+z")  # what was known before is not asked for again
+    person.page.keyboard.press("Control+z")  # known translations are not requested again
     person.reads(student.translate(TEXT).text)
     assert len(person.asked) == 2 and person.aborted == []
 
@@ -86,7 +86,7 @@ def test_typing_on_takes_back_what_was_asked(person, student):
 
 def test_swap_and_the_detected_language(person, student, translators):
     person.opens(source="auto", target="de")
-    assert person.page.locator("#swap").is_disabled()  # nobody knows what from
+    assert person.page.locator("#swap").is_disabled()  # the source is unknown
     person.types("A man is riding a bicycle through the snow.")
     german = student.translate("A man is riding a bicycle through the snow.").text
     person.reads(german)
@@ -200,7 +200,7 @@ def test_the_mirror_breaks_lines_as_the_field_does(person, text):
 
 
 def test_typing_lays_out_one_paragraph(person, student):
-    """The others stay in the document, so a keystroke costs the same however long the text is."""
+    """The others stay in the document, so a keystroke costs the same for any length of the text."""
     paragraphs = [f"The {number} dogs are playing. A man is riding a bicycle." for number in range(300)]
     person.opens(source="en", target="de")
     person.page.locator("#source").fill("\n\n".join(paragraphs))

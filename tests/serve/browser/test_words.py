@@ -1,4 +1,4 @@
-"""Words that belong together, confidence, and other translations, with a pointer and without."""
+"""Related words, confidence, and other translations, with a pointer and without."""
 
 import math
 import re
@@ -17,14 +17,14 @@ SURE = ((0.5, "sure-0"), (0.7, "sure-1"), (0.85, "sure-2"))
 
 @pytest.fixture
 def reader(person, student):
-    """Somebody with a translation before them."""
+    """Opens a page with a translation."""
     person.opens(source="en", target="de", q=TEXT)
     person.reads(student.translate(TEXT).text)
     return person
 
 
 def words(text):
-    """Spans of words and marks."""
+    """Returns spans of words and marks."""
     return [found.span() for found in re.finditer(r"\w+|[^\w\s]", text)]
 
 
@@ -33,7 +33,7 @@ def touch(one, other):
 
 
 def belong(result, side):
-    """(word of a side, words of the other side that are lit with it), for each word that is aligned."""
+    """Returns (word of a side, highlighted words of the other side), for each aligned word."""
     sides = TEXT, result.text
     found = []
     for sentence in result.sentences:
@@ -117,7 +117,7 @@ def test_words_are_shaded_by_how_likely_they_were(reader, student):
 
 
 def others(student, sentence):
-    """What the page lists: (text, percent), best first."""
+    """Returns the page's list: (text, percent), best first."""
     found = student.translate(sentence, beam_size=5, num_hypotheses=5).hypotheses
     return [f"{one.text}{round(100 * math.exp(one.score))} %" for one in found], [one.text for one in found]
 
@@ -176,7 +176,7 @@ def test_what_was_chosen_stays_when_other_sentences_are_edited(person, student):
     person.until(lambda: person.sees("#output").startswith(texts[2]))
 
     def edited(text):
-        """The translation, with the chosen one."""
+        """Returns the translation, with the chosen one."""
         person.page.locator("#source").fill(text)
         person.reads(student.translate(text).text.replace(texts[0], texts[2]))
 

@@ -1,4 +1,4 @@
-"""The commands that no other test runs, and what they refuse."""
+"""The commands without other tests, and their refusals."""
 
 import gzip
 import re
@@ -71,7 +71,7 @@ def test_some_parameters_may_begin_anew(toy, tmp_path):
 
 
 def test_four_bits_begin_where_rounding_left_them_and_imitate_the_float_model(toy, tmp_path):
-    """Begun with a packed log4 model, training in no update changes nothing of it."""
+    """Begun with a packed log4 model, training without updates changes nothing of it."""
     toy.trainer("imitated", updates=3).run()
     student, packed = toy.folder / "imitated" / "best", tmp_path / "packed"
     assert quantize(["pack", str(student), str(packed), "--scheme", "log4"]) == 0

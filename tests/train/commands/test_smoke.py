@@ -1,4 +1,4 @@
-"""The whole recipe on the toy language: quickly, and at the length at which it has learned something."""
+"""The whole recipe on the toy language: quickly, and long enough to learn something."""
 
 import pytest
 

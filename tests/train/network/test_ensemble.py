@@ -1,4 +1,4 @@
-"""What teachers propose, and think of texts."""
+"""Teachers' proposals, and their scores of texts."""
 
 import pytest
 

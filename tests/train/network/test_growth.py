@@ -1,4 +1,4 @@
-"""Models that begin with the parameters of another shape: what they compute at first."""
+"""Models that begin with the parameters of another shape: their initial results."""
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ SMALL = make_config(encoder_layers=2, decoder_parameters=(0, 0))
 
 
 def logits(config, tensors):
-    """Of some pairs, teacher-forced."""
+    """Returns teacher-forced logits of some pairs."""
     given = pairs(SMALL, seed=1)
     network = Network(config, tensors)
     sources, lengths = padded([source for source, _ in given])
@@ -24,7 +24,9 @@ def logits(config, tensors):
 
 
 def begun(small=SMALL, **changes):
-    """(logits of a random model, then of one that differs by `changes` and begins with it; its tensors, its config)."""
+    """Returns (logits of a random model, then of one that differs by `changes` and begins with it; its tensors, its
+    config).
+    """
     arrays, config = random_tensors(small, 1), small.changed(**changes)
     tensors = grown(config, small, arrays, seed=2)
     return logits(small, grown(small, small, arrays, seed=2)), logits(config, tensors), tensors, config

@@ -19,7 +19,7 @@ CLOSE = {"rtol": 2e-3, "atol": 2e-3}  # float32, other orders of summation, rand
 
 
 def pairs(config, seed, count=4):
-    """Random sources and targets that end with </s>."""
+    """Returns random sources and targets that end with </s>."""
     generator = np.random.default_rng(seed)
 
     def sentence(size):
@@ -35,7 +35,7 @@ def padded(sentences, filling=0):
 
 
 def reference_outputs(model: Reference, source, target):
-    """(logits, what the aligning head attends to) at each step."""
+    """Returns (logits, the aligning head's attention) at each step."""
     state, logits, alignment = model.start(model.encode(source)), [], []
     for i in range(len(target)):
         made, state = model.step(state, target[i - 1 : i])

@@ -16,7 +16,7 @@ def inputs(tokens=11, size=30, d=8):
 
 
 def teacher(tokens=11, size=30, d=5):
-    """Another model's prediction, of another dimension."""
+    """Returns another model's prediction, of another dimension."""
     generator = torch.Generator().manual_seed(2)
     shapes = (tokens, d), (size, d), (size,)
     return Prediction(*(torch.randn(shape, generator=generator).requires_grad_() for shape in shapes))

@@ -1,4 +1,4 @@
-"""Gradients of the recurrent network in PyTorch; what it computes is tested with the Transformer."""
+"""Gradients of the recurrent network in PyTorch; its results are tested with the Transformer's."""
 
 import pytest
 import torch
@@ -37,7 +37,7 @@ def test_gradients_are_those_of_autograd(name):
 
 
 def test_gradients_in_mixed_precision_are_near():
-    """Products in bfloat16 have 8 bits; what adds up is float32."""
+    """Products in bfloat16 have 8 bits; sums are float32."""
     config = make_config(**NAMED["stack"])
     (_, gradients), (_, exact) = (outputs_and_gradients(config, False, mixed) for mixed in (True, False))
     for parameter, gradient in exact.items():

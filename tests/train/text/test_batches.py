@@ -11,13 +11,13 @@ from models.train.text.batches import Examples, Texts, batches_of_epoch, endless
 
 
 def texts(lengths) -> Texts:
-    """Text i is of ids 100 i, 100 i + 1, ... and a final 0."""
+    """Returns texts: text i is of ids 100 i, 100 i + 1, ... and a final 0."""
     ids = [np.append(100 * number + np.arange(length - 1), 0) for number, length in enumerate(lengths)]
     return Texts(np.concatenate(ids), np.concatenate([[0], np.cumsum(lengths)]))
 
 
 def examples(sources, targets, repeat) -> Examples:
-    """From lists of lengths, one list for each example."""
+    """Makes examples from lists of lengths, one list for each example."""
     return Examples(
         texts([length for some in sources for length in some]),
         texts([length for some in targets for length in some]),

@@ -1,4 +1,4 @@
-"""Pairs that are not worth training on."""
+"""Pairs unsuitable for training."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is held out is found, however it is written, and goes."""
+"""Held-out texts are found, in any spelling, and removed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Long work is not done twice, and what is half done is no result."""
+"""Long work is not done twice, and unfinished work is not a result."""
 
 import gzip
 

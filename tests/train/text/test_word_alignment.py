@@ -1,4 +1,4 @@
-"""IBM Model 1 as it is looked up, and alignments of a language whose words are known."""
+"""IBM Model 1 by its tables, and alignments of a language of known words."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from tests.definitions.word_alignment import translations_reference
 
 
 def corpus(count=200, seed=1):
-    """Word w is translated as w + 20, in reverse order; words are from 2 to 9."""
+    """Returns texts in which word w is translated as w + 20, in reverse order; words are from 2 to 9."""
     generator = np.random.default_rng(seed)
     sources = [generator.integers(2, 10, generator.integers(1, 5)) for _ in range(count)]
     return sources, [source[::-1] + 20 for source in sources]

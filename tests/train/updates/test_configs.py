@@ -16,7 +16,7 @@ def test_every_shape_is_a_model_that_marian_can_express(shape):
 
 
 def test_recurrent_shapes():
-    """After Devlin's systems; weights as 16-bit products want them, and ReLUs."""
+    """After Devlin's systems; weights for 16-bit products, and ReLUs."""
     for shape in RECURRENT:
         config = model_config(shape, 8000)
         assert isinstance(config.architecture, RecurrentConfig)

@@ -1,4 +1,4 @@
-"""The way out: what PyTorch trained is what Marian's file and cpunmt's directory hold, and it translates alike."""
+"""Export: Marian's file and cpunmt's directory hold PyTorch's parameters, and translate alike."""
 
 import numpy as np
 import pytest

@@ -35,7 +35,7 @@ def test_nothing_is_no_loss(rows):
 
 
 def shares(updates, batch):
-    """Of the real positions of each ReLU's outputs, by layer; means of what has one name."""
+    """Returns shares over the real positions of each ReLU's outputs, by layer; means for equal names."""
     network, found = updates.network, {}
     network.rectified = []
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""A run: what it leaves, and that stopping and going on changes nothing."""
+"""A run: its files, and that stopping and resuming changes nothing."""
 
 import json
 import signal
@@ -63,7 +63,7 @@ def test_a_run_that_was_interrupted_ends_like_one_that_was_not(toy, monkeypatch,
     "shape, marian", [("smoke-recurrent", False), pytest.param("smoke-marian", True, marks=pytest.mark.slow)]
 )
 def test_a_recurrent_run_goes_on_and_its_models_are_read(toy, shape, marian):
-    """Its limit keeps the numbers of matrices small; where Marian has no such model, there are directories."""
+    """Its limit keeps the numbers of matrices small; without such models in Marian, there are directories."""
     options = {"shape": shape, "weight_limit": 0.25, "keep": 2, "row_bits": 2}
     name = f"parts-{shape}"
     assert toy.trainer(f"whole-{shape}", **options).run()

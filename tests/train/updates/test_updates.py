@@ -1,4 +1,4 @@
-"""One update: accumulation, clipping, rounding, and what is kept of it."""
+"""One update: accumulation, clipping, rounding, and its stored results."""
 
 import itertools
 
@@ -27,7 +27,7 @@ def test_parts_of_a_batch_make_the_same_update(toy):
 
 
 def test_numbers_of_matrices_are_kept_within_the_limit(toy):
-    """Those of vectors are free."""
+    """Numbers of vectors are not limited."""
     free, limited = toy.updates(), toy.updates(weight_limit=0.2)
     for updates in (free, limited):
         for _ in range(3):
@@ -91,7 +91,7 @@ def test_scales_follow_now_and_then(toy, monkeypatch):
 
 @pytest.mark.parametrize("recurrent", [False, True])
 def test_a_teacher_is_imitated_whatever_the_targets_are(toy, recurrent):
-    """Of another shape, or family; the loss is the divergence from its predictions, which stay what they were."""
+    """A teacher of another shape, or family; the loss is the divergence from its predictions, which stay constant."""
     config = toy.config.changed(model_dim=64, cell="sru")
     if recurrent:
         config = recurrent_config(vocab_size=toy.config.vocab_size, attention="input")
