@@ -93,6 +93,7 @@ def test_parts_are_chosen():
         ("a: 'b'", "c\n'd'", "a: \"c\\n'd'\""),
         ('a: "b"', '\x07"\\', 'a: "\\x07\\"\\\\"'),
         ('a: "b \\u00e9"', "🙂 é", 'a: "\\U0001f642 \\xe9"'),
+        ('a: "b \\u00e9"', "\u0100\uffff\xff", 'a: "\\u0100\\uffff\\xff"'),
         ("a: >\n  b\n  c\n\nd: 1", "c  d\n e", "a: |\n  c  d\n   e\n\nd: 1"),
         ("a: >-\n  b\n  c\n", "e  f g", "a: >-\n  e  f\n  g\n"),
         ("a: |\n  b\n  c", "e\n\nf\n\n\n", "a: |\n  e\n\n  f"),
