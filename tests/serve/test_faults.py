@@ -155,6 +155,14 @@ def test_a_fault_of_the_engine_is_one_answer(monkeypatch, translators, caplog):
                 assert answer.status_code == 200 and "Zwei Hunde spielen" in answer.text
         ours = [record.getMessage() for record in caplog.records if record.name.startswith("cpunmt")]
         assert ours == ["a request failed: RuntimeError"] * len(FORMS)
+        caplog.clear()
+        stream = {"text": "trouble", "source": "en", "target": "de", "stream": True}
+        answer = served.post("/v1/translate", json=stream)
+        event = 'event: error\ndata: {"code": 500, "message": "Internal server error"}\n\n'
+        assert (answer.status_code, answer.text) == (200, event)
+        assert [record.getMessage() for record in caplog.records if record.name.startswith("cpunmt")] == [
+            "a request failed: RuntimeError"
+        ]
 
 
 def test_clients_that_leave_take_their_sentences_along(served):
