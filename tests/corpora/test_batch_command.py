@@ -228,6 +228,7 @@ def test_wrong_usage_is_one_line_and_touches_nothing(source, tmp_path):
     for arguments, said in (
         (["--workers", 0], "--workers is 0, expected 1 to 1024"),
         (["--shard-rows", 0], "--shard-rows is 0"),
+        (["--price", "0"], "--price is 0, expected dollars above 0"),
         (["--part", "3/3"], "expected I/N with I from 0 to N - 1"),
         (["--drop"], "drop is given"),
         (["--with-score"], "with_score is given"),
