@@ -1,4 +1,4 @@
-"""Checks arguments of public calls: each wrong one raises one clear TypeError or ValueError, which names the item."""
+"""Checks arguments of public calls: each error is one line that names the item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds contradicting options: each pair is one error, which says what was expected."""
+"""Finds contradicting options; each contradiction has its own error message."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def refuse_contradictions(options: Any, declared: Sequence[Field[Any]]) -> None:
             f"return_alternatives is True and sampling_topk is {options.sampling_topk}, expected only one of them"
         )
     if options.apart and options.patience not in (None, 1):
-        raise ValueError(f"patience is {options.patience}, expected 1: there is no beam of samples or alternatives")
+        raise ValueError(f"patience is {options.patience}, expected 1: samples and alternatives do not use a beam")
     if options.apart and options.beam_size > 1:
         name = "return_alternatives" if options.return_alternatives else "sampling_topk"
         number = "num_hypotheses" if options.num_candidates is None else "num_candidates"
