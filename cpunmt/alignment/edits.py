@@ -120,8 +120,7 @@ def rebuilt(below: Aligned, source: Edits, target: Edits, pairs: Sequence[tuple[
     """Returns `below` with its source and target edited, and their pieces and links moved.
 
     `pairs` are (edit of the source, edit of the target), ascending in the target. Each pair is linked only to each
-    other;
-    both have the same text, apart from spaces around it.
+    other; both have the same text, apart from spaces around it.
     """
     sources, targets = moved(below.source_spans, *source[1:]), moved(below.target_spans, *target[1:])
     for text, found in ((source.text, sources), (target.text, targets)):
@@ -149,8 +148,7 @@ def shared_out(aligned: Aligned, edits: Sequence[Edit]) -> Aligned:
     """Returns `aligned` with edits of its target, which ascend.
 
     Pieces, links and the engine's result stay; only the spans of the pieces change. The words of an edit are divided
-    among
-    the replaced pieces that come from its `sources`; the other pieces get empty spans.
+    among the replaced pieces that come from its `sources`; the other pieces get empty spans.
     """
     if not edits:
         return aligned

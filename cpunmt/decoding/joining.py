@@ -55,8 +55,8 @@ def translate_sentences(
 
     Parameters
     ----------
-    translate : callable that translates parts; returns an empty list for a skipped part. It may skip the first part
-        of a sentence only if the sentence was cancelled; the result is then that of a blank sentence
+    translate : callable that translates parts; returns an empty list for a skipped part. It may skip the first part of
+        a sentence only if the sentence was cancelled; the result is then that of a blank sentence
     prefixes : target ids that the translation of each sentence begins with
     given : each sentence as the caller passed it: a text, or its pieces without </s>
     """

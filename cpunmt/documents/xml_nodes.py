@@ -80,13 +80,13 @@ class _Reader:
         self._text, self._content, self._prefixes, self._wanted = text, content, prefixes, wanted
         self._is_ascii = len(content) == len(text)
         self._found: list[Node] = []
-        self._opened: list[tuple[Node, list[Node]]] = []  # wanted elements, their descendants, and their children so far
+        self._opened: list[tuple[Node, list[Node]]] = []  # wanted elements, with their descendants and children
         self._count = self._depth = 0
         self._last, self._at = 0, 0  # begin of the last part: in bytes, in code points
         self._node = Node(BESIDE, 0, 0)  # node of that part
         self._words: list[str] = []  # texts of that part, if it is a text
         self._names: dict[str, str] = {}
-        self._parser = parser = expat.ParserCreate("UTF-8", "}")  # ignores any declared encoding: the text was decoded before
+        self._parser = parser = expat.ParserCreate("UTF-8", "}")  # ignores declared encodings
         parser.ordered_attributes = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end

@@ -77,8 +77,7 @@ class Content:
     preformatted  white space is text
     option        insertion point for the value of an <option> without one; None for all other blocks
     syntax        "html": names have their HTML meaning; "raw": references are text, as in CDATA; "parts": references
-                  are
-                  text, and written text is not encoded either, see `units`
+                  are text, and written text is not encoded either, see `units`
     """
 
     items: list[Item]
@@ -261,8 +260,7 @@ class _Left:
     """An element that is not translated, from its begin on.
 
     It ends with its end tag, or before a tag that implies its end. An element within a sentence also ends before the
-    end of
-    the block around it.
+    end of the block around it.
     """
 
     def __init__(self, begin: int, name: str, is_held: bool) -> None:

@@ -224,9 +224,9 @@ class TranslationResult:
                 alternatives are not repeated
     scores      length-normalized score of each; empty without return_scores
     attention   lists [pieces][source pieces] of each; empty without return_attention
-    logits      float32 array [pieces, vocabulary] of each: the values before the softmax that chose each piece and
-                the </s> at the end; `-inf` if the shortlist excludes a piece. An ensemble has log-probabilities.
-                Empty without return_logits_vocab; comparisons ignore them
+    logits      float32 array [pieces, vocabulary] of each: the values before the softmax that chose each piece and the
+                </s> at the end; `-inf` if the shortlist excludes a piece. An ensemble has log-probabilities. Empty
+                without return_logits_vocab; comparisons ignore them
     """
 
     hypotheses: list[list[str]]

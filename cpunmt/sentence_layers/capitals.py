@@ -17,8 +17,7 @@ def capitals_layer(below: Layer, language_end: Callable[[str], int] | None = Non
     """Returns a layer that translates sentences in capitals, and a looping word in capitals, through small letters.
 
     Other single words in capitals go to the model unchanged: headings, abbreviations. If small letters loop too, the
-    word
-    stays.
+    word stays.
 
     `language_end` finds the end of the target language's name, `>>de<<`, at the beginning of a text.
     """

@@ -38,9 +38,8 @@ def glossary_layer(
     ----------
     method : the action for a term that the model has not used. "replace" finds its translation by alignment and
         replaces it; nothing else changes. "constrain" translates again, from there or from up to `EARLIER` words
-        before,
-        with the term forced, and takes the most probable translation; if that fails, it acts as "replace". None means
-        "constrain" if `forced` is given, else "replace"
+        before, with the term forced, and takes the most probable translation; if that fails, it acts as "replace". None
+        means "constrain" if `forced` is given, else "replace"
     forced : translates with a given beginning, for "constrain". See `forced_layer`
 
     Translations other than the best always use "replace".

@@ -1,7 +1,7 @@
 """Cuts a text into parts to translate, and joins their translations.
 
-Text between the parts stays. If the target's language writes no space between sentences, a gap of one space is
-dropped; if the source's writes none, a space is inserted.
+Text between the parts stays. If the target's language writes no space between sentences, a gap of one space is dropped;
+if the source's writes none, a space is inserted.
 """
 
 from __future__ import annotations

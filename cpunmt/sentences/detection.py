@@ -65,8 +65,7 @@ class Detector:
         ----------
         languages : codes; a text without words gets the first one, with confidence 0
         is_any_other : whether a text may be in another language that py3langid knows. If so, confidence is the
-            language's
-            share among all languages of py3langid, else its share among `languages`
+            language's share among all languages of py3langid, else its share among `languages`
         """
         self._languages, self._is_any_other = list(languages), is_any_other
         self._lock = threading.Lock()

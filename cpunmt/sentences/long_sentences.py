@@ -38,8 +38,7 @@ def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> l
     """Returns begin and end of parts of `text`, at most `room` and MOST pieces each, without the white space between.
 
     Cuts at the last end of a clause in the second half of what fits; else at the space nearest to an even division,
-    which
-    avoids a stump at the end; else at the last space. A single word with more pieces forms a part of its own.
+    which avoids a stump at the end; else at the last space. A single word with more pieces forms a part of its own.
 
     Parameters
     ----------

@@ -63,8 +63,7 @@ class DocumentMethod(abc.ABC):
         out : the file to write; None: `path` with the target language before the ending: report.de.md
         format : name of a format in docs/documents.md, such as "md"; None: by the ending of `path`
         select : the parts to translate, in formats with selectable parts: paths or columns, see docs/documents.md;
-            empty:
-            the usual ones
+            empty: the usual ones
         encoding : of a text file, such as "cp1252"; None: UTF-8, or UTF-16 with its byte order mark
         force : whether to replace an existing `out`
         progress : called with the number of finished texts and the total

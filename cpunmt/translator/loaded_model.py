@@ -33,8 +33,7 @@ class ModelOwner:
     """A model loaded from its directory, or several that translate together, an ensemble.
 
     A pickle stores its path and arguments, and attributes that a subclass adds; unpickling loads the model again. A
-    copy
-    shares the weights.
+    copy shares the weights.
 
     Attributes
     ----------
@@ -99,12 +98,9 @@ class ModelOwner:
         Parameters
         ----------
         model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende". A list makes
-            an
-            ensemble: all models translate each sentence together, and the log-probability of a piece is the weighted
-            mean of
-            theirs. They need equal vocabularies; their architectures may differ. The first model provides the defaults
-            for
-            calls without options
+            an ensemble: all models translate each sentence together, and the log-probability of a piece is the weighted
+            mean of theirs. They need equal vocabularies; their architectures may differ. The first model provides the
+            defaults for calls without options
         compute_type : "int8", "float32" or "default": the stored type of a packed model, int8 for others, which are
             converted
         activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have
@@ -112,11 +108,9 @@ class ModelOwner:
         inter_threads : number of batches translated in parallel, each by one thread; results are the same. With 1 the
             calling thread does all work; only very long texts use another thread, so that an interrupt need not wait
         max_queued_batches : number of batches that may wait for a thread before a call with asynchronous=True blocks; 0
-            or
-            -1: no limit
+            or -1: no limit
         sentence_cache : number of sentences, each of at most 2,000 characters, whose translations are kept: the most
-            recently
-            used ones. 0: none. Results are the same
+            recently used ones. 0: none. Results are the same
 
         The other arguments are CTranslate2's, and accept only the values that match this engine.
 

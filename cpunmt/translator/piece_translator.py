@@ -104,14 +104,12 @@ class PieceTranslator(DocumentMethod, Scorer):
         """Translates sentences given as pieces; the results hold pieces. CTranslate2's call.
 
         A source may end in </s>. `target_prefix` has a list of pieces or None for each sentence. Returns
-        TranslationResults
-        or, if `asynchronous`, objects whose `result()` waits for one.
+        TranslationResults or, if `asynchronous`, objects whose `result()` waits for one.
 
         `callback` gets a GenerationStepResult for each piece as soon as it is chosen; `batch_id` is the index of its
-        sentence.
-        If it returns True, the sentence ends, and its result has the pieces up to then; other sentences do not change.
-        The
-        beam is 1; sentences are reported in parallel, from the threads of `inter_threads` and of `asynchronous`.
+        sentence. If it returns True, the sentence ends, and its result has the pieces up to then; other sentences do
+        not change. The beam is 1; sentences are reported in parallel, from the threads of `inter_threads` and of
+        `asynchronous`.
 
         `return_logits_vocab` fills in the `logits` of results, a row of the vocabulary's size for each piece. Raises
         ValueError if they could take more than a gigabyte.
@@ -195,12 +193,10 @@ class PieceTranslator(DocumentMethod, Scorer):
         """Translates a sentence of pieces greedily, and yields each piece as soon as it is chosen. CTranslate2's call.
 
         The pieces are those of `translate_batch` with beam_size=1, the prefix included, then </s> unless the length
-        limit
-        comes first. A blank source yields nothing.
+        limit comes first. A blank source yields nothing.
 
         Takes the options of lengths, `vocabulary`, repetitions, suppressed sequences and sampling. Raises ValueError
-        for a
-        model that translates from right to left, because it finds the first piece last.
+        for a model that translates from right to left, because it finds the first piece last.
         """
         with LOCK:
             from cpunmt.decoding.piece_stream import generated_pieces

@@ -130,8 +130,7 @@ class Pivot(DocumentMethod):
         """Translates a text or a list of texts, as `Translator.translate` does.
 
         A Result has the last model's score, log-probability and pieces. It is `truncated` if any model's output was.
-        Its
-        alignments link the pieces of the text to those of the last translation; attention is multiplied through the
+        Its alignments link the pieces of the text to those of the last translation; attention is multiplied through the
         intermediate texts.
 
         Parameters
@@ -141,12 +140,9 @@ class Pivot(DocumentMethod):
         given : options for all models; they take precedence
 
         Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary) are taken from the
-        first
-        model's and apply to the whole chain: texts are cut into sentences once, and terms are those of the last
-        translation.
-        num_hypotheses, return_scores and return_token_log_probs are taken from the last model's: the others pass on
-        their best
-        translation. So are suppress_sequences and end_token, unless `options` is a list.
+        first model's and apply to the whole chain: texts are cut into sentences once, and terms are those of the last
+        translation. num_hypotheses, return_scores and return_token_log_probs are taken from the last model's: the
+        others pass on their best translation. So are suppress_sequences and end_token, unless `options` is a list.
         """
         if given and (watch := watch_of(given)):
             with under(watch):
@@ -191,8 +187,7 @@ class Pivot(DocumentMethod):
         """Translates a stream of texts in constant memory, with one result per text, in order.
 
         Windows, errors of the stream and `ordered=False` work as in `Translator.translate_iterable`. `target_prefix`
-        applies
-        to all texts.
+        applies to all texts.
         """
         if isinstance(source, str):
             raise TypeError("translate_iterable takes texts, not one text; use translate")

@@ -132,10 +132,8 @@ class Scorer(ModelOwner):
 
         Probabilities are over the whole vocabulary by default, also with `options`. `vocabulary="shortlist"` scores as
         `translate` does where there is a shortlist; a piece outside it has log-probability minus infinity.
-        `length_penalty`,
-        `word_penalty` and `coverage_penalty` apply to the score; the first `offset` pieces are skipped. Raises
-        ValueError for
-        more than 4,095 pieces, because scoring does not split.
+        `length_penalty`, `word_penalty` and `coverage_penalty` apply to the score; the first `offset` pieces are
+        skipped. Raises ValueError for more than 4,095 pieces, because scoring does not split.
         """
         watch = watch_of(given)
         sentences = piece_lists(source, "source of score_batch")

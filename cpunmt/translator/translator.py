@@ -42,9 +42,8 @@ class Translator(PieceTranslator):
     translator.translate("A man is riding a bicycle.").text
 
     Methods and arguments have CTranslate2's names where they mean the same. Some defaults differ: `beam_size` is 1
-    (there
-    2); `min_length` is 0 (there 1); a long source is split (there it is cut after 1,024 pieces); a target may have
-    `max_length_factor` times as many pieces as its source (there 256); the shortlist is used if there is one.
+    (there 2); `min_length` is 0 (there 1); a long source is split (there it is cut after 1,024 pieces); a target may
+    have `max_length_factor` times as many pieces as its source (there 256); the shortlist is used if there is one.
 
     Options are keywords, see `Options`. `options=Options(...)` sets all of them at once instead of the model's own
     defaults; keywords given as well take precedence.
@@ -82,24 +81,19 @@ class Translator(PieceTranslator):
 
         Each sentence is translated separately; text between sentences, and text without letters, stays. See the option
         `split`. A sentence longer than the model takes is cut between words, best where a clause ends. A Result does
-        not
-        depend on other texts in the call.
+        not depend on other texts in the call.
 
         A list may be any ordered iterable: a tuple, a generator, a pandas or polars Series, an array.
 
         `target_prefix` is the required beginning of the translation: one text for all, or a list with a text or None
-        for each.
-        It applies to the text's first sentence. Length limits apply to each sentence.
+        for each. It applies to the text's first sentence. Length limits apply to each sentence.
 
         Every call also takes `time_limit` and `cancel`. They stop a call; they never change its output. `time_limit`:
-        seconds
-        after which TimeLimitError is raised, unless the call has ended. `cancel`: a `threading.Event`, or a function
-        that is
-        called several times a second; CancelledError is raised once it is set, or returns True.
+        seconds after which TimeLimitError is raised, unless the call has ended. `cancel`: a `threading.Event`, or a
+        function that is called several times a second; CancelledError is raised once it is set, or returns True.
 
         Options: see `cpunmt.Options`. Raises TypeError for an unknown option or another type than text, ValueError for
-        a wrong
-        value.
+        a wrong value.
         """
         if given and (watch := watch_of(given)):
             with under(watch):
@@ -181,25 +175,18 @@ class Translator(PieceTranslator):
         """Translates a stream in constant memory, with one result per item, in order.
 
         Texts yield Results, as in `translate`; lists of pieces yield TranslationResults, as in `translate_batch`. Items
-        are
-        read in windows and sorted by length within each. The first window is one item, for an early first result; each
-        further
-        one is twice as long, up to 2,048 texts. If the source raises, or an item is wrong, the results of all items
-        before it
-        come first.
+        are read in windows and sorted by length within each. The first window is one item, for an early first result;
+        each further one is twice as long, up to 2,048 texts. If the source raises, or an item is wrong, the results of
+        all items before it come first.
 
         `ordered=False` yields pairs (number of the item, its result) as soon as they are finished: some dozens or
-        hundreds
-        of a window, of similar length, then the next ones; one thread begins with the shortest.
+        hundreds of a window, of similar length, then the next ones; one thread begins with the shortest.
 
         `target_prefix` is as in `translate` or `translate_batch`, or a stream, or `itertools.repeat`. `max_batch_size`,
-        if
-        given, counts the unit named by `batch_type`. `callback` is as in `translate_batch`, for ordered results; its
+        if given, counts the unit named by `batch_type`. `callback` is as in `translate_batch`, for ordered results; its
         `batch_id` is the number of the item. `time_limit` applies to the whole stream, from this call on; earlier
-        windows keep
-        their results. When the first result is requested, raises ValueError if `split` is given for pieces, which are
-        not
-        split, or `callback` for texts.
+        windows keep their results. When the first result is requested, raises ValueError if `split` is given for
+        pieces, which are not split, or `callback` for texts.
         """
         with LOCK:  # a process that translates one text never imports it
             from cpunmt.translator.streams.item_stream import checked_items, pieces_only, texts_only
@@ -229,11 +216,9 @@ class Translator(PieceTranslator):
         """Translates a text, and yields the translation in increments that together equal the output of `translate`.
 
         Increments are a few characters if the pieces of a search are known before it ends (`beam_size` 1) and no layer
-        changes
-        the sentence; else sentences. HTML, and models that translate from right to left, yield one increment at the
-        end.
-        Sentences are translated one after the other. To stop, close the iterator or drop it. Takes the arguments of
-        `translate`.
+        changes the sentence; else sentences. HTML, and models that translate from right to left, yield one increment at
+        the end. Sentences are translated one after the other. To stop, close the iterator or drop it. Takes the
+        arguments of `translate`.
         """
         watch = watch_of(chosen := {**given})
         settings = self.call_settings(chosen, options)

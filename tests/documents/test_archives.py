@@ -89,8 +89,8 @@ def test_a_member_gives_no_more_than_its_header_says():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "is no zip file"),
-        (b"PK\x03\x04 and no more", "is no zip file"),
+        (b"", "is not a zip file"),
+        (b"PK\x03\x04 and no more", "is not a zip file"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "is encrypted, or of Office before 2007"),
     ],
 )
@@ -232,7 +232,7 @@ def test_a_book_with_a_lock():
     [
         ("META-INF/container.xml", None, "has no META-INF/container.xml in it, as a file of this format has"),
         ("META-INF/container.xml", b"<a/>", "names no book"),
-        ("META-INF/container.xml", b"<a>", "container.xml in it, line 1: is no well-formed XML"),
+        ("META-INF/container.xml", b"<a>", "container.xml in it, line 1: is not well-formed XML"),
         ("OEBPS/book.opf", None, "has no OEBPS/book.opf in it"),
         ("OEBPS/book.opf", b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "book.opf in it, line 1: .*document type"),
         ("OEBPS/toc.ncx", b"\xff", "toc.ncx in it, line 1, byte 1 of the file: is not UTF-8"),

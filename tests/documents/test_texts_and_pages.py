@@ -174,7 +174,7 @@ def test_another_encoding_is_written_again():
         (b"+AGE-", "utf-7", "is not known"),
         (b"a", "a\0b", "is not known"),
         (b"\x1b(B\x1b(Ba", "iso2022_jp", "would not keep its bytes"),
-        (b"PK\x03\x04", "cp1252", "this is no text file"),
+        (b"PK\x03\x04", "cp1252", "this is not a text file"),
     ],
 )
 def test_encodings_that_cannot_be(content, encoding, said):

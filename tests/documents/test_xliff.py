@@ -98,9 +98,9 @@ def test_segments_that_another_program_has_made():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("<xliff><file>", "line 1: is no well-formed XML"),
+        ("<xliff><file>", "line 1: is not well-formed XML"),
         ("<html></html>", "has no file element"),
-        ("PK\x03", "is no well-formed XML"),
+        ("PK\x03", "is not well-formed XML"),
         ("<file><source>" + "<g>" * 900 + "</g>" * 900 + "</source></file>", "line 1: .*deep"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><file>&a;</file>', "document type"),
     ],

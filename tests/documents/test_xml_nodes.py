@@ -74,15 +74,15 @@ def test_what_is_no_xml_is_one_error_and_nothing_else(text):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("<a>\n<b></a>", "line 2: is no well-formed XML: mismatched tag"),
-        ("", "line 1: is no well-formed XML: no element found"),
-        ("<a>&nbsp;</a>", "line 1: is no well-formed XML: undefined entity"),
-        ("<a/>\n<!DOCTYPE a>", "line 2: is no well-formed XML"),
+        ("<a>\n<b></a>", "line 2: is not well-formed XML: mismatched tag"),
+        ("", "line 1: is not well-formed XML: no element found"),
+        ("<a>&nbsp;</a>", "line 1: is not well-formed XML: undefined entity"),
+        ("<a/>\n<!DOCTYPE a>", "line 2: is not well-formed XML"),
         ('<?xml version="1.0"?>\n<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "line 2: has a document type"),
         ('<!DOCTYPE a SYSTEM "file:///etc/passwd" [<!ENTITY % b "c"> %b;]><a/>', "line 1: has a document type"),
         ("\n".join(["<a>"] * 2000), "line 1001: elements are 1001 deep in one another, expected at most 1000"),
         ("<a>\ud800</a>", "line 1: a lone surrogate"),
-        ("<n:a/>", "line 1: is no well-formed XML: unbound prefix"),
+        ("<n:a/>", "line 1: is not well-formed XML: unbound prefix"),
     ],
 )
 def test_refusals(text, said):

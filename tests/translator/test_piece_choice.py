@@ -222,7 +222,7 @@ def test_what_is_endless_is_read_as_far_as_its_bound(student, given, message):
         ),
         ({"return_alternatives": True, "beam_size": 2}, "beam_size is 2 and return_alternatives is True, expected 1"),
         ({"return_alternatives": True, "sampling_topk": 5}, "return_alternatives is True and sampling_topk is 5, "),
-        ({"sampling_topk": 5, "patience": 2}, "patience is 2.0, expected 1: samples and alternatives do not use a beam"),
+        ({"sampling_topk": 5, "patience": 2}, "patience is 2.0, expected 1: samples and alternatives do not"),
         ({"beam_size": 4, "num_hypotheses": 4, "patience": 0.5}, "num_hypotheses is 4, beam_size 4 and patience 0.5, "),
         ({"min_alternative_expansion_prob": 0.5}, "min_alternative_expansion_prob is 0.5 and return_alternatives is "),
     ],

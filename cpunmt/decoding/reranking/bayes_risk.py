@@ -22,7 +22,7 @@ MOST = 1024  # texts: all pairs are compared
 def expected_utilities(
     hypotheses: Iterable[str], utility: Literal["chrf", "bleu"] = "chrf", weights: Iterable[float] | None = None
 ) -> list[float]:
-    """Returns each translation's similarity to all translations of a sentence, 0 to 100: the highest has the least risk.
+    """Returns each translation's similarity to all of them, from 0 to 100: the highest has the least risk.
 
     This is the weighted mean of its utility, with each translation (itself included) as the reference. A repeated text
     counts each time. `Translator.translate(text, rerank="mbr-chrf", num_candidates=32, sampling_topk=0)` does it with

@@ -1,8 +1,7 @@
 """A zip file in memory: reads within bounds, and writes a copy with some members changed.
 
 Nothing is ever written under a member's name, so names are harmless. The bounds apply to the sizes in the headers,
-which
-are added up before the first read; `zipfile` never reads more bytes than a header says.
+which are added up before the first read; `zipfile` never reads more bytes than a header says.
 """
 
 from __future__ import annotations

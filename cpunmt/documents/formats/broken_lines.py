@@ -19,8 +19,7 @@ def groups(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yields, for each paragraph, the number of its first line and of the line after its last.
 
     `lines` have no white space at their ends. Empty lines do not belong to paragraphs. Two lines are joined if the
-    first
-    word of the second would not have fitted on the first.
+    first word of the second would not have fitted on the first.
     """
     begin = 0
     for number, line in enumerate(lines):

@@ -54,8 +54,7 @@ def shared_out(translation: Words, group: Sequence[Cue], line_end: str) -> list[
     """Returns the text of each cue: its part of the translation, which has a mark at the beginning of each later cue.
 
     A part ends between words, near the end of its cue's words (by alignment) and of its cue's time, so that all cues
-    can be
-    read at a similar speed.
+    can be read at a similar speed.
     """
     text, aligned = "", []
     for part in parts_of(translation):

@@ -48,8 +48,7 @@ def read_pdf(content: bytes, select: Sequence[str] = ()) -> Paragraphs:
     """Returns the paragraphs of all pages, in order.
 
     Raises DocumentError if pypdf is not installed, and for a file that is not a PDF, needs a password, has no text, or
-    is
-    too large.
+    is too large.
     """
     texts: list[str] = []
     size = 0

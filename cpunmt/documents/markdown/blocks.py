@@ -245,7 +245,7 @@ class _Reader:
     def _add(self, lines: list[Span], in_table: bool = False, broken: Collection[int] = ()) -> None:
         """Adds the place of a text on these lines; `broken`: numbers of lines that end with a break."""
         lines = [trimmed(self.text, span) for span in lines]
-        if ATTRIBUTES.fullmatch(self.text, self.text.rfind("{", *lines[-1]), lines[-1][1]):  # these attributes belong to the whole block
+        if ATTRIBUTES.fullmatch(self.text, self.text.rfind("{", *lines[-1]), lines[-1][1]):  # of the whole block
             begin, end = lines[-1][0], self.text.rfind("{", *lines[-1])
             lines[-1] = trimmed(self.text, (begin, end))
         parts = [self.text[slice(*span)] for span in lines]

@@ -59,8 +59,7 @@ def _types(archive: Archive) -> tuple[dict[str, str], str]:
     """Returns the parts of a file with their types, and the type of the main part, "" without one.
 
     A part's type is its Override, else the Default for the ending of its name. Some programs use a Default even for the
-    main
-    part, which is then the one that the file's relations name.
+    main part, which is then the one that the file's relations name.
     """
     if _TYPES not in archive.names:
         raise DocumentError(f"has no {_TYPES} in it, as a file of Office has; check its name, or give its format")
@@ -123,8 +122,7 @@ def _workbook(archive: Archive, types: dict[str, str]) -> Iterator[tuple[str, Co
     """Yields strings of cells, comments, and texts of drawings and charts.
 
     Names of table columns stay. They occur in cells too, formulas use them, and Excel reports a broken file if they
-    differ.
-    So these cells stay, and other cells with the same shared string.
+    differ. So these cells stay, and other cells with the same shared string.
     """
     strings = ""
     kept: set[int] = set()  # numbers of shared strings

@@ -1,7 +1,7 @@
 """Cuts a paragraph, in the common form of all office formats, into segments, each of which is a unit.
 
-A paragraph consists of items: texts in frames that define their look, and other parts between them. Office programs
-cut texts into many frames of the same look (Word records the editing session of each letter), so a frame becomes a mark
+A paragraph consists of items: texts in frames that define their look, and other parts between them. Office programs cut
+texts into many frames of the same look (Word records the editing session of each letter), so a frame becomes a mark
 only if its look differs from most of the segment: "big wor" + "ld" is one text.
 
 The translation of a segment is written in its own order: each text in a frame like that of its mark, with the other
@@ -124,8 +124,7 @@ def segments(items: Items) -> Iterator[Items]:
     """Yields the segments between splits, without parts before the first word and behind the last.
 
     A break splits too, unless the text before it ends without a full stop and a small letter follows. A container is
-    cut
-    only if it contains all of the text.
+    cut only if it contains all of the text.
     """
     group: Items = []
     for item, goes_on in zip([*items, None], [*_going_on(items), False], strict=True):

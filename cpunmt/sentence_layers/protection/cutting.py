@@ -70,8 +70,7 @@ class Places:
     """Finds where text cut from the source belongs in the translation.
 
     The place is the one that the fewest links cross; near links count most. A cut at either end of the sentence stays
-    at
-    that end.
+    at that end.
     """
 
     def __init__(self, below: Aligned, first: int = 0) -> None:

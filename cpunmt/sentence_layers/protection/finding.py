@@ -73,8 +73,7 @@ class Finder:
         """Finds the parts of `text`, which begins at `first`, to keep: ascending, without overlaps.
 
         Neighbours without a word between them are joined. If no word is left, the whole text is one unit. Raises
-        ValueError
-        if a caller's function returns anything but spans of the text.
+        ValueError if a caller's function returns anything but spans of the text.
         """
         if self.is_clean(text):
             return []

@@ -25,8 +25,7 @@ def unordered(
     """Yields (number, result) of each item, numbered from 0.
 
     Each window is cut into shares of items of similar length. With one worker, the calling thread translates the
-    shortest
-    first. Several workers also take shares of the next windows while one of them is busy with a long share.
+    shortest first. Several workers also take shares of the next windows while one of them is busy with a long share.
 
     Parameters
     ----------

@@ -253,8 +253,8 @@ def test_other_parts_are_read_and_others_stay():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (docx("<w:p>"), "word/document.xml in it: line 1: is no well-formed XML: mismatched tag"),
-        (docx("").replace(b"PK", b"XX"), "is no zip file"),
+        (docx("<w:p>"), "word/document.xml in it: line 1: is not well-formed XML: mismatched tag"),
+        (docx("").replace(b"PK", b"XX"), "is not a zip file"),
         (office({}, {}), "is a file of another format, expected docx"),
         (office({"a": "spreadsheetml.sheet.main+xml"}, {"a": ""}), "is of the format xlsx, expected docx"),
         (
