@@ -1,4 +1,4 @@
-"""Splits a translation into words, and finds those that come from a part of the source."""
+"""Splits a translation into words, and finds the words that come from a part of the source."""
 
 from __future__ import annotations
 

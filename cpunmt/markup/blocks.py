@@ -318,7 +318,7 @@ def _shown(run: re.Match[str]) -> str:
 
 
 def _stand_ins(html: str) -> Iterator[str]:
-    """Yields `{1}`, `{2}` and so on; skips those that occur in the text."""
+    """Yields `{1}`, `{2}` and so on, except stand-ins that occur in the text."""
     taken = set(_NUMBERED.findall(html)) if "{" in html else set()
     number = 0
     while True:

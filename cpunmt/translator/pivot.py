@@ -292,7 +292,7 @@ class Pivot(DocumentMethod):
 
 
 def _without_pieces(options: Any) -> Any:
-    """Returns options, or keywords, for a model before the last: without those that name target pieces."""
+    """Returns options, or keywords, for a model before the last: without options that name target pieces."""
     if isinstance(options, Options):
         return options.changed(suppress_sequences=None, end_token=None)
     return options and {name: value for name, value in options.items() if name not in _OF_THE_LAST}

@@ -1,4 +1,4 @@
-"""Archives and books: parts that are not changed stay, and no file costs more than the bounds allow."""
+"""Archives and books: unchanged parts keep their bytes, and every file stays within the bounds."""
 
 import io
 import struct
@@ -81,7 +81,7 @@ def test_a_bomb_is_refused_before_it_is_expanded():
 def test_a_member_gives_no_more_than_its_header_says():
     content = bytearray(zipped({"a": bytes(5_000_000)}, compression=zipfile.ZIP_DEFLATED))
     at = content.rindex(b"PK\x01\x02")
-    content[at + 24 : at + 28] = struct.pack("<L", 10)  # the size that the directory at the end states
+    content[at + 24 : at + 28] = struct.pack("<L", 10)  # the size in the directory at the end
     with pytest.raises(DocumentError, match="a in it is broken"):
         Archive(bytes(content)).read("a")
 
@@ -222,7 +222,7 @@ def test_a_book_with_a_lock():
     xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData><enc:CipherData>
     <enc:CipherReference URI="{}"/></enc:CipherData></enc:EncryptedData></encryption>"""
     name = "META-INF/encryption.xml"
-    made({**MEMBERS, name: encryption.format("OEBPS/font.otf").encode()}, upper)  # fonts often are
+    made({**MEMBERS, name: encryption.format("OEBPS/font.otf").encode()}, upper)  # often so for fonts
     with pytest.raises(DocumentError, match="a b.xhtml in it is encrypted"):
         made({**MEMBERS, name: encryption.format("OEBPS/text/a%20b.xhtml").encode()}, upper)
 

@@ -1,4 +1,4 @@
-"""XML: what expat says of it, and spans that tile the text."""
+"""XML: expat's verdict, and spans that tile the text."""
 
 import time
 import tracemalloc
@@ -91,7 +91,7 @@ def test_refusals(text, said):
 
 
 def test_a_document_type_that_is_not_read():
-    """No file is opened for it; what it may declare is what XHTML does."""
+    """It is not opened; its possible entities are those of XHTML."""
     (node,) = nodes('<!DOCTYPE a SYSTEM "file:///etc/passwd"><a>b&nbsp;&what;c</a>', {}, ["a"])
     assert [child.text for child in node.children] == ["b\xa0&what;c"]
 

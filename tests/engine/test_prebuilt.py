@@ -139,7 +139,7 @@ def test_a_program_that_does_not_fit_is_told_and_not_used(programs, monkeypatch,
 def test_without_a_program_and_without_numba_one_error_says_what_to_do(tmp_path):
     (told,), errors = translate(tmp_path, tmp_path / "cache", *COMPILERS)
     assert errors == "" and told == (
-        f"there is no compiled program for {isa.current().value}: this installation has no prebuilt programs, and "
+        f"no compiled program for {isa.current().value}: this installation has no prebuilt programs, and "
         'Numba, which would compile one, is not installed: pip install "cpunmt[jit]"'
     )
 

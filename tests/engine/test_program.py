@@ -194,7 +194,7 @@ def test_what_is_no_file_is_neither_read_nor_replaced(tmp_path, capsys):
     folder.mkdir()
     for path in (pipe, folder):
         assert program_files.read(path) is None and program_files.write(path, b"data") is False
-        assert f"({path.name} is there, and is no file)" in capsys.readouterr().err
+        assert f"({path.name} exists, but is not a file)" in capsys.readouterr().err
     assert stat.S_ISFIFO(pipe.stat().st_mode) and folder.is_dir() and len(list(tmp_path.iterdir())) == 2
 
 

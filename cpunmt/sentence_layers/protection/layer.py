@@ -71,7 +71,7 @@ def _translated(
 
 
 def _best(tries: Sequence[tuple[StoodIn, Aligned]], align: bool) -> Aligned:
-    """Returns the most probable translation among those that copied their stand-ins.
+    """Returns the most probable translation that copied its stand-ins.
 
     Without probabilities, returns the one with most stand-ins. The last try does not use stand-ins.
     """

@@ -1,4 +1,4 @@
-"""OpenDocument: read again by odfpy, where it can be."""
+"""OpenDocument; odfpy reads the results where it can."""
 
 import io
 import xml.etree.ElementTree as tree
