@@ -1,6 +1,4 @@
-"""Cuts sentences into parts that the model takes, sorts the parts into batches, and translates each in one compiled
-call.
-"""
+"""Cuts sentences into parts that the model takes, and translates them in batches, one compiled call each."""
 
 import itertools
 import math

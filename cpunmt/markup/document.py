@@ -276,9 +276,7 @@ class _Left:
         self.matters = found | _BLOCKS if is_held else found  # tags of other names cannot end it
 
     def goes_on(self, token: Token) -> bool:
-        """Returns whether the element continues after the token; otherwise `includes` says whether the token belongs to
-        it.
-        """
+        """Returns whether the element continues after the token; if not, `includes` covers the token's own place."""
         kind, _, _, name = token
         if kind == OPEN:
             if name in self.siblings and not self.nested:

@@ -180,7 +180,7 @@ class _Writer:
         return html[begin:at]
 
     def _space_after(self, point: Point, at: int) -> str:
-        """Returns the white space between a point and the unit after it: the source's, or a space that separates words."""
+        """Returns the white space between a point and the unit after it: the source's, or a space between words."""
         found = _SPACES.match(self.html, point.span[1], self.block.end)
         space = found[0] if found else ""
         first, was = self.target[self.units[at][0]], self.block.plain[point.offset : point.offset + 1]

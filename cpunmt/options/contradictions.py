@@ -54,7 +54,8 @@ def _refuse_uneven_groups(options: Any) -> None:
     if options.apart:
         name = "return_alternatives" if options.return_alternatives else "sampling_topk"
         raise ValueError(
-            f"num_beam_groups is {groups} and {name} is {getattr(options, name)}, expected 1: samples and " "alternatives do not use a beam"
+            f"num_beam_groups is {groups} and {name} is {getattr(options, name)}, expected 1: samples and alternatives "
+            "do not use a beam"
         )
     if options.beam_size % groups:
         raise ValueError(f"num_beam_groups is {groups} and beam_size is {options.beam_size}, expected a divisor of it")

@@ -47,8 +47,7 @@ def forked(work):
 
 
 def actions(translator, cancel):
-    """Returns the possible actions of a function; `cancel` is the function itself, which a call within it may use, too.
-    """
+    """Returns the possible actions of a function `cancel`, which a call within it may use, too."""
     return {
         "translates one": lambda: translator.translate(LINES[0]),
         "translates many": lambda: translator.translate(LINES),

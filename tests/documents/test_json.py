@@ -169,7 +169,7 @@ def test_a_path_that_nothing_has_is_a_clear_error():
     ("content", "said"),
     [
         ("", "line 1"),
-        ('{"a": "b",\n}', "line [12], column"),  # the position of the comma since Python 3.13, before that the one behind it
+        ('{"a": "b",\n}', "line [12], column"),  # at the comma since Python 3.13, or behind it
         ("[" * 100_000, "more than 500"),
         ('["a', "line 1, column 2: is not JSON"),
         ("PK\x03\x04\0", "line 1, column 1"),

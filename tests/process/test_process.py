@@ -1,5 +1,4 @@
-"""Commands as processes: signals at any moment, too little memory, and streams that are closed, full or non-blocking.
-"""
+"""Commands as processes: signals at any moment, too little memory, streams that are closed, full or non-blocking."""
 
 import fcntl
 import os

@@ -153,8 +153,7 @@ def test_what_is_kept_below_is_kept_in_the_text_with_tags(text):
 
 @given(TEXTS)
 def test_where_pieces_stand_between_tags(text):
-    """Each character without tags maps to itself with tags; an empty span maps to the place before the next character.
-    """
+    """Each character without tags maps to itself with tags; an empty span maps to the next character's place."""
     assume(has_tags(text))
     sentence = _Tagged(text, 0)
     moved = _WithTags(sentence.plain, sentence.marked, sentence.tags)

@@ -48,9 +48,7 @@ def test_any_pieces_that_pyyaml_writes_are_read(tmp_path_factory, pieces, escape
 
 
 def test_what_marian_writes_is_read(tmp_path):
-    """yaml-cpp writes plain scalars if possible, else double quotes with escapes; older files have tags and keys after
-    `?`.
-    """
+    """yaml-cpp writes plain scalars, or double quotes with escapes; older files have tags and keys after `?`."""
     lines = ['"</s>": 0', "<unk>: 1", '",": 2', "▁the: 3", '"\\"": 4', '"\\x85\\u2028\\U0001F600\\t\\\\": 5', "yes: 6"]
     lines += ["~: 7", "! 'it''s': 8", "? a long one", ": 9", "a:b: 10", "# a comment", "", "<<: 11", "\u3000: 12\r"]
     pieces = ["</s>", "<unk>", ",", "▁the", '"', "\x85\u2028\U0001f600\t\\", "yes", "~", "it's", "a long one", "a:b"]

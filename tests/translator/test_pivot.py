@@ -168,7 +168,7 @@ def test_options_of_all_and_of_each(pivot):
     best = pivot.translate(line, beam_size=4, num_hypotheses=3, return_token_log_probs=True)
     assert len(best.hypotheses) == 3 and best.token_log_probs is not None
     assert best.hypotheses[0].text == pivot.translate(line, options=Options(beam_size=4)).text
-    assert pivot.translate(line, options=[None, {"beam_size": 4}], beam_size=1).text == plain.text  # keywords take precedence
+    assert pivot.translate(line, options=[None, {"beam_size": 4}], beam_size=1).text == plain.text  # keywords win
     forced = pivot.translate(line, "Die")
     assert forced.text.startswith("Die")
     assert pivot.translate([line, line], ["Die", None])[1].text == plain.text

@@ -55,8 +55,7 @@ def test_no_sentence_is_lost(shipped):
 
 
 def check_the_law(text, made, alone):
-    """Checks that all text between sentences stays, and that each sentence equals its separate translation to the bit.
-    """
+    """Checks that all text between sentences stays, and that each sentence has the bits of its separate translation."""
     sentences = made.sentences
     gaps = between(text, [s.source for s in sentences])
     for number, gap in enumerate(between(made.text, [s.target for s in sentences])):

@@ -35,8 +35,8 @@ def expected_utilities(
         the tokenizer 13a
     weights : probability of each as a reference, not less than 0; None: equal weights
 
-    Returns a number for each, in order. The same texts in the same order give the same bits on any machine.
-    Raises TypeError or ValueError for a wrong argument.
+    Returns a number for each, in order. The same texts in the same order give the same bits on any machine. Raises
+    TypeError or ValueError for a wrong argument.
     """
     texts = text_list(hypotheses, "expected_utilities", "hypothesis", MOST + 1)
     if len(texts) > MOST:

@@ -1,4 +1,4 @@
-"""EPUB 2 and 3 (W3C, IDPF): translates the pages of a book, its title and its table of contents; all other files stay."""
+"""EPUB 2 and 3 (W3C, IDPF): translates the pages of a book, title and table of contents; other files stay."""
 
 from __future__ import annotations
 

@@ -325,9 +325,7 @@ def _flat(found: list[str | Tag | _Run]) -> list[Part]:
 
 
 def _nested(parts: list[Part]) -> list[Part]:
-    """Returns the parts with tags that nest: a tag of HTML whose partner is missing, or is beyond an end of emphasis,
-    becomes a point.
-    """
+    """Nests all tags: a tag of HTML without a partner, or with one beyond an end of emphasis, becomes a point."""
     made = list(parts)
     opened: list[int] = []
     waiting = [Counter[str]()]  # names of tags that are open, in each element of Markdown

@@ -78,12 +78,9 @@ class Frame:
 class Item:
     """A part of a paragraph that does not contain other items.
 
-    kind   "text"
-           "x": stands beside a word, and is placed with it
-           "k": is a part of the sentence, and stays
-           "range": begins or ends a range (a bookmark, a comment); like "x", but these keep their order
-           "break": begins a new line, within a sentence or not
-           "split": always separates sentences
+    kind   "text" "x": stands beside a word, and is placed with it "k": is a part of the sentence, and stays "range":
+           begins or ends a range (a bookmark, a comment); like "x", but these keep their order "break": begins a new
+           line, within a sentence or not "split": always separates sentences
     frame  frame of its beginning, and `last` that of its end
     text   its text, without references
     """

@@ -1,5 +1,6 @@
-"""Regular expressions for spans that must not be translated. Each takes linear time on any text: a repetition is
-bounded, or ends at a character that the next part needs.
+"""Regular expressions for spans that must not be translated.
+
+Each takes linear time on any text: a repetition is bounded, or ends at a character that the next part needs.
 """
 
 import re

@@ -66,5 +66,5 @@ def test_what_is_wrong_is_one_line(arguments, error, message):
 def test_the_best_comes_first_and_of_equal_ones_the_first():
     assert reranked([0, 1, 2, 3], HYPOTHESES, "mbr-chrf", 4) == [0, 1, 2]
     assert reranked([0, 1, 2, 3], HYPOTHESES[::-1], "mbr-chrf", 1) == [0]
-    assert reranked(list("abcd"), ["Hund", "Katze", "Maus", "Ente"], "mbr-bleu", 3) == ["a", "b", "c"]  # all equally similar
+    assert reranked(list("abcd"), ["Hund", "Katze", "Maus", "Ente"], "mbr-bleu", 3) == ["a", "b", "c"]  # all alike
     assert reranked(["a"], [""], "mbr-chrf", 3) == ["a"]

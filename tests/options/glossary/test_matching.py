@@ -109,9 +109,7 @@ WORDS = ["ab", "Ab", "AB", "abc-", "abcde", "Abcde", "ABCDE", "x1", "X1", "..", 
 @given(st.sets(st.sampled_from(WORDS)), st.lists(st.sampled_from(WORDS), max_size=6))
 @settings(max_examples=500)
 def test_cases_are_as_defined(terms, words):
-    """One-word terms match as written, with a capital as the first word, and in capitals if the word is loud or the
-    text is.
-    """
+    """One-word terms match as written, with a capital as the first word, and, if loud, in capitals."""
     text = " ".join(words)
     loud = not any(map(str.islower, text))
     begun, expected = False, []

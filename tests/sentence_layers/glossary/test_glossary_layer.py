@@ -96,8 +96,7 @@ def test_a_text_does_not_depend_on_its_neighbours(layers, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_reported_is_so(layers, method):
-    """In 200 real sentences, reported terms are in the target, the model's words stay otherwise, and spans are right.
-    """
+    """In 200 real sentences reported terms are in the target, other words stay the model's, and spans are right."""
     below, _ = layers
     lines, uses = sentences(200), {}
     before, after = below(lines, True), layer_of(layers, TERMS, method, uses)(lines, True)
