@@ -19,8 +19,7 @@ from tests.support.environments import environment, outside_variables, run
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """Returns (interpreter of an environment with an editable install of a clone, the folder that contains the clone).
-    """
+    """Returns (interpreter of an environment with an editable install of a clone, the clone's parent folder)."""
     parent = tmp_path_factory.mktemp("projects")
     (parent / "cpunmt").mkdir()
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):

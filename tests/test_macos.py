@@ -1,5 +1,6 @@
-"""Tests of macOS on other systems: the packages do not need Linux, and the kernels compile to object files for Apple's
-processors.
+"""Tests of macOS on other systems.
+
+The packages do not need Linux, and the kernels compile to object files for Apple's processors.
 """
 
 import os
@@ -104,8 +105,7 @@ def objects(tmp_path_factory):
 
 
 def symbols(content):
-    """Returns (processor, kind of file, name -> whether it is defined there) of a Mach-O file: <mach-o/loader.h>,
-    <nlist.h>.
+    """Returns (processor, kind of file, name -> whether it is defined) of a Mach-O file: <mach-o/loader.h>, <nlist.h>.
     """
     magic, processor, _, kind, commands, *_ = struct.unpack_from("<8I", content)
     assert magic == 0xFEEDFACF  # 64 bits

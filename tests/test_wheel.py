@@ -1,5 +1,6 @@
-"""The wheels, installed without the rest of the project, translate with the shipped model: the one for any machine,
-which compiles, and the one with programs, which does not need a compiler.
+"""The wheels, installed without the rest of the project, translate with the shipped model.
+
+The wheel for any machine compiles; the one with programs does not need a compiler.
 """
 
 import json

@@ -63,9 +63,7 @@ def compare_packed(packed, sources, near, least, most=MOST):
 
 
 def apart(some, others):
-    """Returns the largest differences of hypotheses: float64 [3], in scores, and for equal ones in pieces and
-    attention.
-    """
+    """Returns the largest differences of hypotheses: float64 [3], in scores and, if equal, in pieces and attention."""
     far = np.zeros(3)
     for one, other in zip(some, others, strict=True):
         found = [abs(one.score - other.score), 0.0, 0.0]

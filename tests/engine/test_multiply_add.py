@@ -37,8 +37,7 @@ define float @scalar(float %x, float %y, float %z) {
 
 @functools.cache
 def functions():
-    """Returns functions (of pointers to 16 floats, of floats) in machine code for a processor without the instruction.
-    """
+    """Compiles functions (of pointers to 16 floats, of floats) for a processor without the instruction."""
     initialize_llvm()
     module = llvm.parse_assembly(_CALLS)
     multiply_add.define(module)

@@ -118,8 +118,7 @@ def test_cold_starts_at_the_same_time_all_work(cold_starts):
 
 
 def test_a_kernel_is_the_same_each_time_it_is_compiled():
-    """Numba numbers what a process compiles, so names, and with them the file, once depended on earlier compilations.
-    """
+    """Numba numbers what a process compiles, so names, and the file, once depended on earlier compilations."""
     from cpunmt.kernels import softmax
     from cpunmt.simd import jit
 

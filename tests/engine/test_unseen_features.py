@@ -44,8 +44,7 @@ def started(tmp_path):
 
 @pytest.mark.slow
 def test_a_path_whose_features_llvm_does_not_see_is_compiled(started):
-    """Numba once compiled for the detected features only, and LLVM ended the process; also after other uses of Numba.
-    """
+    """Numba once compiled for the detected features only, and LLVM ended the process; also after other uses."""
     path = isa.current().value
     named = {"CPUNMT_ISA": os.environ.get("CPUNMT_ISA", "")}
     status, (origin, name), lines = started(BLIND, NUMBA_FIRST + START, **named)

@@ -8,9 +8,7 @@ from tests.support.html_layers import given, identity, shuffled, upper
 
 
 def place(html, source, target, origins):
-    """Translates `source` to `target`, with pieces separated by |; `origins`: each target piece's source piece, or
-    None.
-    """
+    """Translates `source` to `target`, pieces separated by |; `origins`: source piece of each target piece, or None."""
     sources, targets = source.split("|"), target.split("|")
     size = len(sources)
     matrix = [

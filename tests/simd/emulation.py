@@ -28,9 +28,7 @@ def emulated(code: str) -> str:
 
 
 def pretend():
-    """Makes this process pretend to run on the processor that CPUNMT_ISA names; call it before importing Numba or
-    kernels.
-    """
+    """Pretends to run on the processor that CPUNMT_ISA names; call it before importing Numba or kernels."""
     if os.environ["CPUNMT_ISA"] not in ARM:  # Numba's code for Arm cannot run here
         cpu, features = PROCESSORS[os.environ["CPUNMT_ISA"]]
         os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = cpu, features

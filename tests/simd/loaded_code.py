@@ -6,7 +6,7 @@ from cpunmt.simd import isa
 
 
 def loaded(code: str, name: str = "tiles"):
-    """Returns (execution engine, address of the function) of LLVM `code`, compiled for this machine; keep the engine.
+    """Compiles LLVM `code` for this machine; returns (execution engine, which must be kept, address of the function).
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

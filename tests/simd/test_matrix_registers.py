@@ -1,5 +1,4 @@
-"""Matrix registers belong to a thread, and Linux must allow them; other threads, forks and signals do not disturb them.
-"""
+"""Matrix registers belong to a thread, and Linux must allow them; threads, forks and signals do not disturb them."""
 
 import faulthandler
 import os

@@ -25,8 +25,7 @@ def test_vnni_tiles_compile_to_the_instructions(path):
 
 @pytest.mark.parametrize("path", [*VNNI, "i8mm", "dotprod", "neon"])
 def test_tiles_are_exact_with_the_instructions_emulated(path):
-    """Runs the emitted code with plain arithmetic instead of the instructions: tests operand order, offsets and layout.
-    """
+    """Runs the code with plain arithmetic instead of the instructions: tests operand order, offsets and layout."""
     assert "shapes are exact" in run("vector_tiles", path, "run")
 
 
