@@ -276,8 +276,7 @@ class _Left:
         self.matters = found | _BLOCKS if is_held else found  # tags of other names cannot end it
 
     def goes_on(self, token: Token) -> bool:
-        """Returns whether the element continues behind the token; if not, `includes` says whether the token is in it.
-        """
+        """Returns whether the element continues after the token; if not, `includes` says whether the token is in it."""
         kind, _, _, name = token
         if kind == OPEN:
             if name in self.siblings and not self.nested:

@@ -144,8 +144,7 @@ def beam_search(
 
 
 def _of_full_beam(places, ending, beam):
-    """Returns the places of ending hypotheses among the first `beam`, and the first `beam` others; the best come first.
-    """
+    """Returns, best first, the ending places among the first `beam`, and the first `beam` places that do not end."""
     going_on = [place for place in places if not ending[place[1]]][:beam]
     kept = [place for place in places[:beam] if ending[place[1]]] + going_on
     return sorted(kept, key=places.index)

@@ -52,8 +52,8 @@ class PackedReference(Reference):
             self.scales[weight] = tensors[f"{name}.scale"][columns]
 
     def product(self, name: str, x: np.ndarray) -> np.ndarray:
-        """Multiplies x W with the integers of the weight's scheme; a static one's offset, which the bias subtracts, is
-        added.
+        """Computes x W with the integers of the weight's scheme; adds the offset that a static one's stored bias
+        subtracts.
         """
         x, weights, scheme = np.asarray(x, np.float32), self.weights[name], self.schemes[name]
         output = name == self.tables["output"]

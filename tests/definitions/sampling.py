@@ -35,9 +35,7 @@ def chance(source: Sequence[int], search: Search, number: int, step: int) -> flo
 
 
 def weights(log_probs: np.ndarray, search: Search) -> np.ndarray:
-    """Returns the weight of each of `log_probs` [pieces], proportional to its probability; zero or minus infinity:
-    never.
-    """
+    """Returns for each of `log_probs` [pieces] a number proportional to the probability of drawing it; 0: never."""
     found = np.exp((log_probs - log_probs.max()) / search.sampling_temperature)
     if 0 < search.sampling_topk < len(found):
         found[found < np.sort(found)[-search.sampling_topk]] = 0

@@ -58,8 +58,7 @@ def config_of(shape: str) -> ModelConfig:
 
 
 def tensors_of(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
-    """Draws float32 weights from NumPy's old generator, whose numbers never change, scaled so that translations vary.
-    """
+    """Draws float32 weights from NumPy's old, unchanging generator, scaled so that translations vary."""
     generator = np.random.RandomState(seed)
     found = {}
     for name, shape in checkpoint_tensors(config).items():

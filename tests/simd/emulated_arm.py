@@ -52,9 +52,7 @@ def _dot(widen):
 
 
 def _matrix(result, operands):
-    """Returns, in lane 2 i + j, the sum plus the products of lanes 8 i to 8 i + 7 of one and 8 j to 8 j + 7 of the
-    other.
-    """
+    """Returns in lane 2 i + j the sum plus the products of lanes 8 i to 8 i + 7 and lanes 8 j to 8 j + 7."""
     lines = [f"%{a} = sext {operands[i]} %x{i} to <16 x i32>" for i, a in ((1, "a"), (2, "b"))]
     lines.append(f"%t0 = add {result} %x0, zeroinitializer")
     for k in range(8):

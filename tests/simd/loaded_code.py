@@ -6,8 +6,7 @@ from cpunmt.simd import isa
 
 
 def loaded(code: str, name: str = "tiles"):
-    """Compiles LLVM `code` for this machine; returns (execution engine, which must be kept, address of the function).
-    """
+    """Compiles LLVM `code` for this machine; returns (execution engine, to be kept, address of the function)."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     cpu, features = isa.target_cpu(isa.supported()[0])

@@ -15,9 +15,7 @@ NEAR = 1e-3  # hypotheses with scores this close may change places, or leave the
 
 @st.composite
 def searches(draw, scored=either):
-    """Draws any search, with the shortlist if there is one; half of them compute logits in blocks
-    (search.fused_output).
-    """
+    """Draws any search, with the shortlist if given; half of them compute logits in blocks (search.fused_output)."""
     beam = draw(st.integers(1, 6))
     apart = draw(st.sampled_from(["no", "no", "alternatives", "samples"]))
     groups = draw(st.sampled_from([1, 1, 2, 3])) if apart == "no" else 1

@@ -21,7 +21,7 @@ def slow(case):
 
 
 def crossed(first, second) -> list:
-    """Returns all pairs of values for a `parametrize`; a pair is slow if both of its values occur in other pairs."""
+    """Returns all pairs of values for a `parametrize`; marks pairs slow, except enough to include each value once."""
     first, second = list(first), list(second)
     quick = {(i % len(first), i % len(second)) for i in range(max(len(first), len(second)))}
     return [
