@@ -105,9 +105,7 @@ def objects(tmp_path_factory):
 
 
 def symbols(content):
-    """Returns (processor, kind of file, name -> whether it is defined) of a Mach-O file, by <mach-o/loader.h>,
-    <nlist.h>.
-    """
+    """Returns (processor, kind of file, name -> whether it is defined) of a Mach-O file: see <mach-o/loader.h>."""
     magic, processor, _, kind, commands, *_ = struct.unpack_from("<8I", content)
     assert magic == 0xFEEDFACF  # 64 bits
     place, found = 32, {}

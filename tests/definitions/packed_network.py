@@ -52,9 +52,7 @@ class PackedReference(Reference):
             self.scales[weight] = tensors[f"{name}.scale"][columns]
 
     def product(self, name: str, x: np.ndarray) -> np.ndarray:
-        """Computes x W with the integers of the weight's scheme; adds the offset that a static one's stored bias
-        subtracts.
-        """
+        """Computes x W with the weight's integers; adds the offset that the stored bias of a static one subtracts."""
         x, weights, scheme = np.asarray(x, np.float32), self.weights[name], self.schemes[name]
         output = name == self.tables["output"]
         weights = weights.T if output else weights

@@ -41,7 +41,7 @@ def translate(line, scores):
     return service.translate(loaded, bergamot.VectorString([line]), options)[0].target
 
 for number, line in enumerate(open(lines, encoding="utf8").read().split("\n")[:-1]):
-    marked = translate(html.escape(line, quote=False), True).text  # scores are told in HTML only
+    marked = translate(html.escape(line, quote=False), True).text  # bergamot reports scores in HTML only
     words = [float(x) for x in re.findall(r'x-bergamot-word-score="([^"]+)"', marked)]
     text = html.unescape(re.sub("<[^>]*>", "", marked))
     pieces = None

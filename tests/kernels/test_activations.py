@@ -41,8 +41,7 @@ def test_sigmoid_is_within_its_bound(program):
 
 
 def test_sigmoid_between_two_grid_points(program):
-    """Every float32 from one grid point to beyond the next, where the line's error is largest (sigmoid'' is largest).
-    """
+    """Every float32 from one grid point to beyond the next, where the line is worst (sigmoid'' is largest)."""
     first = np.float32(1.3125).view(np.int32)
     last = np.float32(1.3125 + 1.1 / 128).view(np.int32)
     x = np.arange(first, first + (last - first) // 16 * 16, dtype=np.int32).view(np.float32)
@@ -115,8 +114,7 @@ def test_exp_stays_a_normal_number(program, x):
 
 
 def powers_of_two(program, x):
-    """Computes exp2 of c x for float32 x [15 n] below 0: each lane of `add_powers` is one, beside the largest score 0.
-    """
+    """Computes exp2 of c x for float32 x [15 n] below 0: each lane of `add_powers` has one, beside a score of 0."""
     found = []
     for part in np.ascontiguousarray(x, np.float32).reshape(-1, 15):
         powers = np.zeros(1, POWERS)

@@ -50,8 +50,7 @@ def self_attention(program, qkv, heads, misaligned=0):
 
 
 def cross_attention(program, q, k, v, heads, misaligned=0):
-    """Computes float32 [model_dim] from one query and float32 [length, model_dim] keys and values; checks the guards.
-    """
+    """Computes float32 [model_dim] from a query and float32 [length, model_dim] keys and values; checks the guards."""
     length, model_dim = k.shape
     guard = Guards(misaligned)
     keys = guard.empty((padded(length) // 16, model_dim, 16), np.float32)

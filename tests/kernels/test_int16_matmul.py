@@ -24,7 +24,7 @@ def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_sca
     bias = np.ones(count, np.float32) if bias is None else bias
     record = int16_record(guard, weights, scales, bias)
     row_scales = np.ones(len(q), np.float32) if row_scales is None else row_scales
-    row_scales = guard.copy(np.stack([row_scales, np.full(len(q), np.nan, np.float32)], axis=1))  # the shift is not read
+    row_scales = guard.copy(np.stack([row_scales, np.full(len(q), np.nan, np.float32)], axis=1))  # unread shift
     out = guard.empty((len(q), 16 * panels(count)), np.int32 if mode == INTEGERS else np.float32)
     program.int16_linear(record, guard.copy(q), row_scales, len(q), out, mode)
     guard.check()

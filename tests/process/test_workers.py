@@ -53,7 +53,7 @@ def test_what_nobody_waits_for_any_more_is_left_undone():
     results.close()
     go.set()
     wait_for(lambda: workers.active == 0)
-    assert len(done) <= 3  # the first, and those that the two had begun
+    assert len(done) <= 3  # the first, and the tasks that the two had begun
 
 
 def test_counts_of_batches():

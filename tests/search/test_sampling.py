@@ -1,5 +1,4 @@
-"""Samples: chance follows its definition and depends only on sentence, options and seed; frequencies are the model's.
-"""
+"""Samples: chance depends only on sentence, options and seed, as defined; frequencies are the model's."""
 
 import collections
 

@@ -37,7 +37,7 @@ def test_a_named_recurrent_network(name, scheme):
 
 
 @given(st.one_of(configs(), recurrents.configs()), st.integers(0, 2**32 - 1), st.sampled_from(list(SCHEMES)), st.data())
-@settings(max_examples=60, derandomize=True)  # the conditions of `check` usually hold, but not always, so the models are fixed
+@settings(max_examples=60, derandomize=True)  # `check` usually holds, not always: fixed models
 def test_any_architecture_with_any_mixture(config, seed, scheme, data):
     names = data.draw(st.lists(st.sampled_from(matrices(config)), unique=True))
     check(config, seed, scheme, {name: data.draw(st.sampled_from(list(SCHEMES))) for name in names})

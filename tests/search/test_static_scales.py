@@ -18,8 +18,7 @@ from tests.sample_models.transformers import NAMED, configs, make_config
 
 
 def observed_alphas(config, tensors, sources):
-    """Returns 127 over 0.8 times the largest activation, equal for all products of an input; some values are clipped.
-    """
+    """Returns 127 over 0.8 times the largest activation, equal for products of one input; clips some values."""
     network = Calibrating(config, tensors)
     for source in sources:
         beam_search(network, source, 8)
@@ -57,7 +56,7 @@ def test_layers_that_share_parameters_have_readers_of_different_scales(decoder_p
 
 
 @given(configs(), st.integers(0, 2**32 - 1))
-@settings(max_examples=15, derandomize=True)  # the conditions of `check` usually hold, but not always, so the models are fixed
+@settings(max_examples=15, derandomize=True)  # `check` usually holds, not always: fixed models
 def test_any_architecture(config, seed):
     check(config, seed)
 
