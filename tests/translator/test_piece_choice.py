@@ -218,7 +218,7 @@ def test_what_is_endless_is_read_as_far_as_its_bound(student, given, message):
         ),
         (
             {"num_beam_groups": 2, "diversity_penalty": 1, "return_alternatives": True},
-            "num_beam_groups is 2 and return_alternatives is True, expected 1: there",
+            "num_beam_groups is 2 and return_alternatives is True, expected 1: samples",
         ),
         ({"return_alternatives": True, "beam_size": 2}, "beam_size is 2 and return_alternatives is True, expected 1"),
         ({"return_alternatives": True, "sampling_topk": 5}, "return_alternatives is True and sampling_topk is 5, "),
