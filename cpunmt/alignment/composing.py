@@ -15,9 +15,9 @@ from cpunmt.results.results import Result
 def composed(first: Aligned, second: Aligned) -> Aligned:
     """Returns a translation from the source of `first` to the target of `second`.
 
-    The target of `first` is the source of `second`. A target piece comes from a middle piece of `second`. The middle
-    piece of `first` that shares most characters with it decides the link; on a tie, the first one does. A piece without
-    such a middle piece gets no link.
+    The target of `first` is the source of `second`. A link joins two links: one of `second` from its source piece, and
+    those of `first` to the linked target piece that shares most characters with it; on a tie, to the first. Without
+    such a piece there is no link.
     """
     over = overlaps(second.source_spans, first.target_spans)
     sources: dict[int, list[int]] = {}

@@ -81,7 +81,7 @@ class Call(Generic[R]):
         translate: Callable[[Sequence[int], SharedWork | None], list[R]],
         apart: bool = False,
     ):
-        """`translate` takes indices of sentences and returns their results; for cancelled ones it may return anything.
+        """Takes `translate`, which returns the results of sentences by index, and anything for cancelled ones.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class AsyncResult(Generic[R]):
     """
 
     def __init__(self, future: Future[list[R]], place: int, shared: SharedWork):
-        """`future` returns a list, whose item `place` is the result; `shared` knows which items are wanted."""
+        """Takes a `future` list, whose item `place` is the result; `shared` knows which items are wanted."""
         self._future, self._place, self._shared, self._process = future, place, shared, os.getpid()
         self._cancelled = False
 

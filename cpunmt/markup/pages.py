@@ -114,7 +114,7 @@ def translate_pages(pages: Sequence[Page], below: Layer) -> None:
     lost: list[_Text] = []
     if aligned and sum([len(text.plain) for text in plain]) <= _FEW:
         plain, aligned = [], waiting
-    for texts, align in ((plain, False), (aligned, True), (lost, True)):  # the second round adds to `lost`
+    for texts, align in ((plain, False), (aligned, True), (lost, True)):  # the first two rounds fill `lost`
         for window in _windows(texts, _WINDOW if align else sys.maxsize):
             asked = list(dict.fromkeys([text.plain for text in window]))
             found = dict(zip(asked, below(asked, align), strict=True))

@@ -142,7 +142,7 @@ class Prefixes:
     """Converts the required beginnings of translations to ids; None is an empty beginning."""
 
     def __init__(self, ids_of: IdsOf, vocabulary: AnyVocabulary, config: ModelConfig):
-        """`vocabulary`: of the target."""
+        """Takes the target's `vocabulary`."""
         self._ids_of, self._vocabulary, self._config = ids_of, vocabulary, config
 
     def ids(self, prefix: object, number: int = 0) -> list[int]:

@@ -31,7 +31,7 @@ class SentenceLayers:
     """
 
     def __init__(self, vocabularies: Sequence[AnyVocabulary], configs: Sequence[ModelConfig]) -> None:
-        """`vocabularies`: source vocabularies, in the order of the models; `configs`: of those models.
+        """Takes the models' source `vocabularies`, in order, and their `configs`.
 
         Unknown words go to a model that copies them itself.
         """

@@ -30,7 +30,7 @@ class _Place:
     __slots__ = ("begin", "is_clause", "pieces")
 
     def __init__(self, begin: int, pieces: int, is_clause: bool):
-        """`begin` of the rest, pieces before it in the part that ends here, and whether a clause ends."""
+        """Takes `begin` of the rest, the number of pieces in the part before it, and whether a clause ends."""
         self.begin, self.pieces, self.is_clause = begin, pieces, is_clause
 
 

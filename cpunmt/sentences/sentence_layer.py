@@ -22,10 +22,10 @@ V = TypeVar("V")
 
 
 class Cutter:
-    """Cuts the texts of one call."""
+    """A cutter of one call's texts."""
 
     def __init__(self, split: str | Splitter, languages: Languages, vocabulary: AnyVocabulary):
-        """`vocabulary`: the source's, which recognizes the target language's name at the beginning of a text."""
+        """Takes the source's `vocabulary`, which recognizes the target language's name at the beginning of a text."""
         self._split, self._languages, self._vocabulary = split, languages, vocabulary
 
     def is_one(self, text: str) -> bool:

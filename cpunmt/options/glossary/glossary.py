@@ -29,7 +29,7 @@ class Glossary(Mapping[str, str]):
     """
 
     def __init__(self, terms: Mapping[str, str]) -> None:
-        """`terms`: a mapping from terms to their translations.
+        """Takes a mapping from terms to their translations.
 
         Raises TypeError for anything but text. Raises ValueError, which names the term, if a term is empty, is longer
         than 400 characters or 64 words and spaces, has control characters, or differs from another in white space

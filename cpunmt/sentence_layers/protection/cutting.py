@@ -67,14 +67,14 @@ def cut(sentence: str, unit: KeptPart, first: int = 0) -> CutOut:
 
 
 class Places:
-    """Finds where text cut from the source belongs in the translation.
+    """The places in a translation for text cut from the source.
 
     The place is the one that the fewest links cross; near links count most. A cut at either end of the sentence stays
     at that end.
     """
 
     def __init__(self, below: Aligned, first: int = 0) -> None:
-        """`first`: begin of the source behind the name of the target language."""
+        """Takes `first`, the begin of the source behind the name of the target language."""
         self._below, self._first = below, first
         self._links = sorted(below.links)
         self._begins = [begin for begin, _ in below.source_spans]

@@ -92,7 +92,7 @@ class StoodIn:
     """A sentence with stand-ins: `text` is translated, `restored` converts its translation back."""
 
     def __init__(self, sentence: str, units: Sequence[KeptPart], stand_ins: StandIns, first: int = 0) -> None:
-        """`stand_ins`: one for each of `units`; None cuts the unit out. The sentence begins at `first`."""
+        """Takes one of `stand_ins` for each of `units`; None cuts the unit out. The sentence begins at `first`."""
         self._sentence, self._units, self._stand_ins, self._first = sentence, units, stand_ins, first
         self._cuts: dict[int, CutOut] = {}  # number of a unit -> its cut
         edits: list[Edit] = []
