@@ -14,7 +14,7 @@ from cpunmt.engine.program_files import cache_file
 from tests.sample_models.real_model import DIRECTORIES, ENSEMBLE
 from tests.support.command_line import sentences
 
-# No deadline: a busy machine is no failure, nor is an emulated one.
+# No deadline: a busy or emulated machine may be slow.
 settings.register_profile("cpunmt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("cpunmt")
 
@@ -22,7 +22,7 @@ settings.load_profile("cpunmt")
 EXAMPLES_SHARE, LEAST_EXAMPLES = 20, 5
 
 TESTS = Path(__file__).parent
-# What only `make test-all` runs.
+# Run by `make test-all` only.
 THOROUGH_ONLY = {
     "bench",
     "train",
@@ -43,7 +43,7 @@ def pytest_addoption(parser):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leaves out benchmarks, trainings, type checkers and builds, unless they are named or all tests are asked for."""
+    """Leaves out benchmarks, trainings, type checkers and builds, unless they are named or all tests are requested."""
     if config.getoption("--thorough") or not collection_path.is_relative_to(TESTS):
         return None
     named = [Path(argument.split("::")[0]).absolute() for argument in config.args]
@@ -57,7 +57,7 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what is slow, and most examples of properties, unless all is asked for."""
+    """Leaves out slow tests, and most examples of properties, unless all are requested."""
     if config.getoption("--thorough"):
         return
     slow = [item for item in items if item.get_closest_marker("slow")]
@@ -75,23 +75,23 @@ def pytest_collection_modifyitems(config, items):
             function._hypothesis_internal_use_settings = quick
 
 
-# What the tests start must hear signals, also in a run that was started with some of them ignored (nohup).
-# Programs inherit an ignored signal, but of a caught one the usual effect.
+# Programs started by the tests must react to signals, even if this run was started with some ignored (nohup). Programs
+# inherit ignored signals, but a signal with a handler gets its default action.
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else lambda *_: None)
 
 
-# It would hide that a command forgets to flush.
+# It would hide a missing flush in a command.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
-# Tests of commands expect what `student` says, unless they choose a model.
+# Tests of commands expect the output of `student`, unless they choose a model.
 os.environ["CPUNMT_MODEL"] = str(DIRECTORIES["int8"])
 
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory):
-    """`once(name, make)` returns the text that `make` returned in the first call with this name, in any worker."""
+    """`once(name, make)` returns the result of the first call of `make` with this name in any worker."""
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
@@ -108,7 +108,7 @@ def once(tmp_path_factory):
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_once(once):
-    """Of workers that begin without a compiled program one compiles it, and the others wait."""
+    """If several workers begin without a compiled program, one compiles it, and the others wait."""
     file = cache_file()
     if file is not None and not file.exists():
         once("program", lambda: str(compiled.warm_up()))
@@ -116,7 +116,7 @@ def compiled_once(once):
 
 @pytest.fixture(scope="session")
 def student():
-    """A Translator of models/ende-student, of which Marian's translations are known."""
+    """A Translator of models/ende-student, with known translations by Marian."""
     return Translator(DIRECTORIES["int8"])
 
 
@@ -128,13 +128,13 @@ def float_student():
 
 @pytest.fixture(scope="session")
 def ensemble():
-    """A Translator of two models, of different sizes, schemes and shortlists."""
+    """A Translator of two models with different sizes, schemes and shortlists."""
     return Translator(ENSEMBLE, weights=[1, 2])
 
 
 @pytest.fixture(scope="session")
 def words(tmp_path_factory):
-    """A Translator of a recurrent network of words, of random weights, that may say <unk>."""
+    """A Translator of a random recurrent word model that may output <unk>."""
     from quantize.commands.cli import main as quantize
     from tests.sample_models import foreign_directories
 

@@ -1,4 +1,4 @@
-"""The container file and the systemd unit name what there is."""
+"""The container file and the systemd unit refer to existing things."""
 
 import json
 import re
@@ -17,7 +17,7 @@ UNIT = dict(
 
 
 def parsed(arguments):
-    """What the arguments of `cpunmt serve` mean; an error ends the test."""
+    """Parses arguments of `cpunmt serve`; an error ends the test."""
     return command_parser().parse_args(["serve", *arguments])
 
 

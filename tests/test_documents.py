@@ -1,4 +1,4 @@
-"""What the documents name is there: paths, modules, what stands in them, and the size of the engine."""
+"""Everything that the documentation names exists: paths, modules, their contents, and the size of the engine."""
 
 import re
 
@@ -17,7 +17,7 @@ MODULES = {name: ROOT.joinpath(name).read_text("utf-8") for name in NAMES if nam
 PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)+/?|\w+/|\w+\.py")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 DEFINED = r"""(?:def|class) {0}\b|\b{0} ?[:=]|\.{0}\b|"{0}\""""
-MADE = re.compile(r"/path/|RUN|NAME|OUT|students/|runs/|teachers/|s2t|my-")  # by whoever follows the text, or a pattern
+MADE = re.compile(r"/path/|RUN|NAME|OUT|students/|runs/|teachers/|s2t|my-")  # created by the reader, or a pattern
 INSTANCES = {"result": "Result", "translator": "Translator"}  # as examples call them
 ELSEWHERE = {
     "model.npz",
@@ -42,13 +42,13 @@ ELSEWHERE = {
 
 
 def quoted(document) -> list[str]:
-    """What stands in backquotes, code blocks apart."""
+    """Returns the texts in backquotes, except code blocks."""
     text = re.sub(r"^```.*?^```$", "", document.read_text("utf-8"), flags=re.M | re.S)
     return re.findall(r"`([^`\n]+)`", text)
 
 
 def is_file(name: str) -> bool:
-    """Whether a path ends like this, with or without .py."""
+    """Returns whether a path ends with this name, with or without .py."""
     name = name.rstrip("/")
     return name in FOLDERS or any(f"/{path}".endswith((f"/{name}", f"/{name}.py")) for path in NAMES)
 
@@ -57,25 +57,25 @@ ROUTES = [re.sub(r"{\w+}", "[^/]+", route.path) for dialect in DIALECTS for rout
 
 
 def is_route(name: str) -> bool:
-    """Whether it is what the server answers, or what such paths begin with."""
+    """Returns whether it is a route of the server, or the beginning of one."""
     beginnings = any(route.startswith(f"{name}/") for route in ROUTES)
     return name.startswith("/") and (beginnings or any(re.fullmatch(route, name) for route in ROUTES))
 
 
 def defining(name: str) -> list[str]:
-    """The modules that define this class."""
+    """Returns the modules that define this class."""
     return [text for text in MODULES.values() if re.search(rf"^class {name}\b", text, re.M)]
 
 
 def with_bases(name: str, text: str) -> str:
-    """The module of a class, and those of the classes that it is made of."""
+    """Returns the module of a class, and those of its bases."""
     (bases,) = re.findall(rf"^class {name}(?:\(([\w, ]*))?", text, re.M)[:1]
     of_bases = [with_bases(base, module) for base in re.findall(r"\w+", bases) for module in defining(base)]
     return "\n".join([text, *of_bases])
 
 
 def is_defined(dotted: str) -> bool:
-    """Whether a module ends like the first parts of the name, or defines the first part, and knows the rest."""
+    """Returns whether a module ends with the first parts of the name, or defines the first part, and has the rest."""
     parts = dotted.split(".")
     offered = INSTANCES.get(parts[0], parts[0])
     if offered in cpunmt.__all__ and len(parts) == 2 and hasattr(getattr(cpunmt, offered), parts[1]):
@@ -119,7 +119,7 @@ def test_modules_that_are_run_are_there():
 
 
 def test_the_engine_has_as_many_lines_as_is_said():
-    """Rounded to hundreds; more than 5 % off is wrong."""
+    """The number is rounded to hundreds; 5 % is the tolerance."""
     lines = sum(
         text.count("\n") for name, text in MODULES.items() if name.startswith(tuple(f"cpunmt/{x}/" for x in ENGINE))
     )

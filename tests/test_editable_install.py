@@ -1,8 +1,8 @@
 """An editable install works from every folder, the one that holds the clone included.
 
-There `cpunmt` is a folder without `__init__.py`, the clone itself: what a namespace package looks like. Python takes
-it unless a later folder of sys.path has a real package, so the clone must stand on sys.path, as `package_dir` in
-setup.py sees to; a finder of setuptools' would come too late.
+There `cpunmt` is the clone itself, a folder without `__init__.py`, which looks like a namespace package. Python takes
+it unless a later folder of sys.path has a real package, so `package_dir` in setup.py puts the clone on sys.path; a
+finder of setuptools would come too late.
 """
 
 import json
@@ -19,7 +19,7 @@ from tests.support.environments import environment, outside_variables, run
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """(interpreter of an environment with an editable install of a clone, the folder that holds the clone)."""
+    """Returns (interpreter of an environment with an editable install of a clone, the clone's parent folder)."""
     parent = tmp_path_factory.mktemp("projects")
     (parent / "cpunmt").mkdir()
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
@@ -51,7 +51,7 @@ def test_a_script_finds_the_package_wherever_it_lies(clone, folder):
 
 
 def test_it_needs_numba_for_what_will_be_edited(clone):
-    """Whatever programs lie there; and it is a wheel of every machine."""
+    """Holds even if programs are there; and the wheel is for every machine."""
     python, parent = clone
     code = (
         "from importlib import metadata; found = metadata.distribution('cpunmt'); "

@@ -34,13 +34,13 @@ from tests.support.side_by_side import in_threads
 from tests.support.speeds import slow_after
 
 MODEL = str(real_model.DIRECTORIES["int8"])
-TOGETHER = ",".join(map(str, real_model.ENSEMBLE))  # models that translate together
+TOGETHER = ",".join(map(str, real_model.ENSEMBLE))  # models of an ensemble
 COUNTS = slow_after(1, [200, 100_000])
 FEW = slow_after(1, [60, 10_000])
 
 
 def bits(result):
-    """What must be equal to the last bit."""
+    """Returns everything that must be equal to the last bit."""
     found = []
     for h in result.hypotheses:
         attention = None if h.attention is None else h.attention.tobytes()
@@ -90,9 +90,9 @@ def test_law_2_alone_and_together(model, count):
 
 
 def add_clusters(translator, lines):
-    """Twenty of random centroids and pieces, so that hypotheses of a sentence are in different ones.
+    """Adds twenty clusters of random centroids and pieces, so that hypotheses of a sentence are in different ones.
 
-    Another twenty are for the sentences that begin like most do, as if those named their target language.
+    Twenty more are for sentences that begin like most do, as if these named their target language.
     """
     engine, config, random_numbers = translator.loaded.engine, translator.config, np.random.default_rng(7)
     usual = [translator.source_vocabulary.encode(line)[0] for line in lines]
@@ -109,16 +109,16 @@ def add_clusters(translator, lines):
 @pytest.mark.parametrize("model", ["student", "float_student", "ensemble", "words"])
 def test_law_2_with_any_options(request, model, count):
     translator, lines = request.getfixturevalue(model), generated_lines(1000, seed=4, short=True)
-    long = " ".join(sentences(40))  # more than the model takes at once: it is split
+    long = " ".join(sentences(40))  # more than the model takes at once, so it is split
 
-    alone = model != "ensemble"  # which cannot have clusters
+    alone = model != "ensemble"  # it cannot have clusters
     if alone:
         add_clusters(translator, lines)
 
     @given(consistent_options(alone), st.integers(0, len(lines) - 15), st.randoms(use_true_random=False))
     @settings(max_examples=count // 10, suppress_health_check=list(HealthCheck), database=None)
     def check(options, first, generator):
-        if model == "words":  # it has other pieces
+        if model == "words":  # with other pieces
             options = {name: options[name] for name in options if name not in ("suppress_sequences", "end_token")}
         marked = [marked_line(generator) for _ in range(5)]
         chosen = [*lines[first : first + 10], *marked, long[: generator.randrange(len(long))]]
@@ -184,8 +184,8 @@ def test_law_4_hypotheses_prefixes_and_scores(request, model, count):
     @settings(max_examples=count // 10, suppress_health_check=list(HealthCheck), database=None)
     def check(options, first, generator):
         chosen = whole[first : first + 15]
-        # these laws are about pieces
-        others = (*TEXT_ONLY, "end_token")  # two may differ only in how they end: see test_end_tokens
+        # for pieces
+        others = (*TEXT_ONLY, "end_token")  # two sequences may differ only in their ends: see test_end_tokens
         options = {name: value for name, value in options.items() if name not in others} | {"split": "none"}
         results = student.translate(chosen, **options)
         sampled = options.get("sampling_topk", 1) != 1
@@ -196,16 +196,17 @@ def test_law_4_hypotheses_prefixes_and_scores(request, model, count):
             assert not options.get("rerank") or len({h.text for h in result.hypotheses}) == len(scores)
             assert sampled or len({(h.pieces, h.truncated) for h in result.hypotheses}) == len(scores)
         for text, result in zip(chosen, results, strict=True):
-            # Samples reranked are as many for one hypothesis; fewer alternatives need not have the best one among them.
+            # Samples are reranked in the same number for one hypothesis; fewer alternatives may not include the best
+            # one.
             alike = (not sampled or options.get("rerank")) and not options.get("return_alternatives")
             assert not alike or bits(student.translate(text, **options | {"num_hypotheses": 1})) == bits(result)[:1]
         ended = [(line, r.hypotheses[-1]) for line, r in zip(chosen, results, strict=True)]
         ended = [(line, h) for line, h in ended if not h.truncated]
         sources, targets = [student.tokenize(line) for line, _ in ended], [list(h.pieces) for _, h in ended]
         scoring = {name: value for name, value in options.items() if name in SCORING}
-        scoring["vocabulary"] = options.get("vocabulary", "shortlist")  # scoring chooses from all, unless it is told
+        scoring["vocabulary"] = options.get("vocabulary", "shortlist")  # scoring uses the whole vocabulary by default
         scored = student.score_batch(sources, targets, **scoring)
-        if options.get("repetition_penalty", 1) == 1:  # else log-probabilities are those that are left of the model's
+        if options.get("repetition_penalty", 1) == 1:  # otherwise log-probabilities belong to the changed distribution
             assert [s.log_prob for s in scored] == [h.log_prob for _, h in ended]
         prefixes = [list(h.pieces[: generator.randint(0, 3)]) for _, h in ended]
         of_pieces = {name: value for name, value in options.items() if name not in TEXT_ONLY}
@@ -256,12 +257,12 @@ print(json.dumps({"seen": seen, "mapped again": again, "own": pages - pages_befo
     ids=["one", "ensemble", "unordered"],
 )
 def test_law_8_memory_is_flat(model, ordered, count):
-    """After a warm-up: until windows have their full length, or a fifth of a long stream.
+    """Measured after a warm-up: until windows have their full length, or for a fifth of a long stream.
 
-    A second Translator maps the same weights and shortlist: what the system counts for them again, of the ensemble
-    10 + 21 + 2 MB, it has once. Its vocabularies and its scratch memory are its own.
+    A second Translator maps the same weights and shortlist, which the system counts again: 10 + 21 + 2 MB for the
+    ensemble. Its vocabularies and its scratch memory are separate.
     """
-    count //= len(model.split(","))  # models of an ensemble: as many translations
+    count //= len(model.split(","))  # so that models of an ensemble translate the same number
     done = subprocess.run(
         [sys.executable, "-c", _MEMORY, model, str(count), str(ordered)],
         env={**os.environ, "PYTHONPATH": str(real_model.ROOT)},

@@ -1,7 +1,7 @@
 """Laws 2 and 4 of the engine, ids in and ids out: on tiny random models of every cell, architecture and scheme.
 
 2   the same bits alone, in any batch, in any order, in any number of slots, whenever free ones are filled again
-4   what a search says of its hypotheses is what scoring them says
+4   a search and scoring report the same of its hypotheses
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ KINDS = [*CELLS, "recurrent"]
 
 
 def any_config(data, kind):
-    """Of a Transformer with that cell, or of a recurrent network."""
+    """Draws a config of a Transformer with that cell, or of a recurrent network."""
     if kind == "recurrent":
         return data.draw(recurrents.configs(), "config")
     return data.draw(transformers.configs(), "config").changed(cell=kind, **data.draw(sizes, "sizes"))
@@ -83,7 +83,7 @@ def test_law_4_forced_decoding_gives_the_log_probability_of_a_translation(
     slow_after(
         2,
         [
-            ("int8", True, 30),  # test_laws has the shortlist
+            ("int8", True, 30),  # test_laws uses the shortlist
             ("float32", False, 30),
             ("int8", False, 2000),
             ("int8", True, 2000),
@@ -92,7 +92,7 @@ def test_law_4_forced_decoding_gives_the_log_probability_of_a_translation(
     ),
 )
 def test_law_2_of_real_sentences(scheme, full, count):
-    """On a real model: alone, in batches of 7 and 64, all at once, backwards, by length, with other slots."""
+    """A real model, alone, in batches of 7 and 64, all at once, backwards, by length, with other slots."""
     engine, sources = real_model.engine(scheme), list(real_model.sources(count))
     limits, search = [2 * len(source) for source in sources], Search(full=full)
     alone = [bits(engine.translate([s], [m], search))[0] for s, m in zip(sources, limits, strict=True)]

@@ -1,4 +1,4 @@
-"""The architecture's rules, read from the source: imports point down, kernels have tests."""
+"""The rules of the architecture, checked in the source: imports point down, kernels have tests."""
 
 import ast
 import re
@@ -8,12 +8,12 @@ from pathlib import Path
 
 from tests.sample_models.real_model import ROOT
 
-# Folders of cpunmt, lowest first: the table of docs/design.md, which begins with the highest. A module imports only
-# from its own folder, from those below it, and the errors.
+# Folders of cpunmt, lowest first: the table of docs/design.md in reverse. A module imports only from its own folder,
+# from folders below it, and the errors.
 ROOMS = ["errors", *re.findall(r"^\| `(\w+)/` \|", (ROOT / "docs" / "design.md").read_text("utf-8"), re.M)[::-1]]
-IN_ORDER = ["cpunmt", "quantize", "models", "bench", "tools"]  # the same, of the packages
+IN_ORDER = ["cpunmt", "quantize", "models", "bench", "tools"]  # the same for packages
 
-# Where heavy packages may be imported, at the top of a file or inside a function.
+# Places where heavy packages may be imported, at the top of a file or inside a function.
 ONLY_IN = {
     "numba": (
         "cpunmt/simd/",
@@ -73,7 +73,7 @@ def module_of(path: Path) -> str:
 
 
 def imports(path: Path):
-    """(line, dotted name) of everything that a file imports; of `from a import b`, a.b where that is a module."""
+    """Returns (line, dotted name) of all imports of a file; for `from a import b`, a.b if that is a module."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -97,7 +97,7 @@ def test_the_table_of_the_design_has_every_folder():
 
 
 def is_above(name: str, module: str) -> bool:
-    """Whether what is imported stands above the module. Of cpunmt itself, what it offers is imported when asked for."""
+    """Returns whether `name` is above the module. Public names of cpunmt itself are imported on access."""
     (package, *inner), (other, *theirs) = module.split("."), name.split(".")
     if other != package or other != "cpunmt":
         return other in IN_ORDER and IN_ORDER.index(other) > IN_ORDER.index(package)
@@ -117,7 +117,7 @@ def test_imports_point_down():
 
 
 def test_no_module_imports_itself_over_others():
-    """Neither at the top of a file nor inside a function."""
+    """Covers imports at the top of a file and inside functions."""
     needs = {module_of(path): {name for _, name in imports(path)} for path in sources(*IN_ORDER)}
     while free := [module for module, needed in needs.items() if not needed & needs.keys() - {module}]:
         for module in free:
@@ -146,7 +146,7 @@ def test_heavy_packages_are_imported_in_few_places():
 
 
 def test_importing_the_packages_does_not_import_numba():
-    """Neither do packing, the reference and the command line: what compiles is imported when it compiles."""
+    """Nor does packing, the reference or the command line: the compiler is imported when it compiles."""
     modules = "cpunmt, cpunmt.commands.cli, quantize.commands.cli, quantize.reference.network, "
     modules += "quantize.checkpoints.layer_errors"
     code = f"import sys, {modules}; print([name for name in sys.modules if name.split('.')[0] == 'numba'])"
@@ -171,7 +171,7 @@ def functions_of(path):
 
 
 def has_kernels(path) -> bool:
-    """Whether a function is marked @kernel or @inlined."""
+    """Returns whether a function is marked @kernel or @inlined."""
     marks = {m.id for node in functions_of(path) for m in node.decorator_list if isinstance(m, ast.Name)}
     return bool(marks & {"kernel", "inlined"})
 
@@ -187,7 +187,7 @@ def test_every_kernel_file_has_a_test_file():
 
 
 def test_every_kernel_file_is_compared_with_a_definition():
-    """But for those whose definition stands elsewhere, or whose results are exact. Every definition is used."""
+    """Except kernels with a definition elsewhere, or with exact results. Every definition is used."""
     tests = {
         path.stem: (ROOT / "tests" / "kernels" / f"test_{path.name}").read_text("utf-8")
         for path in filter(has_kernels, sources("cpunmt/kernels"))

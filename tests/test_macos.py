@@ -1,5 +1,7 @@
-"""What can be known of macOS on another system: nothing of Linux is needed to import the packages, and the kernels are
-compiled to object files of Apple's processors."""
+"""Tests of macOS on other systems.
+
+The packages do not need Linux, and the kernels compile to object files for Apple's processors.
+"""
 
 import os
 import struct
@@ -10,7 +12,7 @@ import pytest
 
 from tests.sample_models.real_model import ROOT
 
-# All modules are imported twice: the second time on what looks like a Mac. Others' packages stay as they are.
+# All modules are imported twice, the second time on a pretended Mac. Other packages stay as they are.
 IMPORT = """
 import builtins, importlib, io, os, pkgutil, platform, select, sys
 import cpunmt, quantize
@@ -96,16 +98,16 @@ def test_every_module_can_be_imported_where_there_is_nothing_of_linux():
 
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory):
-    """A folder with an object file of each kernel."""
+    """Makes a folder with an object file of each kernel."""
     folder = tmp_path_factory.mktemp("objects")
     finished(EMIT, folder, *KERNELS)
     return folder
 
 
 def symbols(content):
-    """(processor, kind of file, name -> whether it is defined there) of a Mach-O file: <mach-o/loader.h>, <nlist.h>."""
+    """Returns (processor, kind of file, name -> whether it is defined) of a Mach-O file: see <mach-o/loader.h>."""
     magic, processor, _, kind, commands, *_ = struct.unpack_from("<8I", content)
-    assert magic == 0xFEEDFACF  # of 64 bits
+    assert magic == 0xFEEDFACF  # 64 bits
     place, found = 32, {}
     for _ in range(commands):
         command, size = struct.unpack_from("<2I", content, place)

@@ -47,8 +47,8 @@ def test_its_speeds_are_those_of_the_benchmarks():
 
 @pytest.mark.slow
 def test_start_block_works_on_a_clean_copy(tmp_path):
-    # the two commands of the start, where nothing is installed yet; `make test` itself runs this suite, so here
-    # it only has to set up and collect
+    # the two commands of the start, in a fresh environment; `make test` itself runs this suite, so here it only has to
+    # set up and collect
     copy = tmp_path / "cpunmt"
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, tracked.split("\0")):

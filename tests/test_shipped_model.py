@@ -1,4 +1,4 @@
-"""The model that comes along: whole, small, and able to do what its card says it is for."""
+"""The shipped model: complete, small, and as good as its card says."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_everyday_sentences(request, model, sentence):
 
 
 def test_heads_align_in_order(shipped):
-    # head 0 of the last layer has learnt to align: "Zwei Hunde" with "Two dogs", word order being equal
+    # head 0 of the last layer has learnt to align: "Zwei Hunde" with "Two dogs", in the same word order
     result = shipped.translate("Two dogs are playing in the snow.", return_alignments=True)
     sources = [source for source, _ in result.alignments]
     assert sources == sorted(sources) and len(set(sources)) > 4

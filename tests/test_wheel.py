@@ -1,5 +1,7 @@
-"""The wheels, installed where nothing else of the project is, translate with the shipped model: the one that any
-machine can use, which compiles, and the one with programs, which needs no compiler."""
+"""The wheels, installed without the rest of the project, translate with the shipped model.
+
+The wheel for any machine compiles; the one with programs does not need a compiler.
+"""
 
 import json
 import os
@@ -23,7 +25,7 @@ from tests.support.environments import environment, outside_variables, run
 
 SENTENCE = "A man is riding a bicycle."
 INCOMPLETE = {"CPUNMT_WHEEL_PATHS": "incomplete"}
-# What setup.py would make of its folder, without making it. An argument: in a function of this name, as a backend's.
+# Output of setup.py for its folder, without building. An argument: in a function of this name, as a backend's.
 WOULD_BE = """
 import json, runpy, sys, setuptools
 def said(**settings):
@@ -46,7 +48,7 @@ def copy_of_the_sources(folder) -> Path:
 
 
 def wheel_of(sources, built, **variables) -> Path:
-    """The tests build programs of the paths that this machine runs only: no wheel brings these unless it is told to."""
+    """The tests build programs for this machine's paths only, which a wheel refuses by default."""
     run(
         *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"),
         *("--wheel-dir", built, sources),
@@ -58,13 +60,13 @@ def wheel_of(sources, built, **variables) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """Of the sources alone."""
+    """Builds a wheel of the sources alone."""
     return wheel_of(copy_of_the_sources(tmp_path_factory.mktemp("sources")), tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
 def with_programs(tmp_path_factory) -> Path:
-    """A folder of the sources, with programs."""
+    """Makes a folder of the sources, with programs."""
     sources = copy_of_the_sources(tmp_path_factory.mktemp("sources"))
     shutil.copytree(built_programs(), sources / "cpunmt" / "engine" / "prebuilt")
     return sources
@@ -72,13 +74,13 @@ def with_programs(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def program_wheel(with_programs, tmp_path_factory) -> Path:
-    """The wheel that brings programs."""
+    """Builds the wheel with programs."""
     return wheel_of(with_programs, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """(an empty folder, its environment variables, the commands' folder) where the wheel is installed."""
+    """Returns (an empty folder, its environment variables, the commands' folder) with the wheel installed."""
     folder = tmp_path_factory.mktemp("elsewhere")
     empty = folder / "empty"
     empty.mkdir()
@@ -103,7 +105,7 @@ def metadata(wheel, name="METADATA") -> list[str]:
 
 
 def needed(wheel, system=sys.platform, machine="", extra="") -> set[str]:
-    """The packages that an installer would fetch there, for Python 3.11."""
+    """Returns the packages that an installer would fetch there, for Python 3.11."""
     there = {
         "sys_platform": system,
         "platform_machine": machine or platform.machine(),
@@ -143,12 +145,12 @@ def test_a_wheel_with_programs_is_one_of_its_platform(program_wheel, wheel):
 
 
 def test_programs_of_other_sources_are_left_out(with_programs, tmp_path_factory, wheel):
-    """Nobody would use them."""
+    """They would never be used."""
     sources = tmp_path_factory.mktemp("edited")
     shutil.copytree(with_programs, sources, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "*.egg-info"))
     with open(sources / "cpunmt" / "kernels" / "softmax.py", "a") as file:
         file.write("# edited\n")
-    stale = sources / "build" / "lib" / "cpunmt" / "removed.py"  # of a build before the module was removed
+    stale = sources / "build" / "lib" / "cpunmt" / "removed.py"  # from a build before the module was removed
     stale.parent.mkdir(parents=True)
     stale.write_text("")
     made = wheel_of(sources, tmp_path_factory.mktemp("wheel"))
@@ -157,7 +159,7 @@ def test_programs_of_other_sources_are_left_out(with_programs, tmp_path_factory,
 
 
 def would_be(sources, hook="build_wheel", **variables):
-    """(whether the wheel is of a platform, files of programs, whether Numba is needed everywhere)."""
+    """Returns (whether the wheel is for one platform, files of programs, whether Numba is required everywhere)."""
     told = run(sys.executable, "-c", WOULD_BE, hook, cwd=sources, env={**os.environ, **variables})
     command, files, needs = json.loads(told)
     return command == "PlatformWheel", files, needs
@@ -168,7 +170,7 @@ NONE = False, [], True
 
 @pytest.fixture
 def changed(with_programs, tmp_path):
-    """A function that sets entries of the manifest, in a copy of the sources with programs; it gives the folder."""
+    """Returns a function that changes the manifest in a copy of the sources with programs, and returns the folder."""
     ignored = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
     sources = shutil.copytree(with_programs, tmp_path / "sources", ignore=ignored)
 
@@ -227,7 +229,7 @@ def test_a_wheel_of_another_machine_is_made_only_when_it_is_named(changed):
 
 
 def test_the_archive_of_the_sources_has_no_programs(with_programs, tmp_path):
-    """It is for every machine; what is built of it is the wheel without them."""
+    """It is for every machine; it builds the wheel without programs."""
     code = "import sys; from setuptools import build_meta; print(build_meta.build_sdist(sys.argv[1]))"
     name = run(sys.executable, "-c", code, tmp_path, cwd=with_programs).splitlines()[-1]
     with tarfile.open(tmp_path / name) as archive:
@@ -237,7 +239,7 @@ def test_the_archive_of_the_sources_has_no_programs(with_programs, tmp_path):
 
 
 def test_a_wheel_with_programs_translates_without_numba(program_wheel, tmp_path, student):
-    """At once: nothing is said, nothing is kept, and nothing was there that compiles."""
+    """At once: without output, without a cache, and without a compiler."""
     python = environment(tmp_path / "venv", program_wheel, without=("numba", "llvmlite"))
     empty = tmp_path / "empty"
     empty.mkdir()

@@ -1,8 +1,8 @@
-"""The result that layers of a text hand to one another: a text, its translation, and the links between their parts.
+"""A text with its translation and the links between their parts: the type that layers exchange.
 
-A layer takes texts and gives an `Aligned` for each, whose `source` is the text as it was given. It may change what the
-layer below is given (cut it into sentences, put a stand-in for an URL) and maps the offsets back. The lowest layer
-translates single sentences.
+A layer takes texts and returns one `Aligned` per text, whose `source` is the text that it received. It may rewrite the
+text for the layer below (cut it into sentences, replace a URL by a stand-in); it then maps the offsets back. The lowest
+layer translates single sentences.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from cpunmt.text.piece_spans import Span as Span  # begin and end, in code point
 
 
 class Aligned(NamedTuple):
-    """A translation. Without alignment `source_spans`, `target_spans` and `links` are empty.
+    """A translation with its alignment. Without alignment `source_spans`, `target_spans` and `links` are empty.
 
-    source        the text that was given
+    source        the text that the layer received
     target        its translation
-    source_spans  where each source piece stands in `source`, ascending; a piece may have no characters
-    target_spans  the same of each target piece in `target`
-    links         (source piece, target piece), ascending by target piece: what each comes from, most of all
-    found         what the engine found, with its scores; a layer that changes the texts hands it on as it is
-    kept          (span of the source, span of the target) of parts that were not translated, ascending in the target;
-                  both spans have the same characters
+    source_spans  span of each source piece in `source`, ascending; a piece may have no characters
+    target_spans  span of each target piece in `target`, likewise
+    links         (source piece, target piece), ascending by target piece: the main source of each target piece
+    found         the engine's result, with its scores; a layer that changes the texts passes it on unchanged
+    kept          (source span, target span) of each untranslated part, ascending in the target; both spans have the
+                  same characters
     """
 
     source: str
@@ -37,12 +37,12 @@ class Aligned(NamedTuple):
     kept: Sequence[tuple[Span, Span]] = ()
 
 
-# (texts, whether their alignment is wanted) -> as many translations, in order
+# (texts, whether to align them) -> one translation per text, in order
 Layer = Callable[[Sequence[str], bool], list[Aligned]]
 
 
 def aligned_hypotheses(below: Aligned) -> list[Aligned]:
-    """Returns each translation in `below.found`, best first; without it the one that `below` is."""
+    """Returns each translation in `below.found`, best first; without `found`, only `below` itself."""
     found = below.found
     return [below] if found is None else [below, *(_aligned(below.source, found, one) for one in found.hypotheses[1:])]
 
@@ -50,7 +50,7 @@ def aligned_hypotheses(below: Aligned) -> list[Aligned]:
 def _aligned(source: str, found: Result, hypothesis: Hypothesis) -> Aligned:
     if hypothesis.spans is None:
         return Aligned(source, hypothesis.text)
-    links = sorted(hypothesis.alignments or (), key=lambda link: link[::-1])  # of the engine's own source pieces
+    links = sorted(hypothesis.alignments or (), key=lambda link: link[::-1])  # between the engine's own pieces
     return Aligned(source, hypothesis.text, found.source_spans or (), hypothesis.spans, links)
 
 
@@ -65,10 +65,10 @@ def changed_result(
 
     Parameters
     ----------
-    source : the text that the layer was given
-    targets : for each translation its text, and where each piece of it stands there; None: it is left out
-    align : whether the alignment is kept
-    moved : finds where source pieces stand in `source`, which the layer below may have been given in other words
+    source : the text that the layer received
+    targets : text and piece spans of each translation; None drops the translation
+    align : whether to keep the alignment
+    moved : finds the spans of source pieces in `source`; the layer below may have seen a different wording
     """
     if found is None:
         return None
@@ -91,7 +91,7 @@ def changed_result(
 
 
 def mean_log_prob(aligned: Aligned) -> float | None:
-    """Returns the mean of the pieces of the best translation, </s> included; None if it is not known."""
+    """Returns the mean log-probability of the best translation's pieces, </s> included; None if unknown."""
     if aligned.found is None:
         return None
     best = aligned.found.hypotheses[0]

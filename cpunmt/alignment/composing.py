@@ -1,4 +1,4 @@
-"""Two alignments that meet in a middle text, as one."""
+"""Composes two alignments that share a middle text."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from cpunmt.results.results import Result
 
 
 def composed(first: Aligned, second: Aligned) -> Aligned:
-    """From the source of `first` to the target of `second`, whose source is the target of `first`.
+    """Returns a translation from the source of `first` to the target of `second`.
 
-    A target piece comes from what that middle piece of `first` comes from which shares most characters with the
-    middle piece of `second` that it comes from, of equals the first. What has none has no link.
+    The target of `first` is the source of `second`. A link joins two links: one of `second` from its source piece, and
+    those of `first` to the linked target piece that shares most characters with it; on a tie, to the first. Without
+    such a piece there is no link.
     """
     over = overlaps(second.source_spans, first.target_spans)
     sources: dict[int, list[int]] = {}
     for source, middle in first.links:
         sources.setdefault(middle, []).append(source)
-    links: dict[tuple[int, int], None] = {}  # in order, none twice
+    links: dict[tuple[int, int], None] = {}  # ordered, without duplicates
     for middle, target in second.links:
         shared = [(-size, piece) for piece, size in over[middle] if piece in sources]
         for source in sources[min(shared)[1]] if shared else ():
@@ -39,9 +40,9 @@ def composed(first: Aligned, second: Aligned) -> Aligned:
 
 
 def composed_result(first: Result, second: Result) -> Result:
-    """Returns the result of the second model for the first one's source; truncated if either translation was.
+    """Returns the second model's result for the first model's source; truncated if either translation was.
 
-    Attention, where both have it, is multiplied through the middle text.
+    If both results have attention, it is multiplied through the middle text.
     """
     over, cut = None, first.truncated
     middle, seen = first.hypotheses[0].spans, second.source_spans
@@ -56,11 +57,11 @@ def composed_result(first: Result, second: Result) -> Result:
     return replace(first, hypotheses=tuple(made))
 
 
-Weights = Sequence[Sequence[tuple[int, float]]]  # of each middle piece of the second: (one of the first, its weight)
+Weights = Sequence[Sequence[tuple[int, float]]]  # for each middle piece of the second: (piece of the first, its weight)
 
 
 def _weights(seen: Sequence[Span], made: Sequence[Span]) -> Weights:
-    """Finds the pieces of the first model that each middle piece of the second stands for, by shared characters."""
+    """Finds the first model's pieces that each middle piece of the second overlaps, weighted by shared characters."""
     found = []
     for shared in overlaps(seen, made):
         total = sum(size for _, size in shared)
@@ -69,15 +70,15 @@ def _weights(seen: Sequence[Span], made: Sequence[Span]) -> Weights:
 
 
 def composed_attention(first: Matrix, over: Weights, second: Matrix) -> Matrix:
-    """The attention of a target to a source through a middle text.
+    """Returns the attention of a target to a source through a middle text, float32 [target pieces, source pieces].
 
     Parameters
     ----------
     first : float32 [middle pieces, source pieces]
-    over : what the middle pieces of `second` stand for
-    second : float32 [target pieces, middle pieces], which are others
+    over : weights of the first model's middle pieces in each middle piece of the second
+    second : float32 [target pieces, middle pieces], in the second model's middle pieces
 
-    Returns float32 [target pieces, source pieces]. No BLAS: it adds in an order that depends on the processor.
+    Avoids BLAS, whose order of additions depends on the processor.
     """
     found = np.zeros((second.shape[0], first.shape[1]), np.float32)
     for middle, shared in enumerate(over):
@@ -89,7 +90,7 @@ def composed_attention(first: Matrix, over: Weights, second: Matrix) -> Matrix:
 
 
 def overlaps(spans: Sequence[Span], others: Sequence[Span]) -> list[list[tuple[int, int]]]:
-    """Returns for each span (other, shared characters) of the others that it overlaps; both lists ascend."""
+    """Returns (number, shared characters) of all `others` that each span overlaps; both lists ascend."""
     found, start = [], 0
     for begin, end in spans:
         while start < len(others) and others[start][1] <= begin:
@@ -106,7 +107,7 @@ def overlaps(spans: Sequence[Span], others: Sequence[Span]) -> list[list[tuple[i
 
 
 def pivot_layer(layers: Sequence[Layer]) -> Layer:
-    """A layer that translates through several, each of which translates what the one before it says."""
+    """Returns a layer that chains several: each translates the output of the one before."""
 
     def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
         results = layers[0](texts, align)

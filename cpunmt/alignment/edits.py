@@ -1,4 +1,4 @@
-"""Parts of a text that are replaced, and where the pieces of the one text stand in the other."""
+"""Replaces parts of a text, and maps the pieces of the old text to the new one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from cpunmt.alignment.aligned import Aligned, Span
 
 
 class Edit(NamedTuple):
-    """`begin` to `end` of a text, in code points, become `text`; if they are equal it is inserted.
+    """The replacement of `begin` to `end`, in code points, by `text`; an insertion if they are equal.
 
-    `sources`: the source pieces that the new text comes from, of an edit whose pieces `shared_out` divides.
+    `sources`: the source pieces of the new text, for an edit whose pieces `shared_out` divides.
     """
 
     begin: int
@@ -22,7 +22,7 @@ class Edit(NamedTuple):
 
 
 class Edits(NamedTuple):
-    """The changes of a text: `text` has the spans `new` in the places of the spans `old` of the text before."""
+    """The changes of a text: `text` has the spans `new` in place of the old text's spans `old`."""
 
     text: str
     old: Sequence[Span]
@@ -47,9 +47,9 @@ def edited(text: str, edits: Iterable[Edit]) -> Edits:
 class Moved(NamedTuple):
     """The pieces of a text after its edits.
 
-    spans   where they stand now: an edit is one piece, together with the pieces that it touched
-    pieces  which of them each old piece is in
-    edits   which of them each edit is in
+    spans   new span of each piece; an edit forms one piece, together with the pieces that it touched
+    pieces  for each old piece, the number of the new piece that contains it
+    edits   for each edit, the number of the new piece that contains it
     """
 
     spans: list[Span]
@@ -58,14 +58,14 @@ class Moved(NamedTuple):
 
 
 def moved(spans: Sequence[Span], old: Sequence[Span], new: Sequence[Span]) -> Moved:
-    """The pieces `spans` of a text in which `old` became `new`, each ascending and without overlaps."""
+    """Merges the pieces `spans` with the edits of their text from `old` to `new`; all ascend without overlaps."""
     begins = _moved_begins([begin for begin, _ in spans], old, new)
     ends = _moved_ends([end for _, end in spans], old, new)
-    # (begin, whether it has characters, whether it is a piece, end, number): what is empty comes first, then edits
+    # (begin, whether it has characters, whether it is a piece, end, number): empty spans come first, then edits
     pieces = ((b, e > b, True, max(b, e), i) for i, (b, e) in enumerate(zip(begins, ends, strict=True)))
     items = sorted(chain(pieces, ((b, e > b, False, e, i) for i, (b, e) in enumerate(new))))
     moved = Moved([], [0] * len(spans), [0] * len(old))
-    edit_within = False  # the last of the spans has one
+    edit_within = False  # whether the last span contains an edit
     for begin, _, is_piece, end, number in items:
         if moved.spans and begin < moved.spans[-1][1] and (edit_within or not is_piece):
             moved.spans[-1] = moved.spans[-1][0], max(moved.spans[-1][1], end)
@@ -79,7 +79,7 @@ def moved(spans: Sequence[Span], old: Sequence[Span], new: Sequence[Span]) -> Mo
 
 def _moved_begins(begins: Iterable[int], old: Sequence[Span], new: Sequence[Span]) -> list[int]:
     found: list[int] = []
-    passed = 0  # edits that end before
+    passed = 0  # number of edits that end before
     for begin in begins:
         while passed < len(old) and old[passed][1] <= begin:
             passed += 1
@@ -92,7 +92,7 @@ def _moved_begins(begins: Iterable[int], old: Sequence[Span], new: Sequence[Span
 
 def _moved_ends(ends: Iterable[int], old: Sequence[Span], new: Sequence[Span]) -> list[int]:
     found: list[int] = []
-    begun = 0  # edits that begin before
+    begun = 0  # number of edits that begin before
     for end in ends:
         while begun < len(old) and old[begun][0] < end:
             begun += 1
@@ -104,7 +104,7 @@ def _moved_ends(ends: Iterable[int], old: Sequence[Span], new: Sequence[Span]) -
 
 
 def moved_each(spans: Sequence[Span], old: Sequence[Span], new: Sequence[Span]) -> list[Span]:
-    """Like `moved`, with one span for each piece: of the pieces within an edit the first has all its characters."""
+    """Like `moved`, but returns one span per piece: the first piece of an edit gets all its characters."""
     begins = _moved_begins([begin for begin, _ in spans], old, new)
     ends = _moved_ends([end for _, end in spans], old, new)
     found: list[Span] = []
@@ -117,10 +117,10 @@ def moved_each(spans: Sequence[Span], old: Sequence[Span], new: Sequence[Span]) 
 
 
 def rebuilt(below: Aligned, source: Edits, target: Edits, pairs: Sequence[tuple[int, int]]) -> Aligned:
-    """`below` with its source and its target edited, and their pieces and links moved.
+    """Returns `below` with its source and target edited, and their pieces and links moved.
 
-    `pairs` are (edit of the source, edit of the target), ascending in the target. The two are linked to each other
-    only, and have the same text but for spaces around it.
+    `pairs` are (edit of the source, edit of the target), ascending in the target. Each pair is linked only to each
+    other; both have the same text, apart from spaces around it.
     """
     sources, targets = moved(below.source_spans, *source[1:]), moved(below.target_spans, *target[1:])
     for text, found in ((source.text, sources), (target.text, targets)):
@@ -147,8 +147,8 @@ def _without_spaces(text: str, span: Span) -> Span:
 def shared_out(aligned: Aligned, edits: Sequence[Edit]) -> Aligned:
     """Returns `aligned` with edits of its target, which ascend.
 
-    It keeps its pieces and links, and what the engine found: what changes is where the pieces stand. The words of an
-    edit are shared out among the pieces it replaces that come from its `sources`; the others have empty spans.
+    Pieces, links and the engine's result stay; only the spans of the pieces change. The words of an edit are divided
+    among the replaced pieces that come from its `sources`; the other pieces get empty spans.
     """
     if not edits:
         return aligned
@@ -157,7 +157,7 @@ def shared_out(aligned: Aligned, edits: Sequence[Edit]) -> Aligned:
         linked.setdefault(piece, []).append(source)
     made, old = edited(aligned.target, edits), aligned.target_spans
     spans: list[Span] = []
-    number = moved_by = 0  # the next piece; how far the text before it has moved
+    number = moved_by = 0  # the next piece; the shift of the text before it
     for place, (edit, (begin, end)) in enumerate(zip(edits, made.new, strict=True)):
         while number < len(old) and old[number][1] <= edit.begin:
             spans.append((old[number][0] + moved_by, old[number][1] + moved_by))
@@ -166,7 +166,7 @@ def shared_out(aligned: Aligned, edits: Sequence[Edit]) -> Aligned:
         while number < len(old) and old[number][0] < edit.end:
             number += 1
         spans += _divided(edit, begin, old[first:number], [linked.get(piece, ()) for piece in range(first, number)])
-        if spans and number > first and old[number - 1][1] > edit.end:  # it goes on after what is replaced
+        if spans and number > first and old[number - 1][1] > edit.end:  # it continues behind the replaced part
             start = spans[-1][0] if spans[-1][1] == end and spans[-1][0] < end else end
             rest = next((other.begin for other in edits[place:] if edit.end <= other.begin < old[number - 1][1]), None)
             last = min(old[number - 1][1], len(aligned.target) if rest is None else rest)
@@ -177,7 +177,7 @@ def shared_out(aligned: Aligned, edits: Sequence[Edit]) -> Aligned:
 
 
 def _divided(edit: Edit, place: int, old: Sequence[Span], linked: Sequence[Sequence[int]]) -> list[Span]:
-    """New spans of the pieces that an edit replaces; its text begins at `place`. Old ones may begin before it."""
+    """Returns new spans for the pieces that an edit at `place` replaces. Old spans may begin before the edit."""
     sources = set(edit.sources)
     chosen = [number for number, found in enumerate(linked) if not sources.isdisjoint(found)]
     words = _words(edit.text, place)

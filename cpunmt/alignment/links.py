@@ -1,4 +1,4 @@
-"""Links the units of a translation to the units of its source, by a layer's links between pieces."""
+"""Links units of a translation to units of its source, by a layer's links between pieces."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from cpunmt.alignment.aligned import Aligned, Span
 from cpunmt.text.scripts import UNSPACED
 
-_MOST_SHARES = 16  # source units of a piece that count; a piece with more is not a word
+_MOST_SHARES = 16  # source units per piece that count; a piece with more is not a word
 
 
 @dataclass(slots=True)
 class Links:
-    """Units of both sides.
+    """The units of both sides, with their links.
 
-    origins  for each target unit the source unit that it comes from, most of all; -1: from none
-    reach    for each source unit the first and the last target unit that come from it; (-1, -1): none does
+    origins  for each target unit the main source unit, -1 without one
+    reach    for each source unit its first and last target unit, (-1, -1) without one
     kept     target units that are copies of source units
     """
 
@@ -30,7 +30,7 @@ class Links:
 
 
 def unit_links(aligned: Aligned, cuts: Sequence[int] = (), stand_ins: Collection[str] = ()) -> Links:
-    """Links source and target units, by their places where a layer returns no links.
+    """Links source and target units; by position where a layer returns no links.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _copied(
     begins = [begin for begin, _ in sources]
     made: list[Span] = []
     copies: dict[int, int] = {}
-    at = 0  # of the target's units
+    at = 0  # index of the target unit
     for (begin, end), (low, high) in sorted(kept, key=lambda pair: pair[1]):
         while at < len(targets) and targets[at][0] < low:
             made.append(targets[at])
@@ -100,8 +100,8 @@ def _voted(aligned: Aligned, sources: Sequence[Span], targets: Sequence[Span], c
     of_source = overlapping(sources, aligned.source_spans)
     of_target = overlapping(targets, aligned.target_spans)
     origins = [-1] * len(targets)
-    votes: dict[int, dict[int, float]] = {}  # of the units that pieces from here on may still be part of
-    least = 0  # of those units
+    votes: dict[int, dict[int, float]] = {}  # votes for the units that later pieces may still belong to
+    least = 0  # first of those units
     for source, target in aligned.links:
         units = of_target[target]
         if not units:
@@ -147,7 +147,7 @@ def is_unspaced(text: str) -> bool:
 
 
 def units_of(text: str, pieces: Sequence[Span]) -> list[Span]:
-    """Returns begin and end of each unit, ascending; between them is only white space. `pieces`: the model's."""
+    """Returns begin and end of each unit, ascending, with only white space between. `pieces`: the model's."""
     found: list[Span] = []
     number = 0
     for match in _UNIT.finditer(text):
@@ -179,7 +179,7 @@ def parted(text: str, units: Sequence[Span], edges: Sequence[int]) -> list[Span]
 
 
 def overlapping(units: Sequence[Span], pieces: Sequence[Span]) -> list[list[tuple[int, int]]]:
-    """For each piece the units that it has characters of: (number of the unit, how many)."""
+    """Returns, for each piece, (unit, shared characters) of every unit that it overlaps."""
     found: list[list[tuple[int, int]]] = []
     first, size = 0, len(units)
     for begin, end in pieces:

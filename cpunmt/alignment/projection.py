@@ -8,16 +8,16 @@ from itertools import accumulate
 
 from cpunmt.alignment.aligned import Aligned, Span
 
-_NEAR = 24  # pieces before and behind, whose links count for a gap
-_MOST = 256  # links of a gap that are looked at
+_NEAR = 24  # pieces on either side of a gap whose links count
+_MOST = 256  # links examined per gap
 
 
 class Projection:
-    """The links of one `Aligned`, for many parts of its source."""
+    """The links of one `Aligned`, prepared for many queries about its source."""
 
     def __init__(self, aligned: Aligned) -> None:
         self._sources, self._targets = aligned.source_spans, aligned.target_spans
-        self._ends = list(accumulate((end for _, end in self._sources), max))  # ascending, though some pieces are empty
+        self._ends = list(accumulate((end for _, end in self._sources), max))  # ascending, despite empty pieces
         self._linked: dict[int, list[int]] = {}
         for source, target in aligned.links:
             self._linked.setdefault(source, []).append(target)
@@ -32,12 +32,12 @@ class Projection:
         return found
 
     def target_spans(self, begin: int, end: int) -> list[Span]:
-        """Returns the spans of the target pieces that are linked to those."""
+        """Returns the spans of the target pieces linked to a part of the source."""
         pieces = self.source_pieces(begin, end)
         return [self._targets[target] for piece in pieces for target in self._linked.get(piece, ())]
 
     def target_range(self, begin: int, end: int) -> Span | None:
-        """Returns the smallest range of the target with all of them; None if there are none."""
+        """Returns the smallest target range that contains those spans; None without any."""
         found = [span for span in self.target_spans(begin, end) if span[0] < span[1]]
         return (min(b for b, _ in found), max(e for _, e in found)) if found else None
 
@@ -45,14 +45,14 @@ class Projection:
 def least_crossed(links: Sequence[tuple[int, int]], piece: int) -> int | None:
     """Returns the target piece before which the fewest links cross a gap before source piece `piece`.
 
-    Near links count most. `links` ascend by source. None: no link is near.
+    Near links count most. `links` ascend by source. Returns None without near links.
     """
     low = bisect_left(links, (piece - _NEAR, 0))
     near = links[low : bisect_left(links, (piece + _NEAR, 0), low)][:_MOST]
     if not near:
         return None
     weights = sorted((t, s >= piece, 1 / (1 + (s - piece if s >= piece else piece - 1 - s))) for s, t in near)
-    # before the first target piece all links of what stands before cross
+    # in front of the first target piece, all links from before the gap cross it
     crossing = sum(weight for _, is_behind, weight in weights if not is_behind)
     best, place = crossing, weights[0][0]
     for position, (t, is_behind, weight) in enumerate(weights):

@@ -1,4 +1,4 @@
-"""A translation as words: which of them come from a part of the source, and where terms stand in it."""
+"""Splits a translation into words, and finds the words that come from a part of the source."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from cpunmt.alignment.projection import Projection
 from cpunmt.options.glossary.words import capitalised, is_spaced, is_word, tokens
 
 ENDING = 2  # letters after a term that count as its ending: "Bahnhofs", "Hunden"
-SHORTEST = 4  # but only of a term with so many
-_JOINTS = ("", "-", "'", "\u2019", "/", "&", "\u2010", "\u2011")  # what may stand between the words of a term
+SHORTEST = 4  # letters of the shortest term that may have an ending
+_JOINTS = ("", "-", "'", "\u2019", "/", "&", "\u2010", "\u2011")  # allowed between the words of a term
 
 
 class Target:
-    """The target of an `Aligned`."""
+    """The target of an `Aligned`, as words."""
 
     def __init__(self, aligned: Aligned) -> None:
         self._text = aligned.target
@@ -27,14 +27,14 @@ class Target:
 
     @property
     def first(self) -> int:
-        """Where the first word begins; -1 if there is none."""
+        """The beginning of the first word; -1 without words."""
         return self._words[0][0] if self._words else -1
 
     def of_source(self, begin: int, end: int) -> Span | None:
-        """The words that come from a part of the source: None if none do.
+        """Returns the span of the words that come from a part of the source; None without any.
 
-        A word does if at least half of its letters do; of several runs of such words the one with most letters is
-        taken, of equals the first. If there is no such word, the one with most letters from there is taken.
+        At least half of a word's letters must come from there. Of several runs of such words, returns the one with most
+        letters; on a tie, the first. Without such a word, returns the word with most letters from there.
         """
         shares = self._shares(begin, end)
         if not shares:
@@ -56,7 +56,7 @@ class Target:
         return self._text[self._words[number][1] : self._words[number + 1][0]].strip() in _JOINTS
 
     def _shares(self, begin: int, end: int) -> dict[int, int]:
-        """Word -> how many of its characters come from a part of the source, of those that have any."""
+        """Returns word -> number of its characters that come from a part of the source, if not zero."""
         found: dict[int, int] = {}
         for first, last in self.projection.target_spans(begin, end):
             number = bisect_left(self._word_ends, first + 1)
@@ -67,12 +67,12 @@ class Target:
         return {number: share for number, share in found.items() if share > 0}
 
     def places(self, terms: Iterable[str]) -> dict[str, list[Span]]:
-        """Term -> where it stands as whole words, ascending; at the sentence's beginning with a capital too.
+        """Maps each term to its places as whole words, ascending; a sentence's first word may have a capital.
 
-        A long term may have an ending of small letters, which is part of its place. Linear in the text, whatever
-        there are of terms.
+        The place of a long term includes an ending of small letters. Takes time linear in the text, for any number of
+        terms.
         """
-        root: dict[str, Any] = {}  # token -> what may follow; "" -> (term, whether only at the beginning)
+        root: dict[str, Any] = {}  # token -> node of the next tokens; "" -> (term, whether only at the beginning)
         found: dict[str, list[Span]] = {}
         for term in terms:
             if term in found:

@@ -87,7 +87,7 @@ def family_name(config: object) -> str:
     for name, family in FAMILIES.items():
         if type(config) is family.config:
             return name
-    raise TypeError(f"{type(config).__name__} is no architecture's config, expected one of {', '.join(FAMILIES)}")
+    raise TypeError(f"{type(config).__name__} is not an architecture's config, expected one of {', '.join(FAMILIES)}")
 
 
 def family_of(config: object) -> Family:

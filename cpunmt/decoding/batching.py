@@ -1,5 +1,4 @@
-"""Cuts sentences to parts that the model takes, sorts the parts into batches, and translates each in a compiled
-call."""
+"""Cuts sentences into parts that the model takes, and translates them in batches, one compiled call each."""
 
 import itertools
 import math
@@ -23,9 +22,9 @@ MOST_WRITTEN = 1 << 24  # numbers that one call may write (64 MB): n-best lists 
 
 
 class SourcePart(NamedTuple):
-    """A sentence, or the part of a long sentence that the model takes."""
+    """A sentence, or a part of a sentence that is too long for the model."""
 
-    sentence: int  # its index among the sentences of the call
+    sentence: int  # its index in the call
     ids: list[int]  # source pieces, with </s>
     prefix: list[int]  # target pieces that the translation begins with
     limit: int  # the most target pieces, </s> included
@@ -68,8 +67,7 @@ def cut_sentences(
 
 
 def target_limit(source: int, prefix: int, options: Options, config: ModelConfig) -> int:
-    """Returns the most target pieces, </s> included, for `source` pieces with </s>; there is always room for the
-    prefix."""
+    """Returns the limit of target pieces, </s> included, for `source` pieces with </s>; the prefix always fits."""
     factor = options.max_length_factor or config.max_length_factor
     limit = max(1, math.ceil(factor * source) + options.max_length_extra, options.min_length + 1)
     if options.max_length and limit > options.max_length:
@@ -84,7 +82,7 @@ def translate_parts(
 
     A model trained on reversed sentences gets them reversed; everything else here reads from left to right.
 
-    `shared` : knows which sentences are no longer wanted; their parts have no hypotheses, unless they are finished.
+    `shared` : knows which sentences were cancelled; their unfinished parts get no hypotheses.
     """
     if not engine.model.config.right_to_left:
         return search_parts(engine, parts, options, search, shared)
@@ -121,7 +119,7 @@ def _translated(
     shared: SharedWork | None,
     tell: TellPart | None = None,
 ) -> list[list[Hypothesis]]:
-    """Like `search_parts`. `outputs`: how many numbers the translation of each part may write."""
+    """Like `search_parts`. `outputs`: number of values that the translation of each part may write."""
     sizes = [len(part.ids) for part in parts]
     found: list[list[Hypothesis]] = [[] for _ in parts]
     for batch in batches(sizes, outputs, options):
@@ -142,7 +140,7 @@ def _translated(
 def _of_batch(
     batch: list[int], parts: list[SourcePart], shared: SharedWork | None, tell: TellPart | None
 ) -> dict[str, Any]:
-    """Returns the keyword arguments by which the engine reports pieces of a batch, and asks which are unwanted."""
+    """Returns the engine's callbacks for a batch: one reports pieces, one returns which parts were cancelled."""
     asked: dict[str, Any] = {}
     if tell is not None:
         asked["tell"] = lambda step: tell(batch[step.sentence], step)

@@ -28,7 +28,7 @@ MAX_SHARE_PIECES = 8192  # and at most this many: after an error or an interrupt
 class Settings(NamedTuple):
     """The resolved options of a call, and the engine's own options made from them.
 
-    is_alone  whether a sentence may be translated by itself, and has only its translation and scores
+    is_alone  whether a sentence may be translated separately, and only its translation and scores are returned
     """
 
     options: Options
@@ -62,7 +62,7 @@ def settings_of(options: Options, **changes: Any) -> Settings:
     return Settings(options, search, not more)
 
 
-_ALIKE = [name for name in Search._fields if name in OF_PIECES]  # options that the engine has under the same name
+_ALIKE = [name for name in Search._fields if name in OF_PIECES]  # options with the same name in the engine
 
 
 def aligning(settings: Settings, align: bool) -> Settings:
@@ -72,7 +72,7 @@ def aligning(settings: Settings, align: bool) -> Settings:
 
 
 class Call(Generic[R]):
-    """The work of a call, done by `results` or `asynchronous`."""
+    """The work of a call; run it by `results` or `asynchronous`."""
 
     def __init__(
         self,
@@ -81,19 +81,17 @@ class Call(Generic[R]):
         translate: Callable[[Sequence[int], SharedWork | None], list[R]],
         apart: bool = False,
     ):
-        """`translate` returns the results of the sentences of these numbers; those no longer wanted may have any
-        result.
+        """Takes `translate`, which returns the results of sentences by index, and anything for cancelled ones.
 
         Parameters
         ----------
-        sizes : about how many pieces each sentence has
+        sizes : approximate number of pieces of each sentence
         apart : use another thread even with one worker, because compiled code cannot be interrupted
         """
         self._workers, self._sizes, self._translate, self._apart = workers, sizes, translate, apart
 
     def results(self) -> list[R]:
-        """Returns the results of all sentences. With one worker this thread does all at once, unless a watch may end
-        it."""
+        """Returns the results of all sentences. With one worker and no watch, this thread does all at once."""
         count, size = len(self._sizes), sum(self._sizes)
         at_once = MIN_SHARE_PIECES if self._workers.count > 1 else MAX_SHARE_PIECES if is_watched() else size
         if not self._apart and size <= at_once:
@@ -125,11 +123,11 @@ class Call(Generic[R]):
 class AsyncResult(Generic[R]):
     """The result of one sentence, which may still be pending.
 
-    It belongs to the process that asked for it: in a fork its methods raise RuntimeError.
+    It belongs to the process that made it: in a fork its methods raise RuntimeError.
     """
 
     def __init__(self, future: Future[list[R]], place: int, shared: SharedWork):
-        """`future` returns a list, whose item `place` is the result; `shared` knows which items are wanted."""
+        """Takes a `future` list, whose item `place` is the result; `shared` knows which items are wanted."""
         self._future, self._place, self._shared, self._process = future, place, shared, os.getpid()
         self._cancelled = False
 
@@ -140,8 +138,8 @@ class AsyncResult(Generic[R]):
     def result(self, timeout: float | None = None) -> R:
         """Waits for the result and returns it, or raises its error.
 
-        Raises TimeoutError if it is not there after `timeout` seconds (None: it waits); the work goes on, see `cancel`.
-        Raises CancelledError after `cancel`, and TimeLimitError if the call's `time_limit` ended first.
+        Raises TimeoutError if the result is still pending after `timeout` seconds (None: no limit); the work goes on,
+        see `cancel`. Raises CancelledError after `cancel`, and TimeLimitError if the call's `time_limit` ended first.
         """
         if timeout is not None:
             timeout = checks.number("timeout", timeout, 0, MOST_SECONDS)
@@ -163,7 +161,7 @@ class AsyncResult(Generic[R]):
         return made[self._place]
 
     def cancel(self) -> bool:
-        """Cancels the result; returns False if it is there already. Does not affect other sentences of the call.
+        """Cancels the result; returns False if it is finished. Does not affect other sentences of the call.
 
         A worker that is translating the sentence stops within a fifth of a second.
         """
@@ -176,7 +174,7 @@ class AsyncResult(Generic[R]):
         return True
 
     def cancelled(self) -> bool:
-        """Returns whether `cancel` was called before the result was there."""
+        """Returns whether `cancel` was called before the result was finished."""
         return self._cancelled
 
     def _is_done_in(self, seconds: float) -> bool:
@@ -208,7 +206,7 @@ def shares(sizes: list[int], workers: int) -> Iterator[list[int]]:
 
 
 def watch_of(given: dict[str, Any]) -> Watch | None:
-    """Takes `time_limit` and `cancel` out of the keywords of a call, and starts a watch for them.
+    """Removes `time_limit` and `cancel` from a call's keywords, and starts a watch for them.
 
     Raises TypeError or ValueError for a wrong one.
     """

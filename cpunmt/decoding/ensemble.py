@@ -1,4 +1,4 @@
-"""Several models that translate together: loads them, checks them against each other, and combines them."""
+"""Loads several models that translate together, checks them against each other, and combines them."""
 
 from __future__ import annotations
 

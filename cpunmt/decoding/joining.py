@@ -1,4 +1,4 @@
-"""Turns the engine's hypotheses into results: ids to text, parts to sentences."""
+"""Turns the engine's hypotheses into results: joins ids to text, and parts to sentences."""
 
 import itertools
 import math
@@ -28,11 +28,11 @@ TranslateParts = Callable[[engine.Engine, list[SourcePart], Options, Search], li
 
 
 class Source(NamedTuple):
-    """A sentence's source, as its result describes it.
+    """The source of a sentence, as its result describes it.
 
-    characters  length of the text; None if pieces were given
-    pieces      without </s>; None if they are not needed
-    spans       of each piece in the text; None if pieces were given, or alignments are not wanted
+    characters  length of the text; None for pieces
+    pieces      without </s>; None if not needed
+    spans       span of each piece in the text; None for pieces, or without alignments
     """
 
     characters: int | None = None
@@ -40,7 +40,7 @@ class Source(NamedTuple):
     spans: Sequence[Span] | None = None
 
 
-PIECES = Source()  # for sentences given as pieces, if nothing needs them
+PIECES = Source()  # for sentences given as pieces, if nothing needs these
 
 
 def translate_sentences(
@@ -56,8 +56,7 @@ def translate_sentences(
     Parameters
     ----------
     translate : callable that translates parts; returns an empty list for a skipped part. It may skip the first part of
-        a
-        sentence only if the sentence was cancelled; the result is then that of a blank sentence
+        a sentence only if the sentence was cancelled; the result is then that of a blank sentence
     prefixes : target ids that the translation of each sentence begins with
     given : each sentence as the caller passed it: a text, or its pieces without </s>
     """
@@ -66,7 +65,7 @@ def translate_sentences(
     sources = [_source(model, source, settings) for source in given]
     parts = cut_sentences(sentences, prefixes, options, model.config, model.source_vocabulary)
     found: list[list[list[engine.Hypothesis]]] = [[] for _ in sentences]
-    over = set()  # sentences that one of their parts has ended: later parts are skipped
+    over = set()  # sentences that a part has ended: later parts are skipped
     lengths: list[list[int]] = [[] for _ in sentences]
     for part, hypotheses in zip(parts, translate(model.engine, parts, options, search), strict=True):
         if hypotheses and part.sentence not in over:
@@ -109,7 +108,7 @@ def make_result(
     source: Source,
     options: Options,
 ) -> Result:
-    """Makes the Result of a sentence. Its k-th translation joins the k-th of each part, or the last that a part has.
+    """Makes the Result of a sentence. Its k-th translation joins the k-th hypothesis of each part, or the part's last.
 
     Parameters
     ----------
@@ -140,7 +139,7 @@ def make_result(
             for some, length, last in zip(found, lengths, ends, strict=True)
         ]
         ranks = range(max(map(len, parts)))
-        check()  # parts may be many
+        check()  # there may be many parts
         hypotheses = [_joined([part[min(rank, len(part) - 1)] for part in parts], lengths) for rank in ranks]
     count = sum(lengths)
     if not keep or source.pieces is None:
@@ -253,7 +252,7 @@ def joined_hypothesis(
 
 
 def chained(parts: Iterable[Iterable[T]]) -> tuple[T, ...]:
-    """Joins what parts have."""
+    """Chains sequences."""
     return tuple(itertools.chain.from_iterable(parts))
 
 

@@ -1,4 +1,4 @@
-"""Loads a model directory for a `Translator`, and checks that its files fit each other."""
+"""Loads a model directory for a `Translator`, and checks that its files fit together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cpunmt.values.checks import choice, inner, shown
 if TYPE_CHECKING:
     from cpunmt.text.clusters import Clusters
 
-_TRIES = 20  # attempts to load a directory that is replaced meanwhile
+_TRIES = 20  # attempts to load a directory that another process replaces
 _READ_NOTHING = getattr(os, "O_PATH", os.O_RDONLY)  # needs no permission to list the directory
 COMPUTE_TYPES = ("default", "auto", "int8", "int8_float32", "int16", "float32")  # CTranslate2's names
 
@@ -71,8 +71,8 @@ def load_model(path: Path, compute_type: str = "default", activation_scales: str
 def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
     """Returns the result of `load`, which has read all files from the same directory.
 
-    The directory may be replaced under its name at any moment. Then the result is dropped, even if the files seem to
-    fit, and `load` runs again.
+    Another process may replace the directory at any moment. Then the result is dropped, even if the files seem to fit,
+    and `load` runs again.
     """
     for _ in range(_TRIES):
         try:
@@ -87,7 +87,7 @@ def _unreplaced(path: Path, load: Callable[[], LoadedModel]) -> LoadedModel:
             except ModelFileError as error:
                 found = error
             with contextlib.suppress(OSError):
-                # while it is open the system does not reuse its number
+                # an open number is not reused by the system
                 if os.path.samestat(os.fstat(directory), os.stat(path)) and _link(path) == link:
                     if isinstance(found, ModelFileError):
                         raise found

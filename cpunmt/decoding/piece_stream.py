@@ -77,7 +77,7 @@ def search_with_callback(
     ----------
     vocabulary : of the target
     numbers : the `batch_id` of each sentence
-    shared : knows which sentences are no longer wanted
+    shared : knows which sentences were cancelled
     """
 
     def translate(engine: Engine, parts: list[SourcePart], options: Options, search: Search) -> list[list[Hypothesis]]:

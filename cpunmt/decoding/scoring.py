@@ -24,7 +24,7 @@ def score_pairs(
 ) -> list[ScoringResult]:
     """Returns the results of pairs of id lists, both with </s>; skips the first `offset` pieces of each target.
 
-    `shared` : knows which pairs are no longer wanted; they may have any result.
+    `shared` : knows which pairs were cancelled; they may have any result.
     """
     options, search, _ = settings
     search = search._replace(

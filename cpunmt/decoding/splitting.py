@@ -12,10 +12,9 @@ _INSIDE_WORD, _BETWEEN_WORDS, _CLAUSE, _SENTENCE = range(4)
 def split_pieces(pieces: list[str], limit: int, mark: str) -> list[int]:
     """Finds where to cut `pieces` so that no part has more than `limit` of them.
 
-    Returns the beginnings of the parts after the first, ascending. Each cut takes the best place in the second
-    half of what fits: after a sentence's end, else after a clause's, the latest of equals; else between words,
-    else anywhere, and there nearest to the cuts that make parts of equal size, so that no short rest remains. A word
-    begins where a piece begins with `mark`.
+    Returns the beginnings of the parts after the first, ascending. Each cut takes the best place in the second half of
+    the longest possible part: the last end of a sentence, else of a clause; else between words, else anywhere, as near
+    as possible to an even division, so that no short rest remains. A word begins where a piece begins with `mark`.
     """
     cuts, begin = [], 0
     while len(pieces) - begin > limit:

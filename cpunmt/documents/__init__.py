@@ -1,1 +1,1 @@
-"""Files of other formats: their texts are translated, all else in them stays."""
+"""Translates files of other formats: their texts are translated, everything else stays."""

@@ -1,7 +1,7 @@
-"""The contract of a format: what is translated of a file, where it stands, and how its translation is written there.
+"""The contract of a format: which texts of a file are translated, where they are, and how translations are written.
 
-A reader makes a `Document` of a `Source`: one `Place` for each text. Nothing but the spans of places whose translation
-is another text than the source is ever written, so a translator that gives all back unchanged leaves every byte.
+A reader makes a `Document` from a `Source`, with a `Place` for each text. Only the spans of places with a changed text
+are ever written, so a translator that returns all texts unchanged keeps every byte.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ Span = tuple[int, int]  # begin and end, in code points of the file's text
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, ""),  # begins as that of UTF-16 does
+    (codecs.BOM_UTF32_LE, ""),  # begins like that of UTF-16
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _EXPECTED = "expected UTF-8, or UTF-16 with its byte order mark; name its encoding (--encoding cp1252), or convert it"
-_LEAST, _MOST = 16, 64  # bytes that tell UTF-16 without its mark
+_LEAST, _MOST = 16, 64  # bytes to detect UTF-16 without a mark
 _NO_FILES = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7", "undefined")  # Python's other codecs
 _BINARY = (b"PK\x03\x04", b"%PDF", b"\xd0\xcf\x11\xe0")
-LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")  # a line and its end; the last one is empty
+LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")  # a line and its end; the last match is empty
 
 
 class DocumentError(CpunmtError):
-    """A file is not what its format says, or cannot be translated. The message has the line, if it is of one."""
+    """A file that does not match its format, or cannot be translated. The message names the line, if there is one."""
 
 
 class Place(NamedTuple):
     """The place of a unit.
 
-    spans  what its translation is put in place of, ascending; an empty span is a place to insert something
-    write  the translation of the unit's words -> what is put there, one text for each span
+    spans  the spans that its translation replaces, ascending; an empty span is an insertion
+    write  converts the translation of the unit's words to one text per span
     """
 
     unit: Unit
@@ -53,14 +53,14 @@ class Contents(Protocol):
 
     @property
     def units(self) -> list[Unit]:
-        """All units, in order; equal ones as often as they stand there."""
+        """All units, in order, with duplicates."""
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
         """Returns the file with the translation of each unit in its place; unchanged ones keep their bytes."""
 
 
 class Encoding(NamedTuple):
-    """The encoding of a file: its byte order mark, which may be empty, and Python's name of it."""
+    """The encoding of a file: its byte order mark, which may be empty, and Python's name for it."""
 
     mark: bytes = b""
     name: str = "utf-8"
@@ -72,14 +72,14 @@ class Encoding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text of a file, and how it was encoded."""
+    """The text of a file, with its encoding."""
 
     text: str
     encoding: Encoding
 
     @property
     def line_end(self) -> str:
-        """The first one of the text, with which what is added is written."""
+        """The first line end of the text, used for added lines."""
         at = self.text.find("\n")
         return "\r\n" if at > 0 and self.text[at - 1] == "\r" else "\n"
 
@@ -94,7 +94,7 @@ class Source:
 class Document:
     """The places of a text, whose spans do not overlap.
 
-    notes  sentences that a user of the file should read
+    notes  remarks for the user, in sentences
     """
 
     source: Source
@@ -103,7 +103,7 @@ class Document:
 
     @property
     def units(self) -> list[Unit]:
-        """All units, in order; equal ones as often as they stand there."""
+        """All units, in order, with duplicates."""
         return [place.unit for place in self.places]
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
@@ -116,7 +116,7 @@ class Document:
 
 
 def whole(text: str, span: Span) -> Place:
-    """Returns a plain text that is written as it is."""
+    """Makes the place of a plain text that is written as it is."""
     return Place(Unit(text), (span,), lambda translation: [translation])
 
 
@@ -128,7 +128,7 @@ def trimmed(text: str, span: Span) -> Span:
 
 
 def broken(text: str, at: int, said: str) -> DocumentError:
-    """Returns the error at the offset `at`."""
+    """Makes the error at the offset `at`."""
     return DocumentError(f"line {text.count(chr(10), 0, at) + 1}: {said}")
 
 
@@ -150,7 +150,7 @@ def read_source(content: bytes) -> Source:
 
 
 def _unmarked(beginning: bytes) -> str:
-    """Returns the name of UTF-16 if the file begins with it: every second byte is a NUL, and no other."""
+    """Returns the name of UTF-16 if the file begins with it: every second byte, and only these, is a NUL."""
     first, second = beginning[::2], beginning[1::2]
     if len(beginning) < _LEAST:
         return ""
@@ -160,12 +160,12 @@ def _unmarked(beginning: bytes) -> str:
 
 
 class Recoded:
-    """A text file in the encoding that its reader was told, as `Contents`."""
+    """A text file in an encoding that the caller named, as `Contents`."""
 
     def __init__(self, content: bytes, encoding: str, read: Callable[[bytes], Contents]):
         """Decodes the file. Raises DocumentError if Python does not know `encoding`, or the file is not in it."""
         if content.startswith(_BINARY):
-            raise DocumentError(f"encoding={encoding!r} is given, but this is no text file; leave it out")
+            raise DocumentError(f"encoding={encoding!r} is given, but this is not a text file; leave it out")
         self._name = _known(encoding)
         try:
             text = content.decode(self._name)
@@ -202,7 +202,7 @@ class Recoded:
 def _known(encoding: str) -> str:
     try:
         name = codecs.lookup(encoding).name
-        "".encode(name)  # not every codec is one of text
+        "".encode(name)  # not every codec decodes text
     except (LookupError, ValueError):  # ValueError: a NUL in it
         name = _NO_FILES[0]
     if name.replace("-", "_") in _NO_FILES or name in _NO_FILES:

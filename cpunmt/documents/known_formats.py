@@ -1,4 +1,4 @@
-"""The formats: how each is called, which files have it, and what reads it."""
+"""The known formats: their names, file endings and readers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Format(NamedTuple):
     """A format: the endings of its files' names, and its reader.
 
     endings  of file names, in lower case
-    read     the bytes of a file, and which parts of it are chosen -> what is translated of it
-    selects  what these parts are, as an error names them; "": it has none, and nothing can be chosen
-    writes   the ending of what is written; "": as of what is read
+    read     takes the bytes of a file and the selected parts, returns its contents
+    selects  name of the selectable parts, for errors; "" if the format lacks these
+    writes   ending of the written file; "" for that of the input
     """
 
     endings: tuple[str, ...]
@@ -39,12 +39,12 @@ class Format(NamedTuple):
 
 
 def _of_text(read: Callable[..., Contents], selects: bool = False) -> Reader:
-    """Returns the reader of a text file; `selects`: whether it has parts to choose."""
+    """Makes the reader of a text file; `selects`: whether it has selectable parts."""
     return lambda content, select: read(read_source(content), *[select] * selects)
 
 
 def _of_archive(read: Callable[..., Contents], *kind: str) -> Reader:
-    """Returns the reader of a file that holds others; `kind`: of several formats the expected one."""
+    """Makes the reader of an archive; `kind`: the expected format, if the reader serves several."""
     return lambda content, select: read(*kind, content)
 
 
@@ -75,9 +75,9 @@ FORMATS: dict[str, Format] = {
 
 
 def format_of(name: str, chosen: str | None) -> Format:
-    """Returns the format of the file `name`; `chosen`: a name of FORMATS, or None: what the file's name ends with.
+    """Returns the format of the file `name`; `chosen`: a name of FORMATS, or None for the file's ending.
 
-    Raises DocumentError for a name or an ending that is not known.
+    Raises DocumentError for an unknown name or ending.
     """
     if chosen is None:
         found = next((key for key, known in FORMATS.items() if name.lower().endswith(known.endings)), None)
@@ -92,7 +92,7 @@ def format_of(name: str, chosen: str | None) -> Format:
 
 
 def read_document(content: bytes, form: Format, select: Select) -> Contents:
-    """Reads a file. Raises CpunmtError if it does not have this format, or lacks a chosen part."""
+    """Reads a file. Raises CpunmtError if it does not have this format, or lacks a selected part."""
     if select and not form.selects:
         choosing = "; ".join(f"{name} by {known.selects}" for name, known in FORMATS.items() if known.selects)
         raise DocumentError(

@@ -1,4 +1,4 @@
-"""A file in, its translation out: read, found, translated in bulk, written whole."""
+"""Translates a file: reads it, finds its texts, translates them in bulk, and writes the new file."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from cpunmt.markup.pages import Page
 
 MOST_BYTES = 1 << 30  # of a file
-_OWN = {"html": False, "xml": False, "num_hypotheses": 1}  # options that a format decides about
+_OWN = {"html": False, "xml": False, "num_hypotheses": 1}  # options that a format determines
 
-_LOG = logging.getLogger("cpunmt")  # warnings about a file that can be translated; they go to stderr by default
+_LOG = logging.getLogger("cpunmt")  # for warnings about translatable files; they go to stderr by default
 
-WINDOW = 1024  # units that are translated together; progress is reported after each window
+WINDOW = 1024  # units translated together; progress is reported after each window
 
 Progress = Callable[[int, int], object]
 
 
 class Translates(Protocol):
-    """A `Translator`, a `Pivot`, or a wrapper of one: `DocumentMethod` says what the method does."""
+    """A `Translator`, a `Pivot`, or a wrapper of one: see `DocumentMethod`."""
 
     def translating(self, given: Mapping[str, Any], pages: bool = False) -> Callable[[Sequence[Unit]], Sequence[Page]]:
         """Returns a function that translates units."""
@@ -71,7 +71,7 @@ def translate_document(
 ) -> Path:
     """Translates a file, and returns the path of the new one; see `DocumentMethod.translate_document`.
 
-    `language` is the one to translate into, for the new file's name, or None. `options` are those of `translate`.
+    `language`: the target language for the new file's name, or None. `options` are those of `translate`.
     """
     _check_options(options, select)
     path = Path(path)
@@ -96,7 +96,7 @@ def translated_content(
     encoding: str | None = None,
     progress: Progress | None = None,
 ) -> bytes:
-    """Translates the content of a file; `path` is its name, for messages and, if `format` is None, for its format.
+    """Translates the content of a file; `path`: its name, for messages and, if `format` is None, for its format.
 
     Other parameters and errors are those of `translate_document`.
     """
@@ -139,16 +139,16 @@ def check_input(path: str | os.PathLike[str], format: str | None) -> None:
 
 
 def has_format(name: str, format: str | None) -> bool:
-    """Returns whether files of this name have a known format, or `format` if that is given."""
+    """Returns whether files of this name have a known format; a given `format` counts instead."""
     if format is not None:
-        format_of(name, format)  # raises for one that is not known
+        format_of(name, format)  # raises for an unknown format
     return any(name.lower().endswith(known.endings) for key, known in FORMATS.items() if format in (None, key))
 
 
 def output_of(
     path: str | os.PathLike[str], language: str | None, format: str | None, folder: str | os.PathLike[str] | None = None
 ) -> Path:
-    """Returns the file for a translation: in `folder` with the same name, or beside `path` with the language added."""
+    """Returns the path of a translation: in `folder` with the same name, or beside `path` with the language added."""
     path = Path(path)
     ending = format_of(path.name, format).writes or path.suffix
     if folder is not None:

@@ -1,7 +1,7 @@
-"""XML 1.0 with namespaces, as elements and texts with their spans: nothing of it is ever written anew.
+"""Reads XML 1.0 with namespaces as elements and texts with their spans; never serializes it.
 
-Expat (`xml.parsers.expat`) decides what is well-formed; spans are found from its byte indices. A document type with
-declarations is refused: from there come entities of a billion characters, and files of other machines.
+Expat (`xml.parsers.expat`) checks well-formedness; its byte indices yield the spans. A document type with declarations
+is refused, because it could define entities of a billion characters, or load files from other machines.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from xml.parsers import expat
 
 from cpunmt.documents.document import DocumentError, Span, broken
 
-MOST_BYTES = 1 << 27  # of one text, as UTF-8
-MOST_NODES = 3_000_000  # of one text: each takes about 150 bytes of memory, however short it is in the file
-DEEPEST = 1000  # elements in one another
-DEEPEST_IN_TEXTS = 200  # where functions that call themselves read them: Python's stack holds some hundreds
+MOST_BYTES = 1 << 27  # UTF-8 bytes of one text
+MOST_NODES = 3_000_000  # of one text: each takes about 150 bytes of memory, however short its source is
+DEEPEST = 1000  # nested elements
+DEEPEST_IN_TEXTS = 200  # limit for recursive readers: Python's stack holds some hundreds
 BESIDE = "!"  # the name of comments and instructions
-_END = "/"  # the name of a node that is none: the end tag of an element
+_END = "/"  # the name of the pseudo-node for an element's end tag
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 _ATTRIBUTE = re.compile(r"""\s([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _TAG_NAME = re.compile(r"<[^\s/>]+")
@@ -32,8 +32,8 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 class Node:
     """An element, a text (`name` ""), or a comment or instruction (`name` BESIDE), with its span.
 
-    content, content_end  the edges of `inner`; of a text 0
-    text                  of a text, without references
+    content, content_end  edges of `inner`; 0 for a text
+    text                  text without references; for texts only
     """
 
     name: str
@@ -47,7 +47,7 @@ class Node:
 
     @property
     def inner(self) -> Span:
-        """The span between its tags; of an empty element where the tag ends, twice."""
+        """The span between its tags; for an empty element the end of its tag, twice."""
         return self.content, self.content_end
 
     def child(self, name: str) -> Node | None:
@@ -56,10 +56,10 @@ class Node:
 
 
 def nodes(text: str, prefixes: Mapping[str, str], names: Collection[str]) -> list[Node]:
-    """Returns the elements of these names that are in no other such element, each with all that is in it.
+    """Returns the outermost elements of these names, each with its descendants.
 
-    Names are "prefix:local", with the prefix that `prefixes` has for their namespace, whatever the document calls it;
-    "{namespace}local" of others, and "local" of those without one.
+    Names are "prefix:local", with the prefix from `prefixes` for their namespace, whatever the document calls it;
+    "{namespace}local" for other namespaces, and "local" without a namespace.
 
     Raises DocumentError, with the line, if the document is not well-formed, has a document type with declarations, or
     exceeds the bounds.
@@ -74,25 +74,25 @@ def nodes(text: str, prefixes: Mapping[str, str], names: Collection[str]) -> lis
 
 
 class _Reader:
-    """Makes nodes of expat's events. Each part of a document ends where the next begins."""
+    """A builder of nodes from expat's events. Each part of a document ends where the next begins."""
 
     def __init__(self, text: str, content: bytes, prefixes: Mapping[str, str], wanted: Collection[str]):
         self._text, self._content, self._prefixes, self._wanted = text, content, prefixes, wanted
         self._is_ascii = len(content) == len(text)
         self._found: list[Node] = []
-        self._opened: list[tuple[Node, list[Node]]] = []  # wanted elements, those in them, and their children so far
+        self._opened: list[tuple[Node, list[Node]]] = []  # wanted elements, with their descendants and children
         self._count = self._depth = 0
-        self._last, self._at = 0, 0  # where the part begins that was read last: in bytes, in code points
-        self._node = Node(BESIDE, 0, 0)  # of that part
-        self._words: list[str] = []  # of that part, if it is a text
+        self._last, self._at = 0, 0  # begin of the last part: in bytes, in code points
+        self._node = Node(BESIDE, 0, 0)  # node of that part
+        self._words: list[str] = []  # texts of that part, if it is a text
         self._names: dict[str, str] = {}
-        self._parser = parser = expat.ParserCreate("UTF-8", "}")  # whatever it declares: it was decoded before
+        self._parser = parser = expat.ParserCreate("UTF-8", "}")  # ignores declared encodings
         parser.ordered_attributes = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._data
         parser.StartCdataSectionHandler = lambda: self._data("")
-        parser.EndCdataSectionHandler = lambda: None  # what ends it is a part of the text
+        parser.EndCdataSectionHandler = lambda: None  # its end belongs to the text
         parser.StartDoctypeDeclHandler = self._doctype
         parser.CommentHandler = parser.DefaultHandler = parser.XmlDeclHandler = self._other
         parser.ProcessingInstructionHandler = self._other
@@ -104,13 +104,13 @@ class _Reader:
             self._parser.Parse(self._content, True)
         except expat.ExpatError as error:
             raise DocumentError(
-                f"line {error.lineno}: is no well-formed XML: {expat.ErrorString(error.code)}"
+                f"line {error.lineno}: is not well-formed XML: {expat.ErrorString(error.code)}"
             ) from None
         self._take(len(self._text))
         return self._found
 
     def _next(self, name: str, attributes: Mapping[str, str] = _NO_ATTRIBUTES) -> None:
-        """Takes the part that was read last, and begins the next one."""
+        """Stores the last part, and begins the next one."""
         index = self._parser.CurrentByteIndex
         if index != self._last:
             passed = index - self._last if self._is_ascii else len(self._content[self._last : index].decode("utf-8"))
@@ -119,7 +119,7 @@ class _Reader:
         self._node = Node(name, self._at, self._at, attributes=attributes)
 
     def _take(self, end: int) -> None:
-        """Puts the part that was read last, up to `end`, where it belongs."""
+        """Stores the last part, which ends at `end`, in its parent."""
         node = self._node
         if not self._opened and node.name not in self._wanted:
             return
@@ -173,7 +173,7 @@ class _Reader:
         self._words.append(text)
 
     def _entity(self, name: str, is_parameter: bool) -> None:
-        """Takes an entity that an unread document type may declare: as XHTML has it."""
+        """Converts an entity that an unread document type may declare, as XHTML defines it."""
         self._data("" if is_parameter else unescape(f"&{name};"))
 
     def _other(self, *_: object) -> None:
@@ -189,7 +189,7 @@ class _Reader:
 
 
 def check_depth(text: str, found: Iterable[Node]) -> None:
-    """Raises DocumentError, with the line, if these nodes of a text are more than `DEEPEST_IN_TEXTS` in one another."""
+    """Raises DocumentError, with the line, if these nodes are nested more than `DEEPEST_IN_TEXTS` deep."""
     opened = [iter(found)]
     while opened:
         node = next(opened[-1], None)
@@ -203,7 +203,7 @@ def check_depth(text: str, found: Iterable[Node]) -> None:
 
 
 def attribute_span(text: str, element: Node, name: str) -> Span | None:
-    """Finds the value of an attribute of an element, between its quotes; None if it has no such attribute."""
+    """Finds the value of an element's attribute, between its quotes; None without that attribute."""
     if name not in element.attributes:
         return None
     which = list(element.attributes).index(name)
@@ -218,5 +218,5 @@ def attribute_span(text: str, element: Node, name: str) -> Span | None:
 
 
 def escaped(text: str) -> str:
-    """Returns a text as it is written between tags. What XML cannot hold becomes U+FFFD."""
+    """Escapes a text for use between tags. Characters that XML cannot hold become U+FFFD."""
     return _FORBIDDEN.sub("\ufffd", text).translate(_ESCAPED)

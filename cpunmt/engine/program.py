@@ -141,7 +141,7 @@ def _build(progress: Progress = iter) -> bytes | None:
 
 def _nothing_compiles(unfit: prebuilt.Unfit) -> CpunmtError:
     return CpunmtError(
-        f"there is no compiled program for {isa.current().value}: {unfit}, and Numba, which would compile one, is not "
+        f"no compiled program for {isa.current().value}: {unfit}, and Numba, which would compile one, is not "
         f"installed: {_HOW_TO_COMPILE}"
     )
 

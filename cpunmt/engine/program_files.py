@@ -147,7 +147,7 @@ def write(path: Path, data: bytes) -> bool:
         if not _private(path.parent.stat()):
             raise PermissionError("the folder belongs to someone else, or others can write in it")
         if path.exists() and not path.is_file():
-            raise FileExistsError(f"{path.name} is there, and is no file")
+            raise FileExistsError(f"{path.name} exists, but is not a file")
         with replacing_file(path) as file:
             os.fchmod(file.fileno(), 0o600)
             file.write(data)

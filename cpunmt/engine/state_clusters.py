@@ -78,7 +78,7 @@ def entries(
     totals: np.ndarray | None = None,
     start: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Makes ENTRY [pieces] of a table's vectors [pieces]; those that its scheme lacks may be left out."""
+    """Makes ENTRY [pieces] from a table's vectors [pieces]; vectors that its scheme lacks may be left out."""
     found = np.zeros(len(bias), records.ENTRY)
     for name, vector in (("scale", scales), ("total", totals), ("bias", bias), ("start", start)):
         if vector is not None:

@@ -318,7 +318,7 @@ def _shown(run: re.Match[str]) -> str:
 
 
 def _stand_ins(html: str) -> Iterator[str]:
-    """Yields `{1}`, `{2}` and so on; skips those that occur in the text."""
+    """Yields `{1}`, `{2}` and so on, except stand-ins that occur in the text."""
     taken = set(_NUMBERED.findall(html)) if "{" in html else set()
     number = 0
     while True:
@@ -356,8 +356,7 @@ def _without_markers(html: str, items: list[Item], partners: dict[int, int]) -> 
     """Returns the items, in which each element that is not a word is a single untranslated item.
 
     Such elements are footnote marks, pilcrows and the digits of formulas; no model sees them. A footnote's mark is a
-    point
-    behind its word. Within a word, as in H<sub>2</sub>O, the element is held together with the word.
+    point behind its word. Within a word, as in H<sub>2</sub>O, the element is held together with the word.
     """
     made: list[Item] = []
     rest = list(items)

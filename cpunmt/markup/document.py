@@ -77,8 +77,7 @@ class Content:
     preformatted  white space is text
     option        insertion point for the value of an <option> without one; None for all other blocks
     syntax        "html": names have their HTML meaning; "raw": references are text, as in CDATA; "parts": references
-                  are
-                  text, and written text is not encoded either, see `units`
+                  are text, and written text is not encoded either, see `units`
     """
 
     items: list[Item]
@@ -261,8 +260,7 @@ class _Left:
     """An element that is not translated, from its begin on.
 
     It ends with its end tag, or before a tag that implies its end. An element within a sentence also ends before the
-    end of
-    the block around it.
+    end of the block around it.
     """
 
     def __init__(self, begin: int, name: str, is_held: bool) -> None:
@@ -278,9 +276,7 @@ class _Left:
         self.matters = found | _BLOCKS if is_held else found  # tags of other names cannot end it
 
     def goes_on(self, token: Token) -> bool:
-        """Returns whether the element continues after the token; otherwise `includes` says whether the token belongs to
-        it.
-        """
+        """Returns whether the element continues after the token; if not, `includes` says whether the token is in it."""
         kind, _, _, name = token
         if kind == OPEN:
             if name in self.siblings and not self.nested:

@@ -1,10 +1,8 @@
 """The syntax of HTML: finds markup in a text, and converts character references (`&amp;` `&#8212;`).
 
 Markup is found in one pass, as browsers parse it: a quotation mark counts only after "=", and `<` without a letter
-after
-it is text. If a tag, a comment or the content of a <script> is incomplete, the rest of the text is one token.
-References
-are decoded, and encoded again as the source wrote them.
+after it is text. If a tag, a comment or the content of a <script> is incomplete, the rest of the text is one token.
+References are decoded, and encoded again as the source wrote them.
 """
 
 from __future__ import annotations

@@ -32,20 +32,17 @@ def translate_html(texts: Sequence[str], below: Layer, language: str | None = No
     """Translates HTML texts: whole pages, or parts of one.
 
     Translates text and the values of attributes that people read (title, alt, placeholder, aria-label and others). All
-    else
-    stays, to the byte; so does a text that `below` returns unchanged. Tags within a sentence stand around the
-    translation
-    of their words, each exactly once. Not translated: <script>, <style>, <code> and the like, `translate="no"`, class
-    notranslate. Never raises for the content of a text: after an incomplete tag or comment, the rest stays.
+    else stays, to the byte; so does a text that `below` returns unchanged. Tags within a sentence stand around the
+    translation of their words, each exactly once. Not translated: <script>, <style>, <code> and the like,
+    `translate="no"`, class notranslate. Never raises for the content of a text: after an incomplete tag or comment, the
+    rest stays.
 
     Parameters
     ----------
     texts : separate documents; results do not depend on the others
     below : translates plain texts of one or more sentences. It is called once for all texts, with alignments if any
-        text
-        has tags in it. For large pages it is called once for texts without tags, and at least once for the others. It
-        is
-        called again for texts whose translation lost a stand-in `{1}`, which replaces <code> and the like
+        text has tags in it. For large pages it is called once for texts without tags, and at least once for the others.
+        It is called again for texts whose translation lost a stand-in `{1}`, which replaces <code> and the like
     language : of the texts, by ISO 639: elements with another `lang` stay. None: all are translated
     """
     return translate_documents([read_document(text, language) for text in texts], below)
@@ -117,7 +114,7 @@ def translate_pages(pages: Sequence[Page], below: Layer) -> None:
     lost: list[_Text] = []
     if aligned and sum([len(text.plain) for text in plain]) <= _FEW:
         plain, aligned = [], waiting
-    for texts, align in ((plain, False), (aligned, True), (lost, True)):  # the second round adds to `lost`
+    for texts, align in ((plain, False), (aligned, True), (lost, True)):  # the first two rounds fill `lost`
         for window in _windows(texts, _WINDOW if align else sys.maxsize):
             asked = list(dict.fromkeys([text.plain for text in window]))
             found = dict(zip(asked, below(asked, align), strict=True))
@@ -280,10 +277,8 @@ class Page:
         """Returns the translation as a Result.
 
         Markup has one hypothesis. It has no pieces: these belong to blocks, most of which have tags between them.
-        `score` is
-        the mean of the blocks' scores, weighted by their source pieces; `truncated` and `repeats` are true if they are
-        for
-        any block.
+        `score` is the mean of the blocks' scores, weighted by their source pieces; `truncated` and `repeats` are true
+        if they are for any block.
         """
         told = [*_once(text.told[0] for text in self.texts if text.told and not text.align)]
         told += _once(text.told[0] for text in self.texts if text.told and text.align)

@@ -163,7 +163,7 @@ class _Writer:
     def _gap(self, at: int, what: _Place | Point, joined: bool) -> None:
         """Writes the white space before a unit and the tag before it, with line ends as in the source."""
         gap = self.target[self.units[at - 1][1] : self.units[at][0]] if at else ""
-        if not gap and at and not isinstance(what, _Place) and not joined:  # a punctuation mark, which takes no space
+        if not gap and at and not isinstance(what, _Place) and not joined:  # a mark, without a space before it
             gap = self._space_before(what.span[0])
         if gap == " " and joined:
             return
@@ -180,7 +180,7 @@ class _Writer:
         return html[begin:at]
 
     def _space_after(self, point: Point, at: int) -> str:
-        """Returns the white space between a point and the unit after it: the source's, or one between words."""
+        """Returns the white space between a point and the unit after it: the source's, or a space between words."""
         found = _SPACES.match(self.html, point.span[1], self.block.end)
         space = found[0] if found else ""
         first, was = self.target[self.units[at][0]], self.block.plain[point.offset : point.offset + 1]

@@ -35,10 +35,8 @@ def read_xml(text: str, tags: Mapping[str, str], lines: bool = True) -> Document
     """Parses an XML document, or a part of one, into its texts.
 
     An element belongs to the text around it if its parent has text of its own; otherwise the texts before, within and
-    after
-    it are separate. Comments and processing instructions stay beside their word; entities unknown to HTML stand for a
-    word.
-    CDATA without other text beside it is a text without tags; other CDATA stays.
+    after it are separate. Comments and processing instructions stay beside their word; entities unknown to HTML stand
+    for a word. CDATA without other text beside it is a text without tags; other CDATA stays.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Checks arguments of public calls: each wrong one raises one clear TypeError or ValueError, which names the item."""
+"""Checks arguments of public calls: each error is one line that names the item."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Prefixes:
     """Converts the required beginnings of translations to ids; None is an empty beginning."""
 
     def __init__(self, ids_of: IdsOf, vocabulary: AnyVocabulary, config: ModelConfig):
-        """`vocabulary`: of the target."""
+        """Takes the target's `vocabulary`."""
         self._ids_of, self._vocabulary, self._config = ids_of, vocabulary, config
 
     def ids(self, prefix: object, number: int = 0) -> list[int]:

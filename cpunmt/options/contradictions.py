@@ -1,4 +1,4 @@
-"""Finds contradicting options: each pair is one error, which says what was expected."""
+"""Finds contradicting options; each contradiction has its own error message."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def refuse_contradictions(options: Any, declared: Sequence[Field[Any]]) -> None:
             f"return_alternatives is True and sampling_topk is {options.sampling_topk}, expected only one of them"
         )
     if options.apart and options.patience not in (None, 1):
-        raise ValueError(f"patience is {options.patience}, expected 1: there is no beam of samples or alternatives")
+        raise ValueError(f"patience is {options.patience}, expected 1: samples and alternatives do not use a beam")
     if options.apart and options.beam_size > 1:
         name = "return_alternatives" if options.return_alternatives else "sampling_topk"
         number = "num_hypotheses" if options.num_candidates is None else "num_candidates"
@@ -54,8 +54,8 @@ def _refuse_uneven_groups(options: Any) -> None:
     if options.apart:
         name = "return_alternatives" if options.return_alternatives else "sampling_topk"
         raise ValueError(
-            f"num_beam_groups is {groups} and {name} is {getattr(options, name)}, expected 1: there is no beam of "
-            "samples or alternatives"
+            f"num_beam_groups is {groups} and {name} is {getattr(options, name)}, expected 1: samples and alternatives "
+            "do not use a beam"
         )
     if options.beam_size % groups:
         raise ValueError(f"num_beam_groups is {groups} and beam_size is {options.beam_size}, expected a divisor of it")

@@ -33,8 +33,8 @@ def option(
 
     `alone`: value of its flag when no value follows. `read`: converts a value outside `choices`, or raises; a function,
     or the name of one in this folder, which is imported when the option is given. `takes`: describes the flag's value
-    in a word. `is_served`: a client of a server may set it, because it costs no more than a beam, and names neither
-    files nor functions. `needs`: an option without which this one has no effect, its value when it is off, and advice.
+    in a word. `is_served`: a server's client may set it: it costs no more than a beam, and names neither files nor
+    functions. `needs`: an option without which this one has no effect, its value when it is off, and advice.
 
     Names elsewhere: `alias` is CTranslate2's, which calls take too. `meant` are those of transformers, Marian and
     fairseq, refused with a hint, because their values may mean something else. `marian`: flags of Marian's command,

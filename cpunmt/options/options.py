@@ -38,8 +38,8 @@ class Options:
     None means the value of the model's config, or else the default that the option's text names. Raises TypeError or
     ValueError, which names the option, for a wrong value.
 
-    An option is said here once: its type, default, text and range. Flags, checks, the tables of the documentation and
-    the server's description are made from it; the classes of keywords below say which calls take it.
+    Each option is defined here once: its type, default, text and range. Flags, checks, tables of the documentation and
+    the server's description are generated from it; the keyword classes below list the calls that take it.
     """
 
     split: SplitName | Splitter = option(  # noqa: RUF009
@@ -317,7 +317,7 @@ class Options:
     )
     return_end_token: bool = option(
         False,
-        "keep the piece that ended a hypothesis of a TranslationResult, and its row of attention (a Result has none)",
+        "keep the piece that ended a hypothesis of a TranslationResult, and its row of attention (not in a Result)",
     )
     return_token_log_probs: bool = option(
         False, "report the log-probability of each piece", meant="word_scores", marian={"--word-scores": True}
@@ -354,19 +354,19 @@ class Options:
         refuse_contradictions(self, _NEEDING)
 
     def changed(self, **values: Any) -> Options:
-        """Returns a copy with other values, which must be valid: nothing is checked again, which takes 20 us."""
+        """Returns a copy with other values, which must be valid: skips the checks, which take 20 us."""
         made = object.__new__(type(self))
         vars(made).update(vars(self), **values)
         return made
 
     @property
     def apart(self) -> bool:
-        """Whether each translation is searched by itself, as samples and alternatives are, instead of in a beam."""
+        """Whether each translation is searched separately, as samples and alternatives are, not in a beam."""
         return self.sampling_topk != 1 or self.return_alternatives
 
     @property
     def candidates(self) -> int:
-        """The number of translations that are searched; `num_hypotheses` of them are returned."""
+        """The number of translations to search; `num_hypotheses` of them are returned."""
         if self.rerank is None or self.num_candidates:
             return self.num_candidates or self.num_hypotheses
         if self.apart:

@@ -66,12 +66,12 @@ class Hypothesis:
 
     @property
     def alignments(self) -> list[tuple[int, int]] | None:
-        """Pairs (source piece, target piece), ascending: the source piece to which each target piece attends most."""
+        """Pairs (source piece, target piece), ascending: each target piece with the source piece it attends to most."""
         return None if self.attention_parts is None else hard_alignment(self.attention_parts)
 
     @property
     def repeats(self) -> bool:
-        """Whether one of its sentences looks like a loop of the same or nearly the same pieces: see `repetition`."""
+        """Whether a sentence looks like a loop of the same or nearly the same pieces: see `repetition`."""
         inner = [part.translation for part in self._parts] or [one for _, one in self._inner]
         return any(one.repeats for one in inner) if inner else repeats(self.pieces)
 
@@ -132,42 +132,42 @@ class Result:
 
     @property
     def score(self) -> float:
-        """Of the best translation: see `Hypothesis`."""
+        """The score of the best translation: see `Hypothesis`."""
         return self.hypotheses[0].score
 
     @property
     def log_prob(self) -> float:
-        """Of the best translation: the sum of the log-probabilities of its pieces, </s> included."""
+        """The log-probability of the best translation: the sum over its pieces, </s> included."""
         return self.hypotheses[0].log_prob
 
     @property
     def truncated(self) -> bool:
-        """Of the best translation: whether the length limit cut it off."""
+        """Whether the length limit cut off the best translation."""
         return self.hypotheses[0].truncated
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """Of the best translation: its pieces, </s> left out."""
+        """The pieces of the best translation, without </s>."""
         return self.hypotheses[0].pieces
 
     @property
     def token_log_probs(self) -> tuple[float, ...] | None:
-        """Of the best translation: the log-probability of each piece; None without return_token_log_probs."""
+        """The log-probability of each piece of the best translation; None without return_token_log_probs."""
         return self.hypotheses[0].token_log_probs
 
     @property
     def attention(self) -> npt.NDArray[np.float32] | None:
-        """Of the best translation: float32 [pieces, source pieces]; None without return_alignments."""
+        """The attention of the best translation, float32 [pieces, source pieces]; None without return_alignments."""
         return self.hypotheses[0].attention
 
     @property
     def alignments(self) -> list[tuple[int, int]] | None:
-        """Of the best translation: pairs (source piece, target piece), ascending; None without return_alignments."""
+        """Pairs (source piece, target piece) of the best translation, ascending; None without return_alignments."""
         return self.hypotheses[0].alignments
 
     @property
     def repeats(self) -> bool:
-        """Of the best translation: whether it looks like a loop, see `Hypothesis.repeats`."""
+        """Whether the best translation looks like a loop: see `Hypothesis.repeats`."""
         return self.hypotheses[0].repeats
 
     @property
@@ -224,10 +224,9 @@ class TranslationResult:
                 alternatives are not repeated
     scores      length-normalized score of each; empty without return_scores
     attention   lists [pieces][source pieces] of each; empty without return_attention
-    logits      float32 array [pieces, vocabulary] of each: the values before the softmax by which each piece, and the
-                </s>
-                at the end, was chosen; `-inf` if the shortlist excludes a piece. An ensemble has log-probabilities.
-                Empty without return_logits_vocab; comparisons ignore them
+    logits      float32 array [pieces, vocabulary] of each: the values before the softmax that chose each piece and the
+                </s> at the end; `-inf` if the shortlist excludes a piece. An ensemble has log-probabilities. Empty
+                without return_logits_vocab; comparisons ignore them
     """
 
     hypotheses: list[list[str]]

@@ -25,15 +25,15 @@ MOST_FINDERS = 20
 
 
 class SentenceLayers:
-    """Puts the layers that options ask for around the one that translates sentences; for the models of a translator.
+    """The layers that options select, wrapped around one that translates sentences; made once per translator.
 
-    It learns which characters their vocabularies know. Threads may share it.
+    It learns which characters the vocabularies know. Threads may share it.
     """
 
     def __init__(self, vocabularies: Sequence[AnyVocabulary], configs: Sequence[ModelConfig]) -> None:
-        """`vocabularies`: those of the sources, in the order in which the models are used; `configs`: of those models.
+        """Takes the models' source `vocabularies`, in order, and their `configs`.
 
-        A model that puts unknown words where they belong itself is given them.
+        Unknown words go to a model that copies them itself.
         """
         self._vocabularies = vocabularies
         pairs = zip(vocabularies, configs, strict=True)
@@ -48,14 +48,14 @@ class SentenceLayers:
         engine: Callable[[Sequence[list[int]] | None], Layer],
         forced: Callable[[], Forced | None],
     ) -> list[Aligned]:
-        """The translations of sentences, in a call whose options are settled.
+        """Translates sentences with a call's final options.
 
         Parameters
         ----------
-        begun : the target ids that the translation of each begins with. Where there are any, it is the engine's alone:
-            layers ask for other translations than the one that was begun
-        engine : makes the layer that translates sentences, whose translations begin with what it is given
-        forced : makes the callable that forces beginnings, if the model can
+        begun : target ids that each translation begins with. Such a sentence goes to the engine alone: the layers would
+            request other translations
+        engine : takes beginnings, returns the layer that translates sentences
+        forced : returns the callable that forces beginnings, if the model can
         """
         align = options.return_alignments
         layer = engine(None)
@@ -74,7 +74,7 @@ class SentenceLayers:
     def _around(self, layer: Layer, options: Options, forced: Callable[[], Forced | None]) -> Layer:
         language_end = self._vocabularies[0].language_end
         if options.glossary is not None:
-            with LOCK:  # a process that needs none of these starts without them
+            with LOCK:  # most processes need none of these modules
                 from cpunmt.options.glossary.glossary import glossary_of
                 from cpunmt.sentence_layers.terms import glossary_layer
             glossary = glossary_of(options.glossary)
@@ -97,11 +97,11 @@ class SentenceLayers:
         return layer
 
     def _is_untouched(self, text: str) -> bool:
-        """Returns whether no layer that is on by itself changes a sentence; needs none of them, as a process begins."""
+        """Returns whether no default layer would change a sentence; imports no layer."""
         return has_no_codes(text) and not has_digits(text) and not text.isupper() and self._knows(text)
 
     def leave(self, text: str, options: Options) -> bool:
-        """Returns whether no layer has anything to do before a sentence is translated."""
+        """Returns whether no layer has to act before a sentence is translated."""
         first = self._vocabularies[0].language_end(text)
         if options.glossary is not None or (options.lower_capitals and text[first:].isupper()):
             return False
@@ -115,7 +115,7 @@ class SentenceLayers:
     def mended(self, text: str, result: Result, options: Options, engine: Callable[[], Layer]) -> Result:
         """Applies the layers to the translation of a sentence that they did not change.
 
-        `engine` makes the layer that it comes from, which they may ask for its alignment.
+        `engine` returns the layer below, for layers that need the alignment.
         """
         if not options.copy_numbers:
             return result
@@ -160,6 +160,6 @@ def _keeps_tags(options: Options) -> bool:
 
 
 def _asks_for_more(options: Options) -> bool:
-    """Returns whether a call has terms, patterns or functions of its own, which may match in any sentence."""
+    """Returns whether a call has its own terms, patterns or functions, which may match in any sentence."""
     settled: Any = options.protect or ()  # text, or a tuple
     return options.glossary is not None or not all(isinstance(item, str) for item in settled)

@@ -1,4 +1,4 @@
-"""Translates sentences in CAPITALS, which many models have hardly seen, through small letters."""
+"""Translates sentences in CAPITALS, rare in training data, through small letters."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from itertools import accumulate
 from cpunmt.alignment.aligned import Aligned, Layer, Span, aligned_hypotheses, changed_result
 from cpunmt.text.scripts import LETTER
 
-LEAST_LETTERS = 6  # fewer are an abbreviation
+LEAST_LETTERS = 6  # with fewer it may be an abbreviation
 _WORDS = re.compile(f"{LETTER}+")
 
 
 def capitals_layer(below: Layer, language_end: Callable[[str], int] | None = None) -> Layer:
-    """A layer that translates sentences in capitals through small letters, and a word in capitals that loops.
+    """Returns a layer that translates sentences in capitals, and a looping word in capitals, through small letters.
 
-    Such a word is a heading, or an abbreviation that is best left to the model. Where small letters loop too, the word
-    stays as it is.
+    Other single words in capitals go to the model unchanged: headings, abbreviations. If small letters loop too, the
+    word stays.
 
-    `language_end` finds where the sentence begins in a text that begins with the name of its target language, `>>de<<`.
+    `language_end` finds the end of the target language's name, `>>de<<`, at the beginning of a text.
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
@@ -43,7 +43,7 @@ def capitals_layer(below: Layer, language_end: Callable[[str], int] | None = Non
 
 
 def is_in_capitals(text: str) -> bool:
-    """Returns whether `text` is in capitals, and more than an abbreviation: two words with a few letters."""
+    """Returns whether `text` is in capitals and longer than an abbreviation: two words with a few letters."""
     if not text.isupper():
         return False
     words = _WORDS.findall(text)
@@ -51,7 +51,7 @@ def is_in_capitals(text: str) -> bool:
 
 
 def sentence_case(text: str) -> str:
-    """`text` in small letters but for the first, and "I" where it is a word; as long as it was."""
+    """Returns `text` in small letters, apart from the first letter and the word "I"; its length stays."""
     small = "".join(low if len(low := character.lower()) == 1 else character for character in text)
     found = _WORDS.search(text)
     first = found.start() if found else 0
@@ -60,7 +60,7 @@ def sentence_case(text: str) -> str:
 
 
 def _loops(source: str, aligned: Aligned) -> bool:
-    """Returns whether a translation looks like a loop, or is the source with its last letters again and again."""
+    """Returns whether a translation looks like a loop, or repeats the last letters of the source."""
     target = aligned.target
     if aligned.found is not None and aligned.found.repeats:
         return True
@@ -77,7 +77,7 @@ def _raised(source: str, below: Aligned, align: bool) -> Aligned:
 
 
 def _left(text: str, below: Aligned, align: bool) -> Aligned:
-    """`text` instead of the best translation."""
+    """Returns `text` itself as the best translation."""
     targets = [(one.target, list(one.target_spans)) for one in aligned_hypotheses(below)]
     size = len(text)
     targets[0] = text, [(min(begin, size), min(end, size)) for begin, end in targets[0][1]]
@@ -90,7 +90,7 @@ def _with_targets(source: str, below: Aligned, targets: Sequence[tuple[str, list
 
 
 def _in_capitals(aligned: Aligned) -> tuple[str, list[Span]]:
-    """The target in capitals, and where its pieces stand then: some letters become two."""
+    """Returns the target in capitals, with the new spans of its pieces: some letters become two."""
     raised = [character.upper() for character in aligned.target]
     places = [0, *accumulate(map(len, raised))]
     return "".join(raised), [(places[begin], places[end]) for begin, end in aligned.target_spans]

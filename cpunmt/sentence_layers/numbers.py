@@ -46,7 +46,7 @@ def number_layer(below: Layer) -> Layer:
 
 
 def _can_be_mended(aligned: Aligned) -> bool:
-    """Returns whether a number may be mended. A translation that is cut off or loops is not worth the time."""
+    """Returns whether numbers may be replaced. A translation that is cut off or loops is not worth the time."""
     if not is_doubtful(aligned.source, aligned.target):
         return False
     return aligned.found is None or not (aligned.found.truncated or aligned.found.repeats)
@@ -61,7 +61,7 @@ def agree(source: str, target: str) -> bool:
 
 def is_doubtful(source: str, target: str) -> bool:
     """Returns whether the target lacks a number of the source, and has a surplus one that is written like it."""
-    if not (runs := digit_runs(source)):  # most sentences: in a tenth of the time
+    if not (runs := digit_runs(source)):  # most sentences: ten times faster
         return False
     others = digit_runs(target)
     if not others or sorted(runs) == sorted(others):

@@ -53,7 +53,7 @@ _SCALES: tuple[tuple[tuple[int, ...], str, str], ...] = (
     ((100,), "", "hundred hundert honderd hundra"),
     ((12,), "", "dozen dutzend douzaine docena dúzia dozzin dozijn dussin tuzin tucet düzine дюжин 打 ダース"),
 )
-_ONE = (1,)  # without such a word
+_ONE = (1,)  # no such word
 # Units and words for hours: another language may use other units, and so other digits
 _UNITS = """
     ft yd yds mph lb lbs oz qt gal hp psi inch inches foot feet yards? miles? pounds? ounces? pints?
@@ -130,7 +130,7 @@ class Writing(NamedTuple):
 
 
 class _Marks(NamedTuple):
-    """The separators of a number: both are empty if it has none, or is not written as numbers are."""
+    """The separators of a number; both are empty if the number lacks them or is not in a usual form."""
 
     group: str = ""
     decimal: str = ""

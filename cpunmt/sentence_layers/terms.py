@@ -1,4 +1,4 @@
-"""The layer of a glossary: what it does to single sentences."""
+"""Applies a glossary to single sentences."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from cpunmt.sentences.engine_layer import Forced
 
 Method = Literal["replace", "constrain"]
 METHODS: tuple[Method, ...] = ("replace", "constrain")
-MOST_ROUNDS = 4  # sentences are translated again at most so often
-EARLIER = 2  # words before what is replaced that a term may come in the place of: "hat sich" becomes "veränderte sich"
-_LONGER = 1.5  # times as long as before, and the model is lost
+MOST_ROUNDS = 4  # maximum number of further translations of a sentence
+EARLIER = 2  # words before the replaced ones that a term may replace too: "hat sich" becomes "veränderte sich"
+_LONGER = 1.5  # a translation that grows by this factor has gone wrong
 
 
 def glossary_layer(
@@ -30,19 +30,19 @@ def glossary_layer(
     method: Method | None = None,
     forced: Forced | None = None,
 ) -> Layer:
-    """A layer that sees to it that translations of sentences use the terms of `glossary`.
+    """Returns a layer that makes translations use the terms of `glossary`.
 
     `found.glossary` reports the use of each term.
 
     Parameters
     ----------
-    method : what is done where the model has not used a term. "replace": what it said instead is found by alignment
-        and replaced; nothing else changes. "constrain": it translates again, from there or up to `EARLIER` words
-        before: what it had said before, the term, and what it then says; the most probable is taken. Where that fails,
-        as "replace". None: "constrain" if `forced` is given, else "replace"
-    forced : translates with a beginning that is given; "constrain" needs it. See `forced_layer`
+    method : the action for a term that the model has not used. "replace" finds its translation by alignment and
+        replaces it; nothing else changes. "constrain" translates again, from there or from up to `EARLIER` words
+        before, with the term forced, and takes the most probable translation; if that fails, it acts as "replace". None
+        means "constrain" if `forced` is given, else "replace"
+    forced : translates with a given beginning, for "constrain". See `forced_layer`
 
-    In the translations of a sentence other than the best terms are replaced, whatever the method.
+    Translations other than the best always use "replace".
     """
     method = method or ("replace" if forced is None else "constrain")
     if method == "constrain" and forced is None:
@@ -51,7 +51,7 @@ def glossary_layer(
     def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
         matches = [glossary.matches(text) for text in texts]
         chosen = [number for number, found in enumerate(matches) if found]
-        results = below(texts, align or bool(chosen))  # one call, though only some need their alignment
+        results = below(texts, align or bool(chosen))  # one call, although only some texts need their alignment
         plans = {number: planned(results[number], matches[number]) for number in chosen}
         fates = {number: plan.fates for number, plan in plans.items()}
         if method == "constrain" and forced is not None:
@@ -81,7 +81,7 @@ def _without_terms(aligned: Aligned, align: bool) -> Aligned:
 
 
 def _changed(aligned: Aligned, plan: Placement, matches: Sequence[Match], use: GlossaryUse, align: bool) -> Aligned:
-    """Applies the edits of the best translation, and those of the others."""
+    """Applies the edits of all translations: the best one's from `plan`, the others' from their own."""
     made = shared_out(aligned, plan.edits)
     others = [shared_out(other, planned(other, matches).edits) for other in aligned_hypotheses(aligned)[1:]]
     texts = [(one.target, one.target_spans) for one in (made, *others)]
@@ -100,11 +100,11 @@ def _constrain(
     plans: dict[int, Placement],
     forced: Forced,
 ) -> None:
-    """Translate again what has terms to be put in, term by term from the left, a round for all sentences.
+    """Translates sentences again, with missing terms forced from left to right, one round for all sentences.
 
-    Results and plans are changed where that helps.
+    Updates `results` and `plans` where that helps.
     """
-    # How much of the target is settled. Where the term is all that is said, the model would say what it had, too.
+    # Length of the settled target. If the term is the whole output, the model would repeat its old word as well.
     done = {number: 0 for number, plan in plans.items() if plan.edits and not is_all(texts[number], matches[number])}
     for _ in range(MOST_ROUNDS):
         asked: list[tuple[int, str]] = []
@@ -127,7 +127,7 @@ def _constrain(
 
 
 def _beginnings(target: str, edit: Edit, done: int) -> list[str]:
-    """Returns beginnings with the term: the translation up to the replaced words, or up to some words before."""
+    """Returns beginnings that end in the term: the translation up to the replaced words, or up to some words before."""
     begins = [begin for token, begin, _ in tokens(target) if is_word(token)]
     places = [begin for begin in begins if done <= begin < edit.begin][-EARLIER:]
     found = [target[: edit.begin] + edit.text]
@@ -140,9 +140,9 @@ def _beginnings(target: str, edit: Edit, done: int) -> list[str]:
 def _best(
     tries: Sequence[tuple[str, Aligned | None]], before: Aligned, plan: Placement, matches: Sequence[Match]
 ) -> tuple[str, Aligned, Placement] | None:
-    """Of translations with their beginnings: that with fewest terms missing, of those the most probable.
+    """Returns the translation with the fewest missing terms; on a tie, the most probable one.
 
-    None if none of them has more terms than there were.
+    Returns None if no translation has more terms than before.
     """
     best, most = None, (-_missing(plan), math.inf)
     for beginning, aligned in tries:
@@ -169,7 +169,7 @@ class Placement(NamedTuple):
 
 
 def planned(aligned: Aligned, matches: Sequence[Match]) -> Placement:
-    """Finds the terms that the target has, and the places of the others."""
+    """Finds the terms that the target contains, and the places for the others."""
     target = Target(aligned)
     places = target.places(match.target for match in matches)
     if is_all(aligned.source, matches):
@@ -178,7 +178,7 @@ def planned(aligned: Aligned, matches: Sequence[Match]) -> Placement:
         ranges = [target.of_source(match.begin, match.end) for match in matches]
     taken = bytearray(len(aligned.target))
     fates = [""] * len(matches)
-    # first those that stand where they belong, then others wherever they stand
+    # terms in their expected places first, then terms anywhere
     for number, (match, span) in enumerate(zip(matches, ranges, strict=True)):
         place = span and _overlapping(places[match.target], span, taken)
         if place:
@@ -209,7 +209,7 @@ def planned(aligned: Aligned, matches: Sequence[Match]) -> Placement:
 
 
 def is_all(source: str, matches: Sequence[Match]) -> bool:
-    """Returns whether a sentence consists of one term, whose translation then replaces all words of the model's."""
+    """Returns whether a sentence is one term; its translation then replaces all words of the model."""
     if len(matches) != 1:
         return False
     ((begin, end, *_),) = matches
@@ -217,7 +217,7 @@ def is_all(source: str, matches: Sequence[Match]) -> bool:
 
 
 def _all_words(text: str) -> Span | None:
-    """From the first word to the end of the last; None if there is none."""
+    """Returns the span from the first word to the last; None without words."""
     words = [(begin, end) for token, begin, end in tokens(text) if is_word(token)]
     return (words[0][0], words[-1][1]) if words else None
 

@@ -1,7 +1,7 @@
-"""A text cut to parts that are translated one by one, and its translation put together again of theirs.
+"""Cuts a text into parts to translate, and joins their translations.
 
-What stands between the parts stays as it is. Where the target's language writes no space between sentences, a gap that
-is one space is left out; where the source's writes none, one is put in.
+Text between the parts stays. If the target's language writes no space between sentences, a gap of one space is dropped;
+if the source's writes none, a space is inserted.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from cpunmt.text.scripts import EAST_ASIAN, EAST_ASIAN_MARKS
 if TYPE_CHECKING:
     from cpunmt.results.glossary_use import GlossaryUse
 
-_UNSPACED = f"[{EAST_ASIAN}{EAST_ASIAN_MARKS}]"  # sentences follow one another without a space
+_UNSPACED = f"[{EAST_ASIAN}{EAST_ASIAN_MARKS}]"  # sentences without a space between them
 _LINE_ENDS = dict.fromkeys(
     map(ord, "\n\r\f\u2028\u2029"), " "
-)  # others are left to the vocabulary, which may drop them
+)  # other breaks are left to the vocabulary, which may drop them
 
 
 class CutText(NamedTuple):
     """A text and its parts.
 
     text    the text
-    spans   where the parts stand, ascending
-    begin   where the text begins: what is before that names the language to translate into
+    spans   spans of the parts, ascending
+    begin   offset of the text itself, behind the name of the target language
     """
 
     text: str
@@ -53,17 +53,17 @@ class CutText(NamedTuple):
 
 
 def without_line_breaks(text: str) -> str:
-    """Puts a blank in the place of each line break."""
-    return text if text.isprintable() else text.translate(_LINE_ENDS)  # a tenth of the time: no line break is printable
+    """Replaces each line break by a blank."""
+    return text if text.isprintable() else text.translate(_LINE_ENDS)  # ten times faster: no line break is printable
 
 
 def assembled(cut: CutText, targets: Sequence[str], unspaced: bool | None) -> tuple[str, list[Span]]:
-    """The translation of the text, and where those of its parts stand in it.
+    """Returns the translation of the text, and the spans of its parts' translations.
 
     Parameters
     ----------
     targets : the translation of each part
-    unspaced : whether the target's language has no space between sentences; None: as what is beside it looks
+    unspaced : whether the target's language has no space between sentences; None: guess from the neighbouring text
     """
     made, spans, length, last = [], [], 0, cut.begin
     for number, ((_, end), target) in enumerate(zip(cut.spans, targets, strict=True)):
@@ -80,8 +80,8 @@ def gap_before(cut: CutText, number: int, last: int, before: str, target: str, u
 
     Parameters
     ----------
-    last : where the part before it ends, or the text begins
-    before : the translation of that part
+    last : end of the previous part, or begin of the text
+    before : translation of the previous part
     """
     gap = cut.text[last : cut.spans[number][0]]
     return _seam(gap, cut.text[last - 1], before, target, unspaced) if number and gap in ("", " ") else gap
@@ -89,7 +89,7 @@ def gap_before(cut: CutText, number: int, last: int, before: str, target: str, u
 
 @functools.cache
 def _unspaced() -> Callable[[str], re.Match[str] | None]:
-    """Returns a function that matches such a character at the beginning of a text; compiling takes 2 ms."""
+    """Returns a function that matches a character of an unspaced script; compiled on first use, which takes 2 ms."""
     return re.compile(_UNSPACED).match
 
 
@@ -103,12 +103,12 @@ def _seam(gap: str, before: str, target: str, following: str, unspaced: bool | N
 
 
 def joined(cut: CutText, results: Sequence[Result], unspaced: bool | None, one: bool = False) -> Result:
-    """The Result of a text, from those of its parts. Its k-th translation has the k-th of each, or its last.
+    """Joins the Results of parts: the k-th translation joins the k-th of each part, or its last.
 
     Parameters
     ----------
-    unspaced : as of `assembled`
-    one : the text is one sentence, whatever its parts are
+    unspaced : as in `assembled`
+    one : whether the parts form one sentence
     """
     best = results[0]
     weights = [result.num_source_pieces for result in results]
@@ -139,7 +139,7 @@ def uses_together(results: Iterable[Result]) -> GlossaryUse | None:
 
 
 def moved_spans(spans: Iterable[Span], begin: int, by: int) -> list[Span]:
-    """Moves the spans of a sentence's pieces, which begins at `begin`; the name of the language becomes empty."""
+    """Moves the piece spans of a sentence that begins at `begin`; the language's name becomes empty."""
     return [(max(b + by, begin), max(e + by, begin)) for b, e in spans]
 
 

@@ -1,4 +1,4 @@
-"""Finds the language of a text among given ones: by its script where that decides, else by py3langid."""
+"""Finds the language of a text among given ones: by its script if that decides, else by py3langid."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _SCRIPTS = {
     "THAI": "th",
 }
 _OF_SCRIPT = {script: frozenset(languages.split()) for script, languages in _SCRIPTS.items()}
-_NOT_LATIN = frozenset().union(*_OF_SCRIPT.values()) - {"sr", "kk", "mn"}  # these are written in Latin letters too
+_NOT_LATIN = frozenset().union(*_OF_SCRIPT.values()) - {"sr", "kk", "mn"}  # written in Latin letters too
 _NO_WORDS = re.compile(r"<[^<>]*>|&\w+;|https?://\S+|www\.\S+|\S+@\S+\.\w+|[^\w\s'\u2019-]|[\d_]")
-_LONGEST = 2000  # characters that are looked at
-_LEAST = 0.2  # below that the answer is no better than a guess
+_LONGEST = 2000  # characters examined
+_LEAST = 0.2  # a lower confidence is a mere guess
 
 
 class Detected(NamedTuple):
-    """One of the given languages, and how sure that is: 0 (a guess) to 1."""
+    """One of the given languages, with a confidence from 0 (a guess) to 1."""
 
     language: str
     confidence: float
@@ -59,13 +59,13 @@ class Detector:
     """A detector of languages among given ones. Threads may share it."""
 
     def __init__(self, languages: Sequence[str], is_any_other: bool = True):
-        """Takes the languages that are looked for.
+        """Sets the languages to detect.
 
         Parameters
         ----------
-        languages : codes; the first one is returned, with confidence 0, for a text without words
-        is_any_other : whether a text may be in another language that py3langid knows. Then confidence is the share of
-            a language among all that py3langid knows, else its share among `languages`
+        languages : codes; a text without words gets the first one, with confidence 0
+        is_any_other : whether a text may be in another language that py3langid knows. If so, confidence is the
+            language's share among all languages of py3langid, else its share among `languages`
         """
         self._languages, self._is_any_other = list(languages), is_any_other
         self._lock = threading.Lock()
@@ -77,7 +77,7 @@ class Detector:
         return importlib.util.find_spec("py3langid") is not None
 
     def detect(self, text: str) -> list[Detected]:
-        """Returns the languages that a text may be in, the most probable first; at least one.
+        """Returns the possible languages of a text, the most probable first; at least one.
 
         Raises CpunmtError if py3langid is not installed.
         """
@@ -95,12 +95,12 @@ class Detector:
         return [Detected(language, share if share >= _LEAST else 0.0) for language, share in self._ranked(words, fits)]
 
     def best(self, text: str) -> Detected:
-        """The most probable language of a text."""
+        """Returns the most probable language of a text."""
         return self.detect(text)[0]
 
     def _written_in(self, scripts: Counter[str]) -> list[str]:
-        """The languages that are written in the script that a text mostly has."""
-        if scripts["HIRAGANA"] + scripts["KATAKANA"]:  # Japanese, however many of its letters are Chinese
+        """Returns the languages written in the main script of a text."""
+        if scripts["HIRAGANA"] + scripts["KATAKANA"]:  # Japanese, however many Chinese characters it has
             wanted: frozenset[str] | None = _OF_SCRIPT["HIRAGANA"]
         else:
             wanted = _OF_SCRIPT.get(scripts.most_common(1)[0][0])
@@ -109,7 +109,7 @@ class Detector:
         return [language for language in self._languages if base_of(language) in wanted]
 
     def _is_told_by(self, scripts: Counter[str], fits: Sequence[str]) -> bool:
-        """Returns whether the script alone shows that a text is in the one language of `fits`."""
+        """Returns whether the script alone identifies the one language in `fits`."""
         is_only_one = len(_OF_SCRIPT.get(scripts.most_common(1)[0][0], ())) == 1
         return is_only_one or (not self._is_any_other and len(fits) < len(self._languages))
 

@@ -1,4 +1,4 @@
-"""The lowest layer: sentences to pieces, pieces through the engine, and back."""
+"""The lowest layer: turns sentences into pieces, calls the engine, and turns its pieces into text."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def engine_layer(
     prefixes: Sequence[list[int]] | None = None,
     unspaced: bool | None = None,
 ) -> Layer:
-    """A layer that translates sentences with a model.
+    """Returns a layer that translates sentences with a model.
 
-    A sentence longer than the model takes is cut between words, unless `split` is "none": then between pieces.
+    A sentence longer than the model takes is cut between words; with `split="none"`, between pieces.
 
     Parameters
     ----------
-    prefixes : for each text the target ids that its translation begins with; None: none of them does
-    unspaced : whether the target's language has no spaces; None: not known
+    prefixes : target ids that each translation begins with; None: no prefixes
+    unspaced : whether the target's language has no spaces; None if unknown
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
@@ -40,7 +40,7 @@ def engine_layer(
 
 
 def aligned_of(text: str, result: Result, align: bool) -> Aligned:
-    """A Result as a layer gives it."""
+    """Converts a Result to an Aligned."""
     best = result.hypotheses[0]
     if not align:
         return Aligned(text, best.text, found=result)
@@ -88,15 +88,15 @@ def _cut(model: LoadedModel, text: str, total: int) -> CutText:
     return CutText(text, [(b + begin, e + begin) for b, e in spans if b < e], begin)
 
 
-# (texts, how their translations are to begin) -> aligned translations, in order; None where that cannot be forced
+# (texts, required beginnings) -> aligned translations, in order; None for a beginning that cannot be forced
 Forced = Callable[[Sequence[str], Sequence[str]], list[Aligned | None]]
 
 
 def forced_layer(model: LoadedModel, settings: Settings, unspaced: bool | None = None) -> Forced | None:
-    """Returns a callable that translates with forced beginnings; None for a model that translates from right to left.
+    """Returns a callable that translates with forced beginnings; None for a right-to-left model.
 
-    What is forced may be none of the sentence's candidates: the whole vocabulary is scored. Nothing is forced upon a
-    sentence that the model takes in parts, nor what its vocabulary cannot write.
+    A forced piece may lie outside the shortlist, so the whole vocabulary is scored. The callable forces nothing upon a
+    sentence that the model takes in parts, and no beginning that the vocabulary cannot write.
     """
     if model.config.right_to_left:
         return None

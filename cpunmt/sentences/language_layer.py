@@ -1,4 +1,4 @@
-"""Names the target language in each sentence for a model of several, and keeps the sentence's own offsets."""
+"""Names the target language in each sentence for a multilingual model, and keeps the sentence's own offsets."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from cpunmt.decoding.call_settings import Settings
 from cpunmt.results.results import Result
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 
-# (texts, for each the ids that its translation begins with, settings) -> translations
+# (texts, target ids that each translation begins with, settings) -> translations
 Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]
 
 
 def language_name(vocabulary: AnyVocabulary, codes: Sequence[str]) -> str | None:
-    """Returns the beginning that names one of these languages, ">>de<< "; None if the vocabulary names none of them."""
+    """Returns the prefix for one of these languages, such as ">>de<< "; None if the vocabulary names none of them."""
     names = (f">>{code}<< " for code in codes)
     return next((name for name in names if vocabulary.language_end(f"{name}a") == len(name)), None)
 
 
 def told(sentences: Sentences, name: str, vocabulary: AnyVocabulary) -> Sentences:
-    """`sentences`, into the language of this name; those that name one already are translated as they say."""
+    """Returns a layer that translates `sentences` into the language `name`, unless a sentence names another itself."""
 
     def translate(texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
         adds = [len(name) if text and not vocabulary.language_end(text) else 0 for text in texts]

@@ -1,4 +1,4 @@
-"""A sentence longer than the model takes, cut at a clause's end or between words; never in a word."""
+"""Cuts a sentence longer than the model takes, at the end of a clause or between words; never inside a word."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from functools import cache
 from cpunmt.alignment.aligned import Span
 from cpunmt.process.stopping import check
 
-MOST = 64  # pieces of a part: students are trained on sentences that are rarely longer, and loop on those that are
-_STOPS = "\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f"  # those that no space follows
+MOST = 64  # pieces of a part: students train on short sentences, and tend to loop on longer ones
+_STOPS = "\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f"  # not followed by a space
 
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A word, or in a script without spaces a clause, with what closes it and the space behind; the end of a clause.
+    """Returns the patterns of a word (in a script without spaces: a clause) and of the end of a clause.
 
-    Made when a sentence is too long: few are.
+    Compiled on first use: few sentences are too long.
     """
     return re.compile(f"[^\\s{_STOPS}]*[{_STOPS}]*\\s*"), re.compile(
         f"[,;:.!?\u2026\u2013\u2014)\u060c\u061b{_STOPS}]['\"\u2019\u201d\u00bb)]*\\s*$"
@@ -25,31 +25,30 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 class _Place:
-    """A place between two words where a sentence can be cut."""
+    """A place between two words at which a sentence can be cut."""
 
     __slots__ = ("begin", "is_clause", "pieces")
 
     def __init__(self, begin: int, pieces: int, is_clause: bool):
-        """`begin` of the rest, number of pieces before it in the part that is cut off, and whether a clause ends."""
+        """Takes `begin` of the rest, the number of pieces in the part before it, and whether a clause ends."""
         self.begin, self.pieces, self.is_clause = begin, pieces, is_clause
 
 
 def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> list[Span]:
     """Returns begin and end of parts of `text`, at most `room` and MOST pieces each, without the white space between.
 
-    Each cut takes the last end of a clause in the second half of what fits; else the space in it that is nearest to
-    where parts of equal size would be cut, so that no stump is left over; else the last space. A single word that has
-    more pieces is a part of its own.
+    Cuts at the last end of a clause in the second half of what fits; else at the space nearest to an even division,
+    which avoids a stump at the end; else at the last space. A single word with more pieces forms a part of its own.
 
     Parameters
     ----------
-    count : pieces of a word
-    total : about how many pieces the text has
+    count : counts the pieces of a word
+    total : approximate number of pieces of the text
     """
     room = min(room, MOST)
     spans: list[Span] = []
     places: list[_Place] = []
-    begin, pieces = 0, 0  # of the part that is being filled
+    begin, pieces = 0, 0  # of the part in progress
     for place, size, is_clause in _words(text, count):
         while places and pieces + size > room:
             cut = _best(places, total, room)
@@ -67,11 +66,11 @@ def cut_long(text: str, count: Callable[[str], int], total: int, room: int) -> l
 
 
 def _words(text: str, count: Callable[[str], int]) -> Iterator[tuple[int, int, bool]]:
-    """Yields for each word where the next one begins, its number of pieces, and whether a clause ends with it."""
+    """Yields, for each word, the begin of the next one, the number of its pieces, and whether it ends a clause."""
     words, clause_end = _patterns()
     for found in words.finditer(text):
         if found[0]:
-            check()  # it may be long, as may the text
+            check()  # a word, or the text, may be long
             yield found.end(), count(found[0]), clause_end.search(found[0], max(0, len(found[0]) - 8)) is not None
 
 

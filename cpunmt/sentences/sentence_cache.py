@@ -1,7 +1,7 @@
-"""Translations of sentences that come again: kept, as they depend on the sentence and the options only.
+"""Caches translations of repeated sentences, which depend only on the sentence and the options.
 
-Without a lock: each step is one operation of a dict. Of two threads that meet, one translates the sentence once more,
-and both get the same; and a fork finds nothing locked.
+Needs no lock, because each step is one operation of a dict: two threads may translate the same sentence, with the same
+result; a fork finds nothing locked.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
-LONGEST = 2000  # characters of a sentence that is kept
+LONGEST = 2000  # characters of the longest cached sentence
 
 
 class SentenceCache(Generic[V]):
-    """So many values at most; the one that was not asked for the longest leaves first."""
+    """A cache of at most `most` values; it drops the least recently used one."""
 
     def __init__(self, size: int):
         self._size = size
@@ -24,30 +24,30 @@ class SentenceCache(Generic[V]):
         return len(self._values)
 
     def get(self, key: Hashable) -> V | None:
-        """Returns the value of a key; None if it is not kept."""
+        """Returns the value of a key; None if it is not cached."""
         found = self._values.pop(key, None)
         if found is not None:
-            self._values[key] = found  # the last one now
+            self._values[key] = found  # now the most recently used
         return found
 
     def put(self, key: Hashable, value: V) -> None:
-        """Keep a value."""
+        """Stores a value."""
         self._values[key] = value
         while len(self._values) > self._size:
             try:
                 self._values.pop(next(iter(self._values)), None)
-            except (RuntimeError, StopIteration):  # another thread was here between
+            except (RuntimeError, StopIteration):  # another thread changed the dict meanwhile
                 continue
 
     def all_of(
         self, texts: Sequence[str], keys: Sequence[Hashable], make: Callable[[Sequence[int]], Sequence[V]]
     ) -> list[V]:
-        """The value of each text: what is kept, and what `make` makes of the others, each of them once.
+        """Returns the value of each text: from the cache, or from `make`, which makes each missing value once.
 
         Parameters
         ----------
-        keys : what distinguishes the texts, which is more than they are
-        make : values of the texts of these numbers
+        keys : cache keys, which identify more than the text
+        make : takes indices of texts, returns their values
         """
         found = [self.get(key) for key in keys]
         missing: dict[Hashable, int] = {}

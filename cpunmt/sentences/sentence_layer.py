@@ -1,4 +1,4 @@
-"""Cuts texts to sentences, and joins translations: everything between two sentences stays as it is."""
+"""Cuts texts into sentences and joins their translations; all text between sentences stays."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ V = TypeVar("V")
 
 
 class Cutter:
-    """Cuts the texts of one call."""
+    """A cutter of one call's texts."""
 
     def __init__(self, split: str | Splitter, languages: Languages, vocabulary: AnyVocabulary):
-        """`vocabulary`: the source's, which knows whether a text begins with the language to translate into."""
+        """Takes the source's `vocabulary`, which recognizes the target language's name at the beginning of a text."""
         self._split, self._languages, self._vocabulary = split, languages, vocabulary
 
     def is_one(self, text: str) -> bool:
-        """Returns whether a text is one sentence, which the layer below gets as it is."""
+        """Returns whether a text is one sentence, which goes to the layer below unchanged."""
         if isinstance(self._split, str) and is_one(text):
             return True
         return self.cut(text).parts == [text]
 
     def spans(self, text: str) -> list[Span]:
-        """Finds the sentences of a text, without those that have no letter, which stay as they are.
+        """Finds the sentences of a text; skips those without letters, which stay.
 
-        Raises ValueError if a function that splits gives what it must not.
+        Raises ValueError if a caller's splitting function returns invalid spans.
         """
         found = units(text, self._split, self._languages.source)
         return [span for span in found if any(map(str.isalpha, text[slice(*span)]))]
 
     def cut(self, text: str, forced: bool = False) -> CutText:
-        """A text and its sentences. `forced`: its translation must begin with something, so that there must be one.
+        """Returns a text and its sentences; at least one sentence if the translation has a `forced` beginning.
 
-        A text without sentences has none: then `text` itself is what is handed down, empty.
+        For a text without sentences, the layer below receives `text` itself, which is empty.
         """
-        check()  # texts may be many
+        check()  # there may be many texts
         begin = self._vocabulary.language_end(text) if ">>" in text else 0
         spans = [(b + begin, e + begin) for b, e in self.spans(text[begin:])]
         if forced and not spans and (size := len(text[begin:].strip())):
@@ -56,18 +56,18 @@ class Cutter:
         return CutText(text, spans, begin)
 
     def unspaced(self, text: str) -> bool | None:
-        """Returns whether a text's target language has no space between sentences; None if it is not known."""
+        """Returns whether a text's target language has no space between sentences; None if unknown."""
         end = self._vocabulary.language_end(text) if ">>" in text else 0
         return is_unspaced(text[:end].strip(" <>") if end else self._languages.target)
 
 
 def sentences_of(cut: CutText) -> list[str]:
-    """Returns the texts that the layer below translates for a text: at least one, from which a result can be made."""
+    """Returns the texts that the layer below translates: at least one, so that there is a result."""
     return cut.parts or [""]
 
 
 def put_together(cut: CutText, below: Sequence[Aligned], cutter: Cutter, align: bool) -> Aligned:
-    """Returns the translation of a text, from what the layer below made of `sentences_of(cut)`."""
+    """Returns the translation of a text, from the layer below's translations of `sentences_of(cut)`."""
     if cut.spans:
         below = [_with_its_lines(one, cut.text[b:e]) for one, (b, e) in zip(below, cut.spans, strict=True)]
     results = [found_of(aligned) for aligned in below]
@@ -81,7 +81,7 @@ def put_together(cut: CutText, below: Sequence[Aligned], cutter: Cutter, align: 
 
 
 def _with_its_lines(aligned: Aligned, given: str) -> Aligned:
-    """Puts the line breaks back into a sentence that came back unchanged: the layer below did not see them."""
+    """Restores the line breaks of a sentence that came back unchanged: the layer below did not see them."""
     found = aligned.found
     if found is None or given.isprintable() or aligned.target != without_line_breaks(given):
         return aligned
@@ -90,13 +90,13 @@ def _with_its_lines(aligned: Aligned, given: str) -> Aligned:
 
 
 def _with_alignment(made: Aligned, cut: CutText, below: Sequence[Aligned]) -> Aligned:
-    """The alignments of all sentences, which may know more than what the engine found: what was put back has none."""
+    """Joins the alignments of all sentences; they may cover more than the engine's result, such as restored parts."""
     sources: list[Span] = []
     targets: list[Span] = []
     links: list[tuple[int, int]] = []
     kept: list[tuple[Span, Span]] = []
     places = [part.target for part in found_of(made).hypotheses[0]._parts]
-    last = (cut.begin, 0)  # where the last sentence ends, in both texts
+    last = (cut.begin, 0)  # ends of the last sentence in both texts
     for part, (begin, end), (place, place_end) in zip(below, cut.spans, places, strict=True):
         kept += _between(made, last, (begin, place))
         last = (end, place_end)
@@ -114,8 +114,8 @@ def _between(made: Aligned, last: Span, following: Span) -> list[tuple[Span, Spa
 
     Parameters
     ----------
-    last : where the first sentence ends, in the source and in the target
-    following : where the second one begins in them
+    last : end of the first sentence in source and target
+    following : begin of the second one in both
     """
     source, target = (last[0], following[0]), (last[1], following[1])
     text = made.source[slice(*source)]
@@ -136,14 +136,14 @@ def _without_sentences(cut: CutText, blank: Result) -> Result:
     return replace(blank, hypotheses=(kept,), num_source_characters=len(cut.text))
 
 
-# Yields sentences, with the target ids that each begins with; is sent their translations; returns those of the texts
+# Yields sentences with their forced target ids; receives their translations; returns the translations of the texts
 Steps = Generator[tuple[Sequence[str], Sequence[list[int]]], list[Aligned], list[V]]
 
 
 def cut_steps(texts: Sequence[str], forced: Sequence[list[int]], cutter: Cutter, align: bool) -> Steps[Aligned]:
-    """Translates whole texts, in two steps: before and after their sentences are translated.
+    """Translates whole texts in two steps: before and after the translation of their sentences.
 
-    `forced` : the target ids that the translation of each text begins with
+    `forced` : target ids that each translation begins with
     """
     cuts = [cutter.cut(text, bool(prefix)) for text, prefix in zip(texts, forced, strict=True)]
     wanted = [sentences_of(cut) for cut in cuts]
@@ -158,7 +158,7 @@ def cut_steps(texts: Sequence[str], forced: Sequence[list[int]], cutter: Cutter,
 
 
 def after(steps: Steps[V], made: list[Aligned]) -> list[V]:
-    """Returns what steps return once they are sent the translations of all sentences."""
+    """Sends the sentences' translations to `steps`, and returns their result."""
     try:
         steps.send(made)
     except StopIteration as end:

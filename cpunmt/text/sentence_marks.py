@@ -14,7 +14,7 @@ SPACE = r" \t\x1c-\x1f\xa0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff"  # the sa
 
 # Stops that white space must follow ...
 SPACED = ".?!\u2026\u203c\u203d\u2047-\u2049\u2e2e\u2cf9-\u2cfb\u2e53\u2e54"
-# ... and those that do not.
+# ... and without it.
 CJK = "\u3002\uff01\uff1f\uff61\uff0e\ufe12\ufe15\ufe16\ufe52\ufe56\ufe57"
 ETHIOPIC_SPACE = "\u1361"  # two of them are a full stop
 UNSPACED = CJK + (

@@ -1,4 +1,7 @@
-"""Fast checks of a text, a few microseconds at most, which spare most sentences the work of a layer."""
+"""Fast checks of a text, a few microseconds at most, which spare most sentences the work of a layer.
+
+A text for which `is_plain` holds is one sentence. If `has_no_codes` holds too, nothing in it is protected.
+"""
 
 from __future__ import annotations
 

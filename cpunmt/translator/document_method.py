@@ -1,4 +1,4 @@
-"""`translate_document`, of whatever translates texts."""
+"""`translate_document` for everything that translates texts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from cpunmt.markup.pages import Page
     from cpunmt.markup.units import Unit
 
-_ABOVE = "cpunmt.documents.translate"  # formats are a level above: found by name, as `cpunmt` finds what it offers
+_ABOVE = "cpunmt.documents.translate"  # a level above, so imported by name, as `cpunmt` imports its public names
 
 
 class DocumentMethod(abc.ABC):
-    """What a Translator and a Pivot do with files."""
+    """The file translation shared by Translator and Pivot."""
 
     @property
     @abc.abstractmethod
     def target_language(self) -> str | None:
-        """The language that it translates into; None: not known."""
+        """The target language; None if unknown."""
 
     @abc.abstractmethod
     def text_call(self, given: Mapping[str, Any]) -> TextCall:
@@ -36,7 +36,7 @@ class DocumentMethod(abc.ABC):
     def translating(self, given: Mapping[str, Any], pages: bool = False) -> Callable[[Sequence[Unit]], list[Page]]:
         """Validates options of `translate`, and returns a function that translates units of documents with them.
 
-        `pages`: whether there are pages of HTML among the units, which the option `tags` is for.
+        `pages`: whether the units include pages of HTML, to which the option `tags` applies.
         """
         own = {"html": True} if pages else {"tags": None}
         call = self.text_call({**given, **own} if pages or "tags" in given else given)
@@ -54,19 +54,19 @@ class DocumentMethod(abc.ABC):
         progress: Callable[[int, int], object] | None = None,
         **given: Any,
     ) -> Path:
-        """Translate the texts in a file of another format, and keep all else in it, to the byte.
+        """Translates the texts in a file of another format; keeps all else in it, to the byte.
 
-        Equal texts are translated once. The file is written when all of it is done. Returns its path.
+        Equal texts are translated once. The file is written only when all of it is done. Returns its path.
 
         Parameters
         ----------
-        out : the file to write; None: as `path`, with the target language before the ending: report.de.md
-        format : its name, of those in docs/documents.md, such as "md"; None: what the name of `path` ends with
-        select : which parts are translated, in formats that have parts to choose: paths or columns, as
-            docs/documents.md tells; none: the usual ones
-        encoding : of a text file, "cp1252" for example; None: UTF-8, or UTF-16 with its byte order mark
-        force : replace `out`, if it is there
-        progress : is called with how many texts are done, and how many there are
+        out : the file to write; None: `path` with the target language before the ending: report.de.md
+        format : name of a format in docs/documents.md, such as "md"; None: by the ending of `path`
+        select : the parts to translate, in formats with selectable parts: paths or columns, see docs/documents.md;
+            empty: the usual ones
+        encoding : of a text file, such as "cp1252"; None: UTF-8, or UTF-16 with its byte order mark
+        force : whether to replace an existing `out`
+        progress : called with the number of finished texts and the total
         given : options of `translate`
 
         Raises CpunmtError for a file that cannot be used, and ValueError for a wrong option; nothing is written then.

@@ -1,4 +1,4 @@
-"""The part of a `Translator` below its calls: the loaded model, its worker threads, copies and pickles."""
+"""The base of `Translator`: the loaded model, its worker threads, copies and pickles."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _Owner = TypeVar("_Owner", bound="ModelOwner")
 
 
 class ModelOwner:
-    """A model, loaded from its directory; or several that translate together, an ensemble.
+    """A model loaded from its directory, or several that translate together, an ensemble.
 
-    It can be pickled: by its path and arguments, and the model is loaded again from there. Attributes that a subclass
-    adds go along. A copy shares the weights.
+    A pickle stores its path and arguments, and attributes that a subclass adds; unpickling loads the model again. A
+    copy shares the weights.
 
     Attributes
     ----------
     path : Path
-        The model's directory, as the caller named it; a relative one counts from the current folder of that time. Of
-        an ensemble, the first one.
+        The model's directory, as the caller named it; relative to the folder that was current then. For an ensemble,
+        the first one.
     paths : tuple of Path
-        That of each model of an ensemble, or the one.
+        The directory of each model of an ensemble, or the only one.
     weights : tuple of float
-        That of each model, as given; only their ratio counts.
+        The weight of each model, as given; only their ratio counts.
     options : Options
         The defaults of this model, for calls without options.
     config : ModelConfig
-        The model, or an ensemble's first one: sizes, layers, how its weights are stored.
+        Sizes, layers and storage of the model, or of an ensemble's first one.
     metadata : dict
         The metadata of its directory: languages, licence, origin.
     source_vocabulary, target_vocabulary
@@ -62,14 +62,14 @@ class ModelOwner:
     metadata: dict[str, Any]
     source_vocabulary: AnyVocabulary
     target_vocabulary: AnyVocabulary
-    _names: list[str | None]  # of those that were given by name, not by path
+    _names: list[str | None]  # for models given by name, not by path
     _absolute: tuple[Path, ...]
     _wanted: tuple[str, str | None]
     _threads: tuple[int, int]
     _workers: Workers
     _default: Settings
     _scored_by: Options
-    _checked: dict[object, Settings]  # options of earlier calls: checking takes 20 us
+    _checked: dict[object, Settings]  # options of earlier calls: a check takes 20 us
     languages: Languages
     _cache_size: int
     _cache: SentenceCache[Aligned] | None
@@ -93,25 +93,26 @@ class ModelOwner:
         tensor_parallel: bool = False,
         files: object = None,
     ):
-        """Loads a model's directory: packed by us, or as Bergamot, Firefox, Marian, OPUS-MT and Hugging Face have them.
+        """Loads a model's directory: a packed one, or one of Bergamot, Firefox, Marian, OPUS-MT or Hugging Face.
 
         Parameters
         ----------
-        model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende". A list of
-            them is an ensemble: all models translate each sentence together, and the log-probability of a piece is the
-            weighted mean of theirs. They have the same vocabularies; their architectures may differ. The first model's
-            defaults count for calls without options
-        compute_type : "int8", "float32" or "default": what a packed model is, and int8 for others, which are converted
+        model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende". A list makes
+            an ensemble: all models translate each sentence together, and the log-probability of a piece is the weighted
+            mean of theirs. They need equal vocabularies; their architectures may differ. The first model provides the
+            defaults for calls without options
+        compute_type : "int8", "float32" or "default": the stored type of a packed model, int8 for others, which are
+            converted
         activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have
-        weights : of an ensemble, a number for each model, not less than 0: what counts is their ratio; None: equal ones
+        weights : for an ensemble, a number per model, not less than 0; only their ratio counts. None: equal weights
         inter_threads : number of batches translated in parallel, each by one thread; results are the same. With 1 the
-            calling thread does all work; only for very long texts another thread starts, so that an interrupt does not
-            have to wait.
-        max_queued_batches : batches that may wait for a thread before a call with asynchronous=True does; 0, -1: any
-        sentence_cache : number of sentences, of at most 2,000 characters each, whose translations are kept: the last
-            ones that were translated. 0: none. Results are the same.
+            calling thread does all work; only very long texts use another thread, so that an interrupt need not wait
+        max_queued_batches : number of batches that may wait for a thread before a call with asynchronous=True blocks; 0
+            or -1: no limit
+        sentence_cache : number of sentences, each of at most 2,000 characters, whose translations are kept: the most
+            recently used ones. 0: none. Results are the same
 
-        The other arguments are CTranslate2's, at the values that mean what is done here.
+        The other arguments are CTranslate2's, and accept only the values that match this engine.
 
         Raises ModelFileError for a missing or broken directory, ValueError for another value of an argument.
         """
@@ -131,7 +132,7 @@ class ModelOwner:
         models = _listed(model_path)
         self.weights = (1.0,)
         if len(models) > 1 or weights is not None:
-            with LOCK:  # a process that translates with one model starts without it
+            with LOCK:  # a process that translates with one model never imports it
                 from cpunmt.decoding.ensemble import checked_weights
             self.weights = checked_weights(weights, len(models))
         self._names = [str(model) if is_name(model) else None for model in models]
@@ -139,8 +140,8 @@ class ModelOwner:
         self.path = self.paths[0]
         self._wanted = compute_type, activation_scales
         self._workers = Workers(*self._threads)
-        self._use(self._load(self.paths))  # messages have the paths as they were given
-        self._absolute = tuple(path.absolute() for path in self.paths)  # whatever the current folder will be
+        self._use(self._load(self.paths))  # messages show the paths as the caller wrote them
+        self._absolute = tuple(path.absolute() for path in self.paths)  # whatever the later current folder
 
     def load_model(self, keep_cache: bool = False) -> None:
         """Loads the model again after `unload_model`; the next translation would do so too."""
@@ -169,13 +170,13 @@ class ModelOwner:
         return SentenceCache(self._cache_size) if self._cache_size else None
 
     def unload_model(self, to_cpu: bool = False) -> None:
-        """Give the memory of the weights back, when calls that are running have ended."""
+        """Frees the memory of the weights once running calls have ended."""
         self._loaded = None
 
     @property
     def loaded(self) -> LoadedModel:
         while (model := self._loaded) is None:
-            with LOCK:  # once, however many threads want it
+            with LOCK:  # once, even for several threads
                 if self._loaded is None:
                     self.load_model()
         return model
@@ -191,7 +192,7 @@ class ModelOwner:
 
     @property
     def compute_type(self) -> str:
-        """What is multiplied: "int8", "int16" or "float32"."""
+        """The type of the multiplied numbers: "int8", "int16" or "float32"."""
         return SCHEMES[self.config.scheme]
 
     @property
@@ -211,17 +212,17 @@ class ModelOwner:
 
     @property
     def num_translators(self) -> int:
-        """How many batches are translated side by side."""
+        """The number of batches translated in parallel."""
         return self._workers.count
 
     @property
     def num_queued_batches(self) -> int:
-        """Batches that wait for a worker thread."""
+        """The number of batches that wait for a worker thread."""
         return self._workers.queued
 
     @property
     def num_active_batches(self) -> int:
-        """Batches that wait for a worker thread or are being translated by one."""
+        """The number of batches that wait for a worker thread or are being translated by one."""
         return self._workers.active
 
     @property
@@ -230,36 +231,36 @@ class ModelOwner:
         return self._engine.shortlist is not None
 
     def tokenize(self, text: str) -> list[str]:
-        """The source pieces of `text`, as `translate_batch` takes them."""
+        """Returns the source pieces of `text`, as `translate_batch` takes them."""
         return self.source_vocabulary.surfaces(text)
 
     def detokenize(self, pieces: list[str]) -> str:
-        """The text of target pieces, as `translate_batch` gives them."""
+        """Returns the text of target pieces, as `translate_batch` returns them."""
         return self.target_vocabulary.text_of(piece_list(pieces, 0))
 
     def call_settings(
         self, given: Mapping[str, Any], options: Options | None, allowed: Collection[str] | None = None
     ) -> Settings:
-        """The options of a call, checked. `options`: what `given` changes; None: the model's own defaults."""
+        """Validates the options of a call. `options`: what `given` changes; None: the model's own defaults."""
         if not given and options is None:
             return self._default
-        if given.get("glossary") is not None:  # a file is read once for each call, and each time that it is given
+        if given.get("glossary") is not None:  # a file is read once per call, each time that it is given
             with LOCK:
                 from cpunmt.options.glossary.glossary import glossary_of
             given = {**given, "glossary": glossary_of(given["glossary"])}
-        key = (options, allowed, *given.items(), *map(type, given.values()))  # True is no 1 here
+        key = (options, allowed, *given.items(), *map(type, given.values()))  # True must not equal 1 here
         hashable = True
         try:
             return self._checked[key]
         except KeyError:
             chosen = make_options(given, self._base(options), allowed)
-        except TypeError:  # a list, which may be an option or wrong
+        except TypeError:  # a list, which may be a valid option or not
             chosen, hashable = make_options(given, self._base(options), allowed), False
         refuse_missing(chosen.vocabulary, self._engine, self.path)
         if chosen.suppress_sequences is not None or chosen.disable_unk:
             with LOCK:
                 from cpunmt.options.suppressed_sequences import with_ids
-            no_unknown = chosen.disable_unk and self.config.replace_unknowns  # others never say it
+            no_unknown = chosen.disable_unk and self.config.replace_unknowns  # only these models output it
             sequences = with_ids(chosen.suppress_sequences, self.target_vocabulary, no_unknown)
             chosen = replace(chosen, suppress_sequences=sequences)
         if chosen.end_token is not None:
@@ -343,5 +344,5 @@ def _listed(models: AnyPath | Iterable[AnyPath]) -> list[AnyPath]:
     for place, model in enumerate(given):
         if not isinstance(model, str | bytes | os.PathLike):
             raise wrong_item("model", place, model, "a path or a name")
-    # a subclass of str may print as something else
+    # a subclass of str may print differently
     return [str.__str__(model) if isinstance(model, str) else model for model in given]

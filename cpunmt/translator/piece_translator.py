@@ -33,7 +33,7 @@ from cpunmt.translator.scorer import WINDOW, Scorer
 from cpunmt.values.checks import shown, switch
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack  # of typing since Python 3.11
+    from typing_extensions import Unpack  # in typing since Python 3.11
 
     from cpunmt.decoding.piece_stream import Callback
     from cpunmt.options.options import BatchOptions, GenerationOptions
@@ -47,16 +47,16 @@ MOST_LOGITS = 1 << 30  # bytes of logits that a call may return
 
 
 class PieceTranslator(DocumentMethod, Scorer):
-    """Translates pieces with one model."""
+    """A translator of pieces, with one model."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if cls.__module__.startswith("cpunmt."):  # a Translator, not a user's own class of one
+        if cls.__module__.startswith("cpunmt."):  # a Translator, not a user's subclass
             name_methods(cls)
 
     @property
     def target_language(self) -> str | None:
-        """The language that it translates into; None: not known."""
+        """The target language; None if unknown."""
         return self.languages.target
 
     @overload
@@ -101,21 +101,21 @@ class PieceTranslator(DocumentMethod, Scorer):
         options: Options | None = None,
         **given: Any,
     ) -> list[TranslationResult] | list[AsyncResult[TranslationResult]]:
-        """Translate sentences that are pieces already; the results hold pieces. CTranslate2's call.
+        """Translates sentences given as pieces; the results hold pieces. CTranslate2's call.
 
-        </s> at the end of a source is taken for its end. `target_prefix` has a list of pieces or None for each
-        sentence. Returns TranslationResults or, if `asynchronous`, objects whose `result()` waits for one.
+        A source may end in </s>. `target_prefix` has a list of pieces or None for each sentence. Returns
+        TranslationResults or, if `asynchronous`, objects whose `result()` waits for one.
 
-        `callback` is given a GenerationStepResult for each piece as soon as it is found, `batch_id` being the number of
-        its sentence, and ends that sentence's translation if it returns True: the result has what was said until then.
-        Nothing else changes. The beam is 1; sentences are reported in parallel. Workers of `inter_threads`, and of
-        `asynchronous`, call it from their threads.
+        `callback` gets a GenerationStepResult for each piece as soon as it is chosen; `batch_id` is the index of its
+        sentence. If it returns True, the sentence ends, and its result has the pieces up to then; other sentences do
+        not change. The beam is 1; sentences are reported in parallel, from the threads of `inter_threads` and of
+        `asynchronous`.
 
-        `return_logits_vocab` fills in the `logits` of results, of a vocabulary's size for each piece. Raises ValueError
-        if they could take more than a gigabyte.
+        `return_logits_vocab` fills in the `logits` of results, a row of the vocabulary's size for each piece. Raises
+        ValueError if they could take more than a gigabyte.
 
-        `time_limit` and `cancel` are as of `translate`. If `asynchronous`, they end each sentence for itself: what is
-        done by then has its result.
+        `time_limit` and `cancel` work as in `translate`. If `asynchronous`, they end each sentence separately; finished
+        sentences keep their results.
         """
         callback, watch = given.pop("callback", None), watch_of(given)
         with_logits = switch("return_logits_vocab", given.pop("return_logits_vocab", False))
@@ -147,22 +147,22 @@ class PieceTranslator(DocumentMethod, Scorer):
         options: Options | None = None,
         **given: Unpack[BatchOptions],
     ) -> ExecutionStats:
-        """Translate a file line by line: CTranslate2's call.
+        """Translates a file line by line: CTranslate2's call.
 
-        Lines in and out are pieces with a space between. For plain text hand the model's own functions over:
+        Input and output lines are pieces separated by spaces. For plain text, pass the model's own functions:
 
             tokenizer = {"source_tokenize_fn": translator.tokenize, "target_detokenize_fn": translator.detokenize}
             translator.translate_file("in.txt", "out.txt", **tokenizer)
 
         Parameters
         ----------
-        output_path : written under another name, which it gets when all is done; a line for each hypothesis
+        output_path : written under another name, and renamed when complete; a line for each hypothesis
         target_path : a file with a target prefix on each line, which may be empty
-        read_batch_size : has no effect: results do not depend on how many lines are sorted together
+        read_batch_size : has no effect: results do not depend on the number of lines sorted together
         with_scores : write the score and ` ||| ` before each hypothesis; `return_scores` means the same
-        options, given : as of `translate_batch`
+        options, given : see `translate_batch`
 
-        Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
+        Raises CpunmtError for a file that cannot be used, or if the files have different numbers of lines.
         """
         with LOCK:
             from cpunmt.translator.streams.item_stream import checked_items
@@ -190,14 +190,13 @@ class PieceTranslator(DocumentMethod, Scorer):
         options: Options | None = None,
         **given: Unpack[GenerationOptions],
     ) -> Iterator[GenerationStepResult]:
-        """Translate a sentence of pieces greedily, and give each piece as soon as it is found. CTranslate2's call.
+        """Translates a sentence of pieces greedily, and yields each piece as soon as it is chosen. CTranslate2's call.
 
-        They are the pieces of `translate_batch` with beam_size=1, those of the prefix too, and </s> at the end unless
-        the length limit comes first. Of a blank source there are none.
+        The pieces are those of `translate_batch` with beam_size=1, the prefix included, then </s> unless the length
+        limit comes first. A blank source yields nothing.
 
-        Options are those of lengths, `vocabulary`, and those that restrict or draw pieces: repetitions, suppressed
-        sequences, sampling. Raises ValueError for a model that translates from right to left: it finds the first piece
-        last.
+        Takes the options of lengths, `vocabulary`, repetitions, suppressed sequences and sampling. Raises ValueError
+        for a model that translates from right to left, because it finds the first piece last.
         """
         with LOCK:
             from cpunmt.decoding.piece_stream import generated_pieces
@@ -214,7 +213,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         return watched(generated_pieces(self.loaded, settings, ids, prefix, with_log_prob), watch)
 
     def _check_callback(self, callback: object, settings: Settings) -> None:
-        """Raises TypeError unless `callback` is a function, ValueError if pieces are not known one by one."""
+        """Raises TypeError unless `callback` is callable, ValueError unless pieces are chosen one by one."""
         options = settings.options
         if not callable(callback):
             raise TypeError(f"callback is {shown(callback)}, expected a function of a GenerationStepResult, or None")
@@ -233,7 +232,7 @@ class PieceTranslator(DocumentMethod, Scorer):
     def _keeping_logits(
         self, settings: Settings, sentences: Sequence[list[int]], forced: Sequence[list[int]]
     ) -> Settings:
-        """Returns settings that keep logits; raises ValueError if those of these sentences could be too many."""
+        """Returns settings that keep logits; raises ValueError if these sentences could have too many."""
         options, size = settings.options, self.config.vocab_size
         parts = cut_sentences(sentences, forced, options, self.config, self.source_vocabulary)
         pieces = settings.search.num_hypotheses * sum(part.limit for part in parts)
@@ -266,10 +265,10 @@ class PieceTranslator(DocumentMethod, Scorer):
     def _unordered(
         self, items: Iterator[Item], settings: Settings, watch: Watch | None = None
     ) -> Iterator[tuple[int, Any]]:
-        """(number, result) of items, as they are done."""
+        """Yields (number, result) of items as they are finished."""
         with LOCK:
             from cpunmt.translator.streams.unordered import unordered
-        alone = copy(self)  # whatever thread asks it for results makes them
+        alone = copy(self)  # its results are made by any thread that requests them
         alone._workers, alone._cache = Workers(1), self._cache
 
         def made(some: Sequence[Item]) -> list[Any]:
@@ -281,7 +280,7 @@ class PieceTranslator(DocumentMethod, Scorer):
     def _results(
         self, items: Sequence[Item], settings: Settings, callback: Callback | None = None, first: int = 0
     ) -> list[Any]:
-        """Returns the results of items, all of which are pieces; for `callback` they are numbered from `first`."""
+        """Returns the results of items given as pieces; `callback` numbers them from `first`."""
         sources = [list(item.source) for item in items]
         ids = [item.ids or [] for item in items]
         return self._pieces(sources, ids, [item.prefix for item in items], settings, callback, first).results()
@@ -295,7 +294,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         callback: Callback | None = None,
         first: int = 0,
     ) -> Call[TranslationResult]:
-        """A call that translates lists of pieces, of which `sentences` are the ids, to TranslationResults."""
+        """Makes the call that translates lists of pieces to TranslationResults; `sentences` are their ids."""
         model = self.loaded
         if not settings.options.return_scores:
             settings = settings._replace(search=settings.search._replace(scored=False))
@@ -318,12 +317,12 @@ class PieceTranslator(DocumentMethod, Scorer):
 
 
 def name_methods(public: type) -> None:
-    """Renames inherited methods, so that Python's messages name the class that users know.
+    """Renames inherited methods, so that Python's messages name the public class.
 
     "Translator.__init__() missing 1 required positional argument", for example.
     """
     for base in public.__mro__[:-1]:
         for name, function in vars(base).items():
             if isinstance(function, FunctionType):
-                shared = "document_method" in function.__module__  # with Pivot, so they name no class
+                shared = "document_method" in function.__module__  # shared with Pivot, so these name no class
                 function.__qualname__ = name if shared else f"{public.__name__}.{name}"

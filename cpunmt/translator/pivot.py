@@ -1,4 +1,4 @@
-"""Translation through a language between: `Pivot`."""
+"""Translation through an intermediate language: `Pivot`."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from cpunmt.translator.text_pipeline import TextCall, translate_texts
 from cpunmt.translator.translator import WINDOW, Translator
 from cpunmt.values.checks import shown, switch
 
-Leg = Options | Mapping[str, Any] | None  # of one model
-# what is for the text as a whole, and not for each model's sentences
+Leg = Options | Mapping[str, Any] | None  # for one model
+# Options for the text as a whole, not for each model's sentences
 _AS_GIVEN: dict[str, Any] = {
     "html": False,
     "xml": False,
@@ -39,12 +39,12 @@ _AS_GIVEN: dict[str, Any] = {
     "lower_capitals": False,
     "glossary": None,
 }
-_OF_THE_LAST = ("suppress_sequences", "end_token")  # which the pieces of another language may be unable to say
+_OF_THE_LAST = ("suppress_sequences", "end_token")  # the pieces of another language may be unable to express these
 _HANDED_ON = {**_AS_GIVEN, "num_hypotheses": 1, "return_scores": False, "return_token_log_probs": False}
 
 
 class Pivot(DocumentMethod):
-    """Translates with several models, each of which translates what the one before it says.
+    """A chain of models: each translates the output of the one before.
 
     pivot = Pivot(["firefox:deen", "firefox:enfr"])
     pivot.translate("Ein Mann fährt Fahrrad.").text
@@ -60,10 +60,10 @@ class Pivot(DocumentMethod):
     translators: tuple[Translator, ...]
 
     def __init__(self, models: Iterable[str | os.PathLike[str] | Translator], **arguments: Any) -> None:
-        """Takes two or more models: Translators, or the first argument of a `Translator`, which also gets `arguments`.
+        """Takes two or more models: Translators, or first arguments of a `Translator`, which also gets `arguments`.
 
-        Raises ValueError for less than two, and where a model is known to read another language than the one before
-        it writes; else as `Translator`.
+        Raises ValueError for fewer than two, and if a model is known to read another language than the one before it
+        writes; else as `Translator`.
         """
         given = list(in_order(models, "Pivot", "a list of models"))
         if len(given) < 2:
@@ -81,7 +81,7 @@ class Pivot(DocumentMethod):
 
     @property
     def target_language(self) -> str | None:
-        """The language that the last model translates into; None: not known."""
+        """The target language of the last model; None if unknown."""
         return self.languages.target
 
     @property
@@ -127,22 +127,22 @@ class Pivot(DocumentMethod):
         options: Leg | Sequence[Leg] = None,
         **given: Any,
     ) -> Result | list[Result]:
-        """Translate a text or a list of texts, as `Translator.translate` does.
+        """Translates a text or a list of texts, as `Translator.translate` does.
 
-        A Result is that of the last model: its score, log-probability and pieces. It is `truncated` if what any model
-        said was. Its alignments lead from the pieces of the text to those of the last translation: attention is
-        multiplied through what stands between.
+        A Result has the last model's score, log-probability and pieces. It is `truncated` if any model's output was.
+        Its alignments link the pieces of the text to those of the last translation; attention is multiplied through the
+        intermediate texts.
 
         Parameters
         ----------
         target_prefix : of the last translation
-        options : Options, or keywords as a dict, for all models; or a list of such or None, one for each model
-        given : options for all models; they win
+        options : Options, or keywords as a dict, for all models; or a list of these or None, one per model
+        given : options for all models; they take precedence
 
-        Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary) are the first one's,
-        and mean all models together: texts are cut to sentences once, and terms are those of the last translation.
-        num_hypotheses, return_scores and return_token_log_probs are the last one's: the others hand their best
-        translation on. So are suppress_sequences and end_token, unless `options` is a list.
+        Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary) are taken from the
+        first model's and apply to the whole chain: texts are cut into sentences once, and terms are those of the last
+        translation. num_hypotheses, return_scores and return_token_log_probs are taken from the last model's: the
+        others pass on their best translation. So are suppress_sequences and end_token, unless `options` is a list.
         """
         if given and (watch := watch_of(given)):
             with under(watch):
@@ -184,15 +184,15 @@ class Pivot(DocumentMethod):
         options: Leg | Sequence[Leg] = None,
         **given: Any,
     ) -> Iterator[Any]:
-        """Translate a stream of texts in constant memory: one result for each, in order.
+        """Translates a stream of texts in constant memory, with one result per text, in order.
 
-        They are read in windows, as those of `Translator.translate_iterable`; what a stream gives that ends badly, and
-        `ordered=False`, are as there. `target_prefix` is that of all.
+        Windows, errors of the stream and `ordered=False` work as in `Translator.translate_iterable`. `target_prefix`
+        applies to all texts.
         """
         if isinstance(source, str):
             raise TypeError("translate_iterable takes texts, not one text; use translate")
         watch = watch_of(given)
-        self._settings(options, given)  # wrong ones are told before anything is read
+        self._settings(options, given)  # raises for wrong options before reading anything
         items = enumerate(in_order(source, "translate_iterable", "texts"))
         read = windows((plain_text(text, number, "text") for number, text in items), 1, WINDOW)
 
@@ -236,7 +236,7 @@ class Pivot(DocumentMethod):
         return TextCall(settings_of(settings[-1].options, **of_texts), languages, cutter, sentences)
 
     def _layer(self, settings: Sequence[Settings], forced: Sequence[list[int]] | None) -> Layer:
-        """The layer that translates single sentences; `forced` are the ids that each last translation begins with."""
+        """Returns the layer that translates single sentences; `forced`: ids that each last translation begins with."""
         prefixes = [None] * (len(settings) - 1) + [forced]
         return pivot_layer([_leg(*leg) for leg in zip(self.translators, settings, prefixes, strict=True)])
 
@@ -256,7 +256,7 @@ class Pivot(DocumentMethod):
         return translate
 
     def _settings(self, options: Leg | Sequence[Leg], given: Mapping[str, Any]) -> list[Settings]:
-        """The options of each model's call, checked."""
+        """Returns the validated options of each model's call."""
         count = len(self.translators)
         if options is None or isinstance(options, Options | Mapping):
             options = [*[_without_pieces(options)] * (count - 1), options]
@@ -276,7 +276,7 @@ class Pivot(DocumentMethod):
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leaves out the layers, which keep functions of calls that may not be pickled; they are made anew."""
+        """Drops the layers, which may hold unpicklable functions; they are made anew."""
         return {name: value for name, value in self.__dict__.items() if name != "_layers"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -292,14 +292,14 @@ class Pivot(DocumentMethod):
 
 
 def _without_pieces(options: Any) -> Any:
-    """Options, or keywords, of a model that is not the last one: without those that name pieces of its language."""
+    """Returns options, or keywords, for a model before the last: without options that name target pieces."""
     if isinstance(options, Options):
         return options.changed(suppress_sequences=None, end_token=None)
     return options and {name: value for name, value in options.items() if name not in _OF_THE_LAST}
 
 
 def _leg(translator: Translator, settings: Settings, forced: Sequence[list[int]] | None) -> Layer:
-    """The lowest layer of a Translator, whose workers do the work."""
+    """Returns the lowest layer of a Translator, whose workers do the work."""
 
     def layer(texts: Sequence[str], align: bool) -> list[Aligned]:
         return translator.translate_sentences(texts, forced or [[]] * len(texts), aligning(settings, align))

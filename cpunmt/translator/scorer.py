@@ -1,4 +1,4 @@
-"""Scores of given translations: the calls of a `Translator` that search nothing."""
+"""Scores given translations: the calls of a `Translator` that do not search."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from cpunmt.translator.loaded_model import ModelOwner
 from cpunmt.values.checks import switch, whole
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack  # of typing since Python 3.11
+    from typing_extensions import Unpack  # in typing since Python 3.11
 
     from cpunmt.options.options import BatchScoringOptions, ScoringOptions, StreamScoringOptions
 else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is Any
     BatchScoringOptions = StreamScoringOptions = Any
     Unpack = Union
 
-WINDOW = 2048  # pairs or sentences that a stream sorts by length at a time
-LONG = 512  # pieces of a text that is scored: for one with more an interrupt would have to wait
+WINDOW = 2048  # pairs or sentences of a stream that are sorted by length together
+LONG = 512  # pieces: scoring a longer text would delay an interrupt
 
 
 class Scorer(ModelOwner):
-    """Scores with one model."""
+    """A scorer of given translations, with one model."""
 
     @overload
     def score(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
@@ -68,7 +68,7 @@ class Scorer(ModelOwner):
     ) -> ScoringResult | list[ScoringResult]:
         """Scores the text `target` as a translation of the text `source`; or lists of both.
 
-        Options are those of `score_batch`.
+        Takes the options of `score_batch`.
         """
         watch = watch_of(given)
         if isinstance(source, str) != isinstance(target, str):
@@ -130,11 +130,10 @@ class Scorer(ModelOwner):
     ) -> list[ScoringResult] | list[AsyncResult[ScoringResult]]:
         """Scores given translations; sources and targets are pieces. CTranslate2's call.
 
-        Probabilities are over the whole vocabulary, also with `options` that name none: `vocabulary="shortlist"`
-        scores as `translate` does where there is a shortlist, and a piece that is not among its candidates has
-        log-probability minus infinity. `length_penalty`, `word_penalty` and `coverage_penalty` are those of the score;
-        the first `offset` pieces are skipped. Raises ValueError for more than 4,095 pieces: what is
-        scored is not split.
+        Probabilities are over the whole vocabulary by default, also with `options`. `vocabulary="shortlist"` scores as
+        `translate` does where there is a shortlist; a piece outside it has log-probability minus infinity.
+        `length_penalty`, `word_penalty` and `coverage_penalty` apply to the score; the first `offset` pieces are
+        skipped. Raises ValueError for more than 4,095 pieces, because scoring does not split.
         """
         watch = watch_of(given)
         sentences = piece_lists(source, "source of score_batch")
@@ -160,10 +159,10 @@ class Scorer(ModelOwner):
         options: Options | None = None,
         **given: Unpack[StreamScoringOptions],
     ) -> Iterator[ScoringResult]:
-        """Score a stream in constant memory: one result for each pair, in order. CTranslate2's call.
+        """Scores a stream in constant memory, with one result per pair, in order. CTranslate2's call.
 
-        Both sides are texts, as `score` takes them, or lists of pieces, as `score_batch` does. Windows, and what
-        comes before an item that is wrong: as of `translate_iterable`. Raises ValueError if one side ends first.
+        Both sides are texts, as in `score`, or lists of pieces, as in `score_batch`. Windows and wrong items work as in
+        `translate_iterable`. Raises ValueError if one side ends first.
         """
         with LOCK:
             from cpunmt.translator.streams.item_stream import paired_arguments
@@ -199,19 +198,19 @@ class Scorer(ModelOwner):
         options: Options | None = None,
         **given: Unpack[BatchScoringOptions],
     ) -> ExecutionStats:
-        """Score the lines of one file as translations of those of another: CTranslate2's call.
+        """Scores the lines of one file as translations of those of another: CTranslate2's call.
 
-        The output has a line `score ||| target` for each pair. Lines are pieces with a space between; for plain text
-        see `translate_file`.
+        The output has a line `score ||| target` for each pair. Lines are pieces separated by spaces; for plain text see
+        `translate_file`.
 
         Parameters
         ----------
-        output_path : written under another name, which it gets when all is done
+        output_path : written under another name, and renamed when complete
         read_batch_size : has no effect
         with_tokens_score : write ` ||| ` and the log-probability of each piece, </s> included, after each
-        options, given, offset : as of `score_batch`
+        options, given, offset : see `score_batch`
 
-        Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
+        Raises CpunmtError for a file that cannot be used, or if the files have different numbers of lines.
         """
         with LOCK:
             from cpunmt.translator.streams.line_files import FilePaths, Tokenizers, score_file
@@ -235,7 +234,7 @@ class Scorer(ModelOwner):
     def _scores(
         self, sources: Sequence[list[int]], targets: Sequence[list[int]], settings: Settings, offset: int = 0
     ) -> Call[ScoringResult]:
-        """A call that scores pairs of id lists."""
+        """Makes the call that scores pairs of id lists."""
         if len(sources) != len(targets):
             some = "more" if len(targets) > len(sources) else len(targets)
             raise ValueError(f"{len(sources)} sources and {some} targets, expected as many of both")
@@ -250,12 +249,12 @@ class Scorer(ModelOwner):
 
         sizes = [len(source) + len(target) for source, target in zip(sources, targets, strict=True)]
         is_long = max(map(len, (*sources, *targets)), default=0) > LONG
-        apart = is_long and threading.current_thread() is threading.main_thread()  # only that one is interrupted
+        apart = is_long and threading.current_thread() is threading.main_thread()  # others are not interrupted
         return Call(self._workers, sizes, score, apart)
 
 
 def batch_sizes(max_batch_size: int | None, batch_type: str) -> dict[str, Any]:
-    """Arguments of a stream, as options; a size that is None is what other options say."""
+    """Converts a stream's arguments to options; a size of None leaves the option as it is."""
     size = {} if max_batch_size is None else {"max_batch_size": max_batch_size}
     return {**size, "batch_type": batch_type}
 

@@ -1,4 +1,4 @@
-"""Translates texts, HTML or XML, given a callable that translates sentences: of one model, or of several."""
+"""Translates texts, HTML or XML, given a callable that translates sentences with one model or with several."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 class TextCall(NamedTuple):
     """The settings of a call, and the callables that translate its texts.
 
-    settings   its options, settled
-    languages  from which language into which
-    cutter     cuts texts to sentences; None: a text is one
-    sentences  translates them
+    settings   its final options
+    languages  source and target language
+    cutter     cuts texts into sentences; None: each text is one sentence
+    sentences  translates sentences
     """
 
     settings: Settings
@@ -38,7 +38,7 @@ class TextCall(NamedTuple):
 def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
     """Returns the results of texts; the translation of each begins with its forced ids.
 
-    Raises ValueError if something is forced upon HTML or XML, XmlError for XML that is not well-formed.
+    Raises ValueError if a beginning is forced for HTML or XML, XmlError for XML that is not well-formed.
     """
     options = call.settings.options
     results = (_pages if options.html or options.xml else _texts)(texts, forced, call)
@@ -50,7 +50,7 @@ def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: Tex
 
 
 def text_steps(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> Steps[Result]:
-    """Returns the results of plain texts in two steps, for a caller that does not wait between them."""
+    """Translates plain texts in two steps, so that the caller can do other work between them."""
     if call.cutter is None:
         made = yield texts, forced
     else:
@@ -64,11 +64,11 @@ def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) ->
 
 
 def _pages(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
-    """Returns the results of HTML or XML. A page is one hypothesis; its blocks are translated like any texts."""
+    """Returns the results of HTML or XML. A page has one hypothesis; its blocks are translated like any texts."""
     if any(forced):
         named = "html" if call.settings.options.html else "xml"
         raise ValueError(f"target_prefix is given, and {named} is True: a document has no first word; leave it out")
-    with LOCK:  # a process that translates plain text starts without it
+    with LOCK:  # a process that translates plain text never imports it
         from cpunmt.markup.pages import read_documents, translate_pages
     pages = read_documents(texts, call.settings.options, call.languages.source)
     translate_pages(pages, _whole_texts(call))
@@ -76,9 +76,9 @@ def _pages(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) ->
 
 
 def translate_units(units: Sequence[Unit], call: TextCall) -> list[Page]:
-    """Returns the units of a document with their translations; the texts of all are translated together.
+    """Returns the translations of a document's units, all translated together.
 
-    `call` is one of HTML where there are pages among them.
+    If the units include pages, `call` must be one for HTML.
     """
     with LOCK:
         from cpunmt.markup.pages import read_units, translate_pages
@@ -88,7 +88,7 @@ def translate_units(units: Sequence[Unit], call: TextCall) -> list[Page]:
 
 
 def _whole_texts(call: TextCall) -> Layer:
-    """Returns the layer that translates whole texts, for what stands in markup."""
+    """Returns the layer that translates whole texts within markup."""
     settled: dict[bool, Settings] = {}
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
@@ -100,7 +100,7 @@ def _whole_texts(call: TextCall) -> Layer:
 
 
 def _plain(settings: Settings, align: bool) -> Settings:
-    """Returns the settings for what stands in markup: plain texts, one hypothesis of each."""
+    """Returns the settings for texts within markup: plain texts, one hypothesis each."""
     wanted = {"html": False, "xml": False, "tags": None, "num_hypotheses": 1, "return_alignments": align}
     changes = {name: value for name, value in wanted.items() if getattr(settings.options, name) != value}
     return settings_of(settings.options, **changes) if changes else settings

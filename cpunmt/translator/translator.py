@@ -1,4 +1,4 @@
-"""Text in, text out: `Translator`."""
+"""Translates text with one model: `Translator`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cpunmt.translator.text_pipeline import TextCall, translate_texts
 from cpunmt.values.checks import switch
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack  # of typing since Python 3.11
+    from typing_extensions import Unpack  # in typing since Python 3.11
 
     from cpunmt.decoding.piece_stream import Callback
     from cpunmt.options.options import StreamOptions, TranslationOptions
@@ -36,17 +36,17 @@ else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is
 
 
 class Translator(PieceTranslator):
-    """Translates with one model. One Translator may be shared by many threads.
+    """A translator with one model, which threads may share.
 
     translator = Translator("models/ende-tiny")
     translator.translate("A man is riding a bicycle.").text
 
-    Methods and arguments have CTranslate2's names where they mean the same. Where defaults differ: `beam_size` is 1
+    Methods and arguments have CTranslate2's names where they mean the same. Some defaults differ: `beam_size` is 1
     (there 2); `min_length` is 0 (there 1); a long source is split (there it is cut after 1,024 pieces); a target may
     have `max_length_factor` times as many pieces as its source (there 256); the shortlist is used if there is one.
 
-    Options are keywords, see `Options`; `options=Options(...)` gives all of them at once, instead of the model's own
-    defaults, and keywords beside it win.
+    Options are keywords, see `Options`. `options=Options(...)` sets all of them at once instead of the model's own
+    defaults; keywords given as well take precedence.
     """
 
     @overload
@@ -77,30 +77,30 @@ class Translator(PieceTranslator):
         options: Options | None = None,
         **given: Any,
     ) -> Result | list[Result]:
-        """Translate a text, or a list of texts: text gives a Result, a list gives a list of equal length.
+        """Translates a text, or a list of texts: returns a Result for a text, a list of equal length for a list.
 
-        Each sentence is translated by itself; text between sentences, and text without letters, stays as it is. See the
-        option `split`. A sentence longer than the model takes is cut between words, best where a clause ends. A
-        Result does not depend on what is translated beside it.
+        Each sentence is translated separately; text between sentences, and text without letters, stays. See the option
+        `split`. A sentence longer than the model takes is cut between words, best where a clause ends. A Result does
+        not depend on other texts in the call.
 
-        A list may be any iterable that has an order: a tuple, a generator, a pandas or polars Series, an array.
+        A list may be any ordered iterable: a tuple, a generator, a pandas or polars Series, an array.
 
-        `target_prefix` is how the translation must begin: one text for all, or a list with a text or None for each.
-        It applies to the text's first sentence. Limits of lengths apply to each sentence.
+        `target_prefix` is the required beginning of the translation: one text for all, or a list with a text or None
+        for each. It applies to the text's first sentence. Length limits apply to each sentence.
 
         Every call also takes `time_limit` and `cancel`. They stop a call; they never change its output. `time_limit`:
         seconds after which TimeLimitError is raised, unless the call has ended. `cancel`: a `threading.Event`, or a
         function that is called several times a second; CancelledError is raised once it is set, or returns True.
 
-        Options: see `cpunmt.Options`. Raises TypeError for an unknown option or another type than text,
-        ValueError for a wrong value.
+        Options: see `cpunmt.Options`. Raises TypeError for an unknown option or another type than text, ValueError for
+        a wrong value.
         """
         if given and (watch := watch_of(given)):
             with under(watch):
                 return self.translate(text, target_prefix, options=options, **given)
         settings = self.call_settings(given, options) if given or options is not None else self._default
         if isinstance(text, str):
-            text = str.__str__(text)  # the characters of a subclass, which may print as others
+            text = str.__str__(text)  # the characters of a subclass, which may print differently
             if target_prefix is None and (alone := self._alone(text, settings)):
                 return alone
             prefix = [] if target_prefix is None else self._prefixes(text_ids).ids(target_prefix)
@@ -172,23 +172,23 @@ class Translator(PieceTranslator):
         options: Options | None = None,
         **given: Any,
     ) -> Iterator[Any]:
-        """Translate a stream in constant memory: one result for each item, in order.
+        """Translates a stream in constant memory, with one result per item, in order.
 
-        Texts give Results, as `translate` does; lists of pieces give TranslationResults, as `translate_batch` does.
-        Items are read in windows, sorted by length within each; the first window is one item, so that the first
-        result comes soon, and each is twice as long as the one before, up to 2,048 texts. If the source raises, or an
-        item is wrong, the results of what came before are given first.
+        Texts yield Results, as in `translate`; lists of pieces yield TranslationResults, as in `translate_batch`. Items
+        are read in windows and sorted by length within each. The first window is one item, for an early first result;
+        each further one is twice as long, up to 2,048 texts. If the source raises, or an item is wrong, the results of
+        all items before it come first.
 
-        With `ordered=False` pairs come, (number of the item, its result), as soon as they are there: some dozens or
-        hundreds of a window that are about equally long, and then the next ones; one thread begins with the shortest.
+        `ordered=False` yields pairs (number of the item, its result) as soon as they are finished: some dozens or
+        hundreds of a window, of similar length, then the next ones; one thread begins with the shortest.
 
-        `target_prefix` is as of `translate` or `translate_batch`, but it may be a stream too, or `itertools.repeat`.
-        `max_batch_size`, if given, counts what `batch_type` says. `callback` is as of `translate_batch`, for results in
-        order; its `batch_id` is the number of the item. `time_limit` is that of the whole stream, from this call on;
-        results of the windows before are given. Raises ValueError, as the first result is asked for, if `split` is
-        given and the items are pieces, which are not split, or `callback`, and they are texts.
+        `target_prefix` is as in `translate` or `translate_batch`, or a stream, or `itertools.repeat`. `max_batch_size`,
+        if given, counts the unit named by `batch_type`. `callback` is as in `translate_batch`, for ordered results; its
+        `batch_id` is the number of the item. `time_limit` applies to the whole stream, from this call on; earlier
+        windows keep their results. When the first result is requested, raises ValueError if `split` is given for
+        pieces, which are not split, or `callback` for texts.
         """
-        with LOCK:  # a process that translates one text starts without it
+        with LOCK:  # a process that translates one text never imports it
             from cpunmt.translator.streams.item_stream import checked_items, pieces_only, texts_only
         callback, watch = given.pop("callback", None), watch_of(given)
         settings = self.call_settings({**given, **batch_sizes(max_batch_size, batch_type)}, options)
@@ -213,12 +213,12 @@ class Translator(PieceTranslator):
         options: Options | None = None,
         **given: Unpack[TranslationOptions],
     ) -> Iterator[str]:
-        """Translate a text, and yield its translation in increments, which together are exactly that of `translate`.
+        """Translates a text, and yields the translation in increments that together equal the output of `translate`.
 
-        Increments are some characters if the pieces of a search are known before it ends (`beam_size` 1) and no layer
+        Increments are a few characters if the pieces of a search are known before it ends (`beam_size` 1) and no layer
         changes the sentence; else sentences. HTML, and models that translate from right to left, yield one increment at
-        the end. Sentences are translated one after the other. To stop, close the iterator or drop it. Arguments are
-        those of `translate`.
+        the end. Sentences are translated one after the other. To stop, close the iterator or drop it. Takes the
+        arguments of `translate`.
         """
         watch = watch_of(chosen := {**given})
         settings = self.call_settings(chosen, options)
@@ -228,7 +228,7 @@ class Translator(PieceTranslator):
         return watched(self._increments(str.__str__(text), prefix, settings), watch)
 
     def _increments(self, text: str, prefix: list[int], settings: Settings) -> Iterator[str]:
-        with LOCK:  # a process that translates whole texts starts without it
+        with LOCK:  # a process that translates whole texts never imports it
             from cpunmt.translator.streams.text_stream import joined_increments, sentence_increments, tells_pieces
         model, tells = self.loaded, settings.is_alone and tells_pieces(settings)
 
@@ -253,7 +253,7 @@ class Translator(PieceTranslator):
         yield from filter(None, found)
 
     def _alone(self, text: str, settings: Settings) -> Result | None:
-        """One sentence in one part: 4 us less than a `Call`, which is made for many. None if it is not that simple."""
+        """Translates one sentence in one part, 4 us faster than a `Call` for many; returns None for other texts."""
         if self._cache is not None:
             return None
         split = settings.options.split
@@ -264,7 +264,7 @@ class Translator(PieceTranslator):
         return self._one(text, settings)
 
     def _one(self, text: str, settings: Settings) -> Result | None:
-        """A sentence; None if more is to be told of it, or a layer has something to do before it is translated."""
+        """Translates a sentence; returns None if the call wants more of it, or a layer has to act beforehand."""
         options, model = settings.options, self._loaded or self.loaded
         if not settings.is_alone or (ids := self._ids_alone(text, settings)) is None:
             return None
@@ -274,9 +274,9 @@ class Translator(PieceTranslator):
         )
 
     def _ids_alone(self, text: str, settings: Settings, begun: bool = False) -> list[int] | None:
-        """The ids of a sentence that no layer changes before it is translated, in one part; None of others.
+        """Returns the ids of a sentence in one part that no layer changes beforehand; else None.
 
-        `begun`: its translation begins with something, so that no layer changes it after that.
+        `begun`: its translation has a forced beginning, so no layer changes it afterwards.
         """
         options, vocabulary = settings.options, self.source_vocabulary
         if self.config.right_to_left or (options.glossary is not None and not begun):
@@ -297,7 +297,7 @@ class Translator(PieceTranslator):
     def _results(
         self, items: Sequence[Item], settings: Settings, callback: Callback | None = None, first: int = 0
     ) -> list[Any]:
-        """Returns the results of items, all of which are texts, or all pieces."""
+        """Returns the results of items, which are all texts or all pieces."""
         if items[0].ids is not None:
             return super()._results(items, settings, callback, first)
         return self._texts([str(item.source) for item in items], [item.prefix for item in items], settings)
@@ -342,10 +342,10 @@ class Translator(PieceTranslator):
         return Call(self._workers, [len(text) // CHARS_PER_PIECE + 1 for text in texts], translate).results()
 
     def _engine_layer(self, settings: Settings) -> Callable[[Sequence[list[int]] | None], Layer]:
-        """Returns a callable that makes the lowest layer from the ids that each translation begins with."""
+        """Returns a callable that takes the beginnings of translations and returns the lowest layer."""
         return lambda begun: engine_layer(self.loaded, settings, begun, is_unspaced(self.languages.target))
 
     def _cutter(self, settings: Settings) -> Cutter | None:
-        """Makes the cutter of texts; None if texts are not cut."""
+        """Returns the cutter of texts; None if texts are not cut."""
         split = settings.options.split
         return None if split == "none" else Cutter(split, self.languages, self.source_vocabulary)

@@ -1,4 +1,4 @@
-"""Links and attention through a middle text."""
+"""Composition of links and attention through a middle text."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Where the pieces of a text stand after its edits."""
+"""The positions of a text's pieces after edits."""
 
 import itertools
 

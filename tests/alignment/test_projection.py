@@ -1,4 +1,4 @@
-"""From a part of the source to a part of the translation."""
+"""Finding the part of a translation that comes from a part of the source."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_the_smallest_range_of_what_is_linked(begin, end, expected):
         ([], 1, None),
         ([(30, 0)], 5, None),  # too far
         ([(0, 0), (1, 1), (2, 2)], 1, 1),
-        ([(0, 2), (1, 0), (2, 1)], 1, 0),  # equally many links cross before 0 and behind 2: the first is taken
+        ([(0, 2), (1, 0), (2, 1)], 1, 0),  # equally many links cross before 0 and behind 2: the first counts
         ([(0, 0), (1, 0), (2, 1)], 2, 1),
         ([(0, 3), (5, 1)], 1, 4),  # the near link counts most
     ],

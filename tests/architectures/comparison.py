@@ -1,4 +1,4 @@
-"""An engine beside its definition: translations of random sentences by random models."""
+"""Compares an engine with its definition: translations of random sentences by random models."""
 
 import numpy as np
 
@@ -11,17 +11,17 @@ from tests.definitions.beam_search import beam_search
 from tests.definitions.packed_network import PackedReference
 from tests.sample_models.random_models import engine_of, random_sources, random_tensors
 
-NEAR = np.array([2e-3, 1e-2, 1e-3])  # of a score, of one piece, of attention
-OFF = 1e-6  # of gates by table, relatively
-MOST = 0.1  # that a network may be off, however it multiplies what its weights are off by
+NEAR = np.array([2e-3, 1e-2, 1e-3])  # tolerance of a score, of one piece, of attention
+OFF = 1e-6  # relative error of gates by table
+MOST = 0.1  # maximum error of a network, whatever its weights' errors
 
 
 def compare(config, seed, search, **switches):
-    """Translations of six sentences by engine and definition; returns how many are not the same.
+    """Compares translations of six sentences by engine and definition; returns the number of different ones.
 
-    Some random networks (an LSTM of three layers with layer norms, say) make 2e-3 of weights that are off by 1e-6:
-    where engine and definition are not near, they may differ three times as much as the definition does from itself
-    with its weights shaken so.
+    Some random networks (such as an LSTM of three layers with layer norms) turn errors of 1e-6 in weights into 2e-3. If
+    the engine is not near the definition, the difference may be three times that of the definition with disturbed
+    weights.
 
     `switches` of a recurrent network: see its `switch`.
     """
@@ -44,11 +44,11 @@ def compare(config, seed, search, **switches):
 
 
 def compare_packed(packed, sources, near, least, most=MOST):
-    """Translations of a packed model by engine and definition.
+    """Compares translations of a packed model by engine and definition.
 
-    A float's last bit may move an activation to the next integer, and with it what random weights choose: so `least`
-    of the sentences have the same pieces, and their log-probabilities per piece differ by less than `most`, half of
-    them by less than `near`.
+    A float's last bit may move an activation to the next integer, and so change the choices of random weights.
+    Therefore only `least` of the sentences must have the same pieces; their log-probabilities per piece differ by less
+    than `most`, half of them by less than `near`.
     """
     model = Model(*packed)
     if isinstance(model.config.architecture, RecurrentConfig):
@@ -63,7 +63,7 @@ def compare_packed(packed, sources, near, least, most=MOST):
 
 
 def apart(some, others):
-    """How far hypotheses are apart at most: float64 [3], in scores, and of equal ones in pieces and attention."""
+    """Returns the largest differences of hypotheses: float64 [3], in scores and, if equal, in pieces and attention."""
     far = np.zeros(3)
     for one, other in zip(some, others, strict=True):
         found = [abs(one.score - other.score), 0.0, 0.0]

@@ -1,4 +1,4 @@
-"""Layers whose input a ReLU has made have a second layout of their weights, and say the same with and without it."""
+"""Layers behind a ReLU have a second layout of their weights, with the same results."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ CONFIGS = {
 
 
 def layers_of(model):
-    """All LINEAR records of the layers of a model, those of middles too, that are there."""
+    """Returns all existing LINEAR records of the layers of a model, middle ones included."""
     found = []
 
     def walk(record):
@@ -84,7 +84,7 @@ def test_it_is_the_layers_behind_a_relu(name):
 
 
 def test_the_first_layer_prefetches_the_weights_of_the_second():
-    """Where nothing stands between them."""
+    """Only if the two are adjacent."""
     for options, expected in (({}, 4), ({"ffn_depth": 3}, 2), ({"activation": "swish"}, 0)):
         config = make_config(**options)
         layers = layers_of(Model(*packed_tensors(config, random_tensors(config, 1), "int8")))
@@ -105,7 +105,7 @@ def test_other_schemes_have_none(scheme):
 @pytest.mark.parametrize("scheme", ["int8", "code4"])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_what_the_second_layouts_take_is_told(name, scheme):
-    """Of tied layers there is one."""
+    """Tied layers share one."""
     config = make_config(**CONFIGS[name][0])
     model = Model(*packed_tensors(config, random_tensors(config, 1), scheme))
     places = {int(layer["by_depth"]) for layer in layers_of(model)}
@@ -132,7 +132,7 @@ def _said(translations):
 
 
 def test_a_trained_model_reads_the_second_layout():
-    """Its translations change with it, one at a time and in bulk: activations are mostly zeros."""
+    """Its translations change if this layout changes, one at a time and in bulk: activations are mostly zeros."""
     packed = read_directory(SHIPPED)
     given = list(sources(20))
     model = Model(packed.config, packed.tensors)

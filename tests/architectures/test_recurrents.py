@@ -1,4 +1,4 @@
-"""Every recurrent network: random ones against their definition, in float32. The laws: tests/test_laws_of_models.py."""
+"""Recurrent networks: random ones against their definition, in float32. The laws: tests/test_laws_of_models.py."""
 
 import pytest
 from hypothesis import given, settings
@@ -33,7 +33,7 @@ def test_any_network_equals_its_definition(config, seed, beam, chosen):
 )
 @settings(max_examples=40)
 def test_what_is_computed_once_has_the_same_bits(config, seed, scheme, search, data):
-    """Merged states and kept products, on and off, first used and used again. (Projected contexts round otherwise.)"""
+    """Merged states and kept products, on and off, first and later uses. (Projected contexts round differently.)"""
     shortlist = random_shortlist(seed, config.vocab_size) if config.source_size == config.vocab_size else None
     engine = engine_of(config, random_tensors(config, seed), scheme, shortlist)
     sources, network = random_sources(seed, config.source_size, 8, longest=20), engine.model.network

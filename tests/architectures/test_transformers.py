@@ -1,4 +1,4 @@
-"""Every Transformer: random ones against their definition, in float32. The laws: tests/test_laws_of_models.py."""
+"""Transformers: random ones against their definition, in float32. The laws: tests/test_laws_of_models.py."""
 
 import pytest
 from hypothesis import given, settings

@@ -16,7 +16,7 @@ CONFIG = make_config(max_source_length=6, max_length_factor=2.0)
 
 
 class Letters:
-    """A vocabulary whose pieces are letters, each a word of its own."""
+    """A vocabulary of letters, each of which is a word."""
 
     mark = "▁"
 
@@ -62,7 +62,7 @@ def test_a_prefix_belongs_to_the_first_part():
         (5, 0, {"max_length_extra": 7, "max_length": 12}, 12),
         (5, 0, {"max_length": 3}, 3),
         (5, 0, {"max_length": 30}, 10),
-        (2, 0, {"min_length": 30}, 31),  # room for as many pieces as are asked for, and </s>
+        (2, 0, {"min_length": 30}, 31),  # room for the minimum length, and </s>
         (2, 0, {"min_length": 30, "max_length": 30}, 30),
         (2, 9, {}, 9),  # a prefix is never cut
         (2, 9, {"max_length": 3}, 9),
@@ -72,7 +72,7 @@ def test_limits(source, prefix, options, limit):
     assert target_limit(source, prefix, Options(**options), CONFIG) == limit
 
 
-# so that sums are exactly as much as may be written, and one more
+# so that sums hit the limit exactly, and exceed it by one
 OUTPUTS = (1, 1000, MOST_WRITTEN // 4, MOST_WRITTEN // 2, MOST_WRITTEN - 1, MOST_WRITTEN, 2 * MOST_WRITTEN)
 
 
@@ -91,7 +91,7 @@ def test_batches_hold_every_part_once_and_no_more_than_they_may(parts, tokens, s
         if len(batch) > 1:
             assert sum(sizes[i] for i in batch) <= tokens and sum(outputs[i] for i in batch) <= MOST_WRITTEN
         assert batch and len(batch) <= (size or len(batch))
-    for batch, following in itertools.pairwise(made):  # no batch could have taken the next part
+    for batch, following in itertools.pairwise(made):  # no batch had room for the next part
         longer = [*batch, following[0]]
         assert (
             sum(sizes[i] for i in longer) > tokens

@@ -1,4 +1,4 @@
-"""Calls: sentences shared among workers, every result at its place."""
+"""Calls: sentences shared among workers, each result in its place."""
 
 import itertools
 import os
@@ -93,7 +93,7 @@ def test_an_error_is_raised_where_the_result_is_wanted(workers):
 
 
 def waiting(go, begun, asked):
-    """What makes results as the engine does: it asks now and then what nobody wants any more."""
+    """Makes results like the engine, which asks from time to time for cancelled items."""
 
     def translate(numbers, shared):
         begun.set()

@@ -1,4 +1,4 @@
-"""time_limit and cancel: a call has its whole result or raises, and the next one has the same bits."""
+"""time_limit and cancel: a call returns its whole result or raises; the next call has the same bits."""
 
 import contextlib
 import threading
@@ -14,7 +14,7 @@ LINES = sentences(30)
 
 
 class After:
-    """Says that it is over when it has been asked so many times."""
+    """A `cancel` function that returns True after `times` calls."""
 
     def __init__(self, times):
         self.left = times
@@ -35,7 +35,7 @@ def threads():
 
 
 def calls(translator, pieces, path):
-    """All calls that take them."""
+    """Returns all calls that accept these keywords."""
     return {
         "translate": lambda **ends: translator.translate(LINES, **ends),
         "one": lambda **ends: translator.translate(LINES[0], **ends),
@@ -119,7 +119,7 @@ def test_what_a_stream_had_before_is_given(student):
 def test_of_asynchronous_calls_each_sentence_has_its_own_end(threads, pieces):
     expected = threads.translate_batch(pieces)
     blank = threads.translate_batch([[], *pieces], asynchronous=True, time_limit=0)
-    assert blank[0].result() == threads.translate_batch([[]])[0]  # there was nothing to do
+    assert blank[0].result() == threads.translate_batch([[]])[0]  # nothing to do
     for result in blank[1:]:
         with pytest.raises(TimeLimitError):
             result.result()
@@ -132,7 +132,7 @@ def test_of_asynchronous_calls_each_sentence_has_its_own_end(threads, pieces):
 
 
 def test_one_sentence_of_a_batch_is_cancelled_while_it_is_translated(student, pieces):
-    """In a callback, so that it surely is: the others are as ever, and it is not told on."""
+    """A callback cancels it, to ensure the moment; the others do not change, and its callbacks stop."""
     waiting, told, ready = [], [], threading.Event()
 
     def callback(step):
@@ -184,7 +184,7 @@ def test_wrong_ones_are_told(student):
 
 
 def counting(method, read):
-    """The method, which adds up in `read` how many characters it is given."""
+    """Wraps a method to add up in `read` the characters that it gets."""
 
     def counted(self, text):
         read[0] += len(text)
@@ -195,7 +195,7 @@ def counting(method, read):
 
 @pytest.mark.parametrize("part", ["#a", "#a ", "\u6771\u00e9"])
 def test_a_long_text_is_looked_at_in_steps(student, monkeypatch, part):
-    """Between two questions whether it is to end, a long text is read three times at most."""
+    """At most three passes over a long text take place between two checks."""
     text, read, steps = part * 2000, [0], []
     vocabulary = type(student.source_vocabulary)
     for name in ("encode", "surfaces", "spans"):
@@ -207,6 +207,6 @@ def test_a_long_text_is_looked_at_in_steps(student, monkeypatch, part):
         read[0] = 0
         return False
 
-    with contextlib.suppress(RuntimeError):  # a text that is kept is not translated
+    with contextlib.suppress(RuntimeError):  # a kept text is not translated
         student.translate(text, cancel=cancel)
     assert max([*steps, read[0]]) < 3.2 * len(text), (len(text), steps, read)

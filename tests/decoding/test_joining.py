@@ -1,4 +1,4 @@
-"""What the engine found as results: text, parts of a sentence as one, unknown pieces."""
+"""Conversion of the engine's hypotheses to results: text, joined parts, unknown pieces."""
 
 import math
 
@@ -22,7 +22,7 @@ def vocabulary(student):
 
 
 def found(ids, score, source=None, truncated=False):
-    """An engine's hypothesis; the attention of piece i is on source piece i, and a half on </s>."""
+    """Makes a hypothesis of the engine; piece i attends to source piece i, and half to </s>."""
     attention = None
     if source is not None:
         attention = np.full((len(ids), source + 1), 0.01, np.float32)
@@ -68,7 +68,7 @@ PARTS = st.lists(st.tuples(st.integers(1, 5), st.lists(FOUND, min_size=1, max_si
 
 @given(PARTS)
 def test_a_whole_is_what_its_parts_are(vocabulary, parts):
-    """Rank by rank, as one would write it down."""
+    """Joins rank by rank."""
     engines = [
         [found([*vocabulary.ids(pieces), *[0] * (not cut)], score, length, cut) for pieces, score, cut in ranks]
         for length, ranks in parts
@@ -105,7 +105,7 @@ def test_unknown_pieces_become_those_they_attend_to(vocabulary):
     with_attention = [[found(ids, -1.0, 3)]]
     made = make_result(with_attention, [3], vocabulary, Source(pieces=pieces), REPLACING)
     assert (made.text, made.pieces) == ("Ein 🚲🎉", ("▁Ein", "▁🚲", "🎉"))
-    assert made.attention is None  # nobody asked for it
+    assert made.attention is None  # not requested
     kept = make_result(with_attention, [3], vocabulary, Source(pieces=pieces), ALIGNED)
     assert kept.pieces == ("▁Ein", "<unk>", "<unk>")
 

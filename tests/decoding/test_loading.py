@@ -1,4 +1,4 @@
-"""Loading a model directory: what fits together is loaded, what does not is one clear error."""
+"""Loading a model directory: matching files load, others raise one clear error."""
 
 import gc
 import json
@@ -23,7 +23,7 @@ from tests.support.command_line import TIMEOUT, sentences
 
 
 def copied(tmp_path, change, scheme="int8"):
-    """A copy of the shipped model, its files linked, one of them changed."""
+    """Makes a copy of the shipped model with linked files, one of them changed."""
     directory = tmp_path / "model"
     directory.mkdir()
     for file in DIRECTORIES[scheme].iterdir():
@@ -57,7 +57,7 @@ def test_another_compute_type_names_the_directory_that_has_it():
 
 
 def test_another_compute_type_does_not_ask_for_what_nobody_has(tmp_path):
-    """Who has only rounded weights was told to pack the model again."""
+    """A message once suggested packing the original model again, which users may not have."""
     copy = copied(tmp_path, lambda directory: None)
     for wanted in ("float32", "int16"):
         advice = r"leave compute_type out, or load the model that it was made of \('[\w.]+'\) with it: weights that "
@@ -231,7 +231,7 @@ def test_many_threads_load_it_again_once(monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="directories cannot be held open here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_directory_that_may_not_be_listed_is_held_too():
-    """Its files may be read; whether it was replaced was not looked at."""
+    """Its files can be read, but its replacement once went unnoticed."""
     folder = tempfile.mkdtemp()
     os.mkdir(f"{folder}/model", 0o311)
     for path in (folder, f"{folder}/model"):
@@ -249,7 +249,7 @@ def test_a_directory_that_may_not_be_listed_is_held_too():
         try:
             os.chdir(folder)
             if os.getuid() == 0:
-                os.setuid(65534)  # root may list all
+                os.setuid(65534)  # root may list all directories
             loading._unreplaced(Path("model"), load)
         finally:
             os._exit(len(loads))
@@ -296,7 +296,7 @@ print(most, len(expected), found == expected)
 
 
 def test_a_directory_that_is_replaced_meanwhile_is_loaded_from_one_of_both(tmp_path):
-    """One or two swaps, before the opening of any of the files; or one in every attempt, for ever."""
+    """Tests one or two swaps, before the opening of any file; or one in every attempt, for ever."""
     models = {name: tmp_path / name for name in ("student", "tiny")}
     shutil.copytree(DIRECTORIES["int8"], models["student"], ignore=shutil.ignore_patterns("float32"))
     shutil.copytree(ROOT / "models" / "ende-tiny", models["tiny"], ignore=shutil.ignore_patterns("float16", "log4"))

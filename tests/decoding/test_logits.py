@@ -1,4 +1,4 @@
-"""`return_logits_vocab`: what the pieces of results were chosen by. What is right of them: tests/search."""
+"""`return_logits_vocab`: the logits of the pieces in results. Their values are tested in tests/search."""
 
 import numpy as np
 import pytest

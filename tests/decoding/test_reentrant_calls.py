@@ -1,4 +1,4 @@
-"""Functions that a call is given, and that themselves call a Translator, unload it, or fork."""
+"""Functions passed to a call that themselves call a Translator, unload it, or fork."""
 
 import os
 import threading
@@ -12,7 +12,7 @@ from tests.support.command_line import sentences
 from tests.support.speeds import slow_after
 
 LINES = sentences(30)
-TIMES = 2  # that a function does what it does, of the times that it is asked
+TIMES = 2  # number of calls in which the function acts
 
 
 @pytest.fixture(scope="module", params=[1, 2])
@@ -21,7 +21,7 @@ def translator(request):
 
 
 class Does:
-    """A function that does something the first times, and returns False."""
+    """A function that acts in its first calls, and returns False."""
 
     def __init__(self, action):
         self.action, self.left, self.lock = action, TIMES, threading.Lock()
@@ -47,7 +47,7 @@ def forked(work):
 
 
 def actions(translator, cancel):
-    """What a function may do; `cancel` is the function itself, which a call within it may be given, too."""
+    """Returns the possible actions of a function `cancel`, which a call within it may use, too."""
     return {
         "translates one": lambda: translator.translate(LINES[0]),
         "translates many": lambda: translator.translate(LINES),
@@ -67,7 +67,7 @@ ACTIONS = list(actions(Translator(DIRECTORIES["int8"]), None))
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("name", slow_after(4, ACTIONS))
 def test_a_function_that_is_asked_may_call(translator, name):
-    """Each used to ask itself within its own call, without end, or to wait for a worker that waited for it."""
+    """Each once called itself without end, or waited for a worker that waited for it."""
     asked = Does(lambda: actions(translator, asked)[name]())
     pieces = [translator.tokenize(line) for line in LINES]
     texts = LINES * 2
@@ -86,7 +86,7 @@ def test_a_function_that_is_asked_may_call(translator, name):
 
 
 def test_a_function_that_always_calls_ends(translator):
-    """What it calls is under the calls around its own, and not under itself."""
+    """Its calls are nested in the calls around its own, but not in itself."""
     depths = []
 
     def cancel():
@@ -101,7 +101,7 @@ def test_a_function_that_always_calls_ends(translator):
 
     def inner():
         stop.set()
-        translator.translate(LINES[0])  # is ended by the outer call
+        translator.translate(LINES[0])  # ended by the outer call
         raise AssertionError
 
     with pytest.raises(CancelledError), under(Watch(cancel=stop.is_set)):

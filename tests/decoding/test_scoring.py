@@ -1,4 +1,4 @@
-"""Scores of given translations: what a search says of them, and what is refused."""
+"""Scores of given translations: equality with searches, and refusals."""
 
 import math
 
@@ -57,7 +57,7 @@ def test_the_whole_vocabulary_is_the_default_and_the_shortlist_leaves_out(studen
     target = [["▁Ein", "▁Wasser", "."]]
     (full,) = student.score_batch(source, target)
     assert full == student.score_batch(source, target, vocabulary="full")[0] and math.isfinite(full.log_prob)
-    for options in (Options(), student.options):  # which name no vocabulary
+    for options in (Options(), student.options):  # do not name a vocabulary
         assert student.score_batch(source, target, options=options)[0] == full
     asked = student.score_batch(source, target, vocabulary="shortlist")[0]
     assert asked == student.score_batch(source, target, options=Options(vocabulary="shortlist"))[0] != full
@@ -137,7 +137,7 @@ def test_what_is_too_long_is_refused_by_number(student):
     for pair, name in ((([["▁A"], long], [["▁B"]] * 2), "source 1"), (([["▁A"]], [long]), "target 0")):
         with pytest.raises(ValueError, match=rf"^{name} \(counted from 0\) has 4096 pieces, expected at most 4095"):
             student.score_batch(*pair)
-    (scored,) = student.score_batch([["▁dog"] * 300], [["▁Hund"] * 300])  # more than is translated in one part
+    (scored,) = student.score_batch([["▁dog"] * 300], [["▁Hund"] * 300])  # longer than one part of a translation
     assert len(scored.log_probs) == 301 and math.isfinite(scored.log_prob)
 
 

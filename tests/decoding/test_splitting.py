@@ -1,4 +1,4 @@
-"""Cuts of long sentences: nothing lost, nothing too long, and the best place taken."""
+"""Cuts of long sentences: complete, within the limit, and at the best place."""
 
 import itertools
 import math
@@ -12,7 +12,7 @@ PIECES = st.lists(st.sampled_from(["▁a", "b", ".", ",", "▁", "。", "▁(", 
 
 
 def words(text: str) -> list[str]:
-    """One piece for each word, and one for each mark behind a word."""
+    """Returns a piece for each word, and for each mark behind a word."""
     return [piece for word in text.split() for piece in _with_mark(word)]
 
 
@@ -44,7 +44,7 @@ def test_all_parts_but_the_last_are_at_least_half_full(pieces, limit):
 
 
 def best_cut(pieces, begin, limit):
-    """Where the part that begins there ends: the definition of `split_pieces`, a case after the other."""
+    """Returns the end of the part that begins at `begin`: the definition of `split_pieces`, case by case."""
     room = range(begin + (limit + 1) // 2, begin + limit + 1)
     words = [place for place in room if pieces[place].startswith("▁") or pieces[place - 1].endswith("。")]
     for marks in (".!?。", ","):
@@ -57,11 +57,11 @@ def best_cut(pieces, begin, limit):
     return min(words or room, key=lambda place: (abs(place - even), place))
 
 
-CLAUSES = st.lists(st.sampled_from(["▁a", "b", ",", "▁"]), min_size=13, max_size=40)  # in which no sentence ends
+CLAUSES = st.lists(st.sampled_from(["▁a", "b", ",", "▁"]), min_size=13, max_size=40)  # without the end of a sentence
 
 
 @given(PIECES | CLAUSES, st.integers(1, 30))
-@example(["▁a", ","] * 6 + ["▁a"], 12)  # the latest of clauses, not the one in the middle
+@example(["▁a", ","] * 6 + ["▁a"], 12)  # the last clause, not the one in the middle
 def test_each_part_ends_at_its_best_place(pieces, limit):
     expected, begin = [], 0
     while len(pieces) - begin > limit:

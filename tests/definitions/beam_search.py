@@ -1,16 +1,16 @@
-"""Beam search written down in NumPy over the reference network: the definition that the compiled one is compared with.
+"""Defines beam search in NumPy over the reference network, for comparison with the compiled search.
 
-Marian's search. At each step the best continuations of all live hypotheses are taken, by the sum of their
-log-probabilities; those that end leave, and the beam is smaller by them from then on. It is over when none is
-left, or when the longest allowed length cuts off those that are. <unk> is barred after the log-softmax.
+It is Marian's search. Each step takes the best continuations of all live hypotheses, by the sum of their
+log-probabilities. Hypotheses that end leave, and the beam shrinks by them. The search is over when the beam is empty,
+or when the length limit cuts off the rest. <unk> is barred after the log-softmax.
 
-Of several models, an ensemble, the log-probability of a piece is the weighted sum of theirs, and so is the attention.
+For several models, an ensemble, the log-probability of a piece is the weighted sum of theirs, and so is the attention.
 
-Translations that are searched apart, samples and alternatives, begin with the pieces that are drawn, or the best ones,
-behind the prefix; each goes on with one piece at a time.
+Translations that are searched apart, samples and alternatives, begin with drawn pieces or the best ones, behind the
+prefix; each continues with one piece at a time.
 
-A beam of groups is several beams, one after the other at each step. A group ranks continuations by their sum less the
-diversity penalty for each hypothesis of an earlier group that goes on with that piece at that step; penalties stay.
+A beam of groups is several beams, one after the other at each step. A group ranks continuations by their sum, less the
+diversity penalty for each hypothesis of an earlier group with the same piece at this step; penalties stay.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ from tests.definitions.sampling import chance, drawn
 
 
 class Models:
-    """The models of a search, side by side: pairs of a Reference and its weight."""
+    """The models of a search: pairs of a Reference and its weight."""
 
     def __init__(self, models, source):
         self._models = models
         self._states = [reference.start(reference.encode(source)) for reference, _ in models]
 
     def step(self, said, candidates, vocabulary, penalty):
-        """(log-probabilities, attention) of each row, which has said the ids `said`."""
+        """Returns (log-probabilities, attention) of each row, whose pieces so far are `said`."""
         log_probs, attention = 0.0, 0.0
         previous = [ids[-1] if ids else 0 for ids in said]
         for number, (reference, weight) in enumerate(self._models):
@@ -46,7 +46,7 @@ class Models:
         return log_probs, attention
 
     def keep(self, rows):
-        """Go on with these rows."""
+        """Continues with these rows."""
         self._states = [state.rows(rows) for state in self._states]
 
 
@@ -58,15 +58,15 @@ def beam_search(
     candidates=None,
     prefix=(),
 ) -> list[Hypothesis]:
-    """The best `search.num_hypotheses` translations of one sentence, the best first.
+    """Returns the best `search.num_hypotheses` translations of one sentence, the best first.
 
     Parameters
     ----------
     reference : a model, or several and the weight of each
     source : ids with the final end-of-sentence id
-    limit : at most this many ids, the end of sentence included
+    limit : maximum number of ids, the end of sentence included
     candidates : sorted ids that may be chosen; None: all
-    prefix : ids that every translation begins with, at most `limit`; one that is no candidate gets log-probability
+    prefix : ids that every translation begins with, at most `limit`; one outside the candidates gets log-probability
         minus infinity, which the ranking leaves out
     """
     models = [(reference, 1.0)] if isinstance(reference, Reference) else reference
@@ -76,7 +76,7 @@ def beam_search(
     # ids, sum, log-probabilities, attention rows, number if apart, (group, its penalties) if there are groups
     live, ended = [([], 0.0, [], [], None)], []
     ends_with = np.isin(vocabulary, [config.eos_id, *search.end_pieces])
-    free = search.prefix_bias_beta > 0  # a prefix forces nothing
+    free = search.prefix_bias_beta > 0  # a prefix is only encouraged
     for step in range(limit):
         said = [ids for ids, *_ in live]
         log_probs, attention = searching.step(said, candidates, vocabulary, search.repetition_penalty)
@@ -144,7 +144,7 @@ def beam_search(
 
 
 def _of_full_beam(places, ending, beam):
-    """Of places, the best first: the ending ones among the first `beam`, and the first `beam` others."""
+    """Returns, best first, the ending places among the first `beam`, and the first `beam` places that do not end."""
     going_on = [place for place in places if not ending[place[1]]][:beam]
     kept = [place for place in places[:beam] if ending[place[1]]] + going_on
     return sorted(kept, key=places.index)
@@ -155,7 +155,7 @@ def _ended_of(ended, group):
 
 
 def _best_of_groups(ended, search, eos):
-    """The best of each group, by their scores less the penalties: as many as end it. Those that several have, once."""
+    """Returns the best of each group, by their scores less the penalties; duplicates between groups count once."""
     most = (search.most_ended if search.patience else search.beam_size) // search.num_beam_groups
     ranks = []
     for hypothesis in ended:
@@ -174,7 +174,7 @@ def _best_of_groups(ended, search, eos):
 
 
 def _of_groups(live, ended, allowed, ends_with, last, search):
-    """(row, column, (group, penalties)) of each hypothesis that goes on or ends, one group after the other."""
+    """Yields (row, column, (group, penalties)) of each hypothesis that continues or ends, group by group."""
     groups = search.num_beam_groups
     size, others = search.beam_size // groups, np.zeros(allowed.shape[1])
     for group in range(groups):
@@ -197,7 +197,7 @@ def _of_groups(live, ended, allowed, ends_with, last, search):
 
 
 def _apart(source, allowed, numbers, step, search):
-    """(row, column, number of the translation) of each translation that goes on, by itself."""
+    """Yields (row, column, number of the translation) of each separate translation that continues."""
     for row, number in enumerate(numbers):
         some = range(search.beam_size) if number is None else [number]
         if search.sampling:
@@ -210,7 +210,7 @@ def _apart(source, allowed, numbers, step, search):
 
 
 def _hypothesis(search, ids, total, parts, attended, eos, begun):
-    """(score that ranks it, Hypothesis)."""
+    """Returns (the ranking score, Hypothesis)."""
     attention = np.array(attended)
     coverage = np.log(np.clip(attention.sum(axis=0), 1e-10, 1.0)).sum()
     score = (total - search.word_penalty * len(ids)) / len(ids) ** search.length_penalty

@@ -1,4 +1,4 @@
-"""Choices under forced decoding, one translation for each: the definition of `quantize.evaluation.forced_decoding`."""
+"""Defines choices under forced decoding by one translation each, for `quantize.evaluation.forced_decoding`."""
 
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.search import Search
@@ -6,7 +6,7 @@ from cpunmt.options.options import Options
 
 
 def choices_reference(engine: Engine, sources, targets, options: Options) -> list[list[int]]:
-    """For each place t of a target, the best piece after targets[:t]: one translation for each place."""
+    """Returns, for each place t of a target, the best piece after targets[:t], by one translation for each place."""
     search = Search(full=options.vocabulary == "full")
     return [
         [

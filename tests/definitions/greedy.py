@@ -1,4 +1,4 @@
-"""Greedy search over the reference network, in NumPy: the definition that the compiled one is compared with."""
+"""Defines greedy search over the reference network, in NumPy, for comparison with the compiled search."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from quantize.reference.network import Reference
 
 
 class Translation(NamedTuple):
-    """What `greedy` found."""
+    """A translation by `greedy`."""
 
     ids: list[int]  # with the final end-of-sentence id, unless truncated
     log_prob: float
@@ -18,7 +18,7 @@ class Translation(NamedTuple):
 
 
 def log_softmax(x):
-    """Of each row."""
+    """Returns the log-softmax of each row."""
     shifted = x - x.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
@@ -26,12 +26,12 @@ def log_softmax(x):
 def greedy(
     reference: Reference, source: Sequence[int], candidates=None, max_length_factor: float | None = None
 ) -> Translation:
-    """The most probable token at every step (the lowest id of equals), until the end of sentence.
+    """Chooses the most probable token at every step (on a tie the lowest id), until the end of sentence.
 
-    `source` ends with the end-of-sentence id; with nothing before it the translation is that id, at log
-    probability 0. `candidates` (sorted ids, normally with the end of sentence) restricts the softmax.
-    The unknown id is barred after the log-softmax, so it keeps its share of the probability, unless the model may say
-    it. At most ceil(max_length_factor * len(source)) tokens; the default factor is the config's.
+    `source` ends with the end-of-sentence id; if it is empty before that, the translation is this id, at
+    log-probability 0. `candidates` (sorted ids, normally with the end of sentence) restricts the softmax. The unknown
+    id is barred after the log-softmax, so it keeps its share of the probability, unless the model may output it. The
+    limit is ceil(max_length_factor * len(source)) tokens; the default factor is the config's.
     """
     config = reference.config
     if list(source) == [config.eos_id]:

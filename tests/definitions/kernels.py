@@ -1,4 +1,4 @@
-"""What the kernels of `cpunmt.kernels` compute, written down in NumPy: the definitions their tests compare them with.
+"""Defines the kernels of `cpunmt.kernels` in NumPy, for comparison in tests.
 
 The formulas are in the kernels' modules.
 """

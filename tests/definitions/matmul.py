@@ -1,4 +1,4 @@
-"""What the kernels of `cpunmt.kernels.matmul` compute, in NumPy: see `tests.definitions.kernels`."""
+"""Defines the kernels of `cpunmt.kernels.matmul` in NumPy: see `tests.definitions.kernels`."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def int8_matmul_reference(q: np.ndarray, packed: np.ndarray, columns: int) -> np
 
 
 def sparse_matmul_reference(q, zeros, packed, columns) -> np.ndarray:
-    """The same of rows in which zeros[row] stands for 0: the zeros together, then what differs, one by one."""
+    """The same for rows in which zeros[row] stands for 0: the zeros together, then each difference."""
     weights = unpack(packed, columns).astype(np.int32)
     out = np.zeros((len(q), columns), np.int32)
     for row, zero in enumerate(zeros):
@@ -63,7 +63,7 @@ def row_products_reference(rows, vectors, x, row_scales, pieces) -> np.ndarray:
     """Logits of int32 `pieces` in float64, after the conversion of integer sums to float32: [rows of x, pieces].
 
     rows          int8, int16 or float32 [pieces of the table, depth]
-    vectors       of the table, by the names that records.TABLE gives them; those that its scheme has
+    vectors       of the table, by their names in records.TABLE, as far as its scheme has them
     x             of the rows' type: [rows, depth]
     row_scales    float32 [rows, 2]: scale and shift; integers only
     """
@@ -92,7 +92,7 @@ def quantize_rows_reference(x: np.ndarray, multiplier: float = 0) -> tuple[np.nd
     scales = np.where(tiny, ONE, half / (STEPS * HALF))
     zeros = np.where(tiny, MIDDLE, np.rint(-low.astype(np.float64) * inverse)).astype(np.float32)
     product = x.astype(np.float64) * inverse[:, None]  # exact
-    # the even of both integers' sum, whatever it is, has the parity that the sum modulo 2 has
+    # the even of both integers' sum has the parity of the sum modulo 2
     odd = zeros[:, None] % 2
     steps = np.rint(product + odd) - odd + zeros[:, None]
     return (steps - 128).astype(np.int8), scales, (MIDDLE - zeros) * scales

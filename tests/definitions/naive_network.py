@@ -1,4 +1,4 @@
-"""The formulae of the network as loops over float64, for tests: slow, and written without the reference."""
+"""Implements the formulae of the network as loops over float64: slow, and independent of the reference."""
 
 import math
 
@@ -38,7 +38,7 @@ def naive_attention(queries, keys, values, heads):
 
 
 class NaiveNetwork:
-    """Encoder and decoder in float64, decoding from the start at every call: no state can go wrong."""
+    """Encoder and decoder in float64, which decode from the start at every call, without any state."""
 
     def __init__(self, config, tensors):
         self.config = config
@@ -72,7 +72,7 @@ class NaiveNetwork:
         return x
 
     def logits(self, source, target):
-        """Logits after each proper prefix of `target`, (len(target), vocab_size)."""
+        """Returns logits after each proper prefix of `target`, (len(target), vocab_size)."""
         d, memory = self.config.architecture.model_dim, self.encode(source)
         embedded = [np.zeros(d)] + [self.tensors["embedding"][token] for token in target[:-1]]
         x = np.array(embedded) * math.sqrt(d) + naive_positions(0, len(target), d)

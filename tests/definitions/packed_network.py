@@ -1,4 +1,4 @@
-"""What a packed model computes, written down in NumPy: the network of `reference` on stored weights of any scheme.
+"""Defines a packed model in NumPy: the network of `reference` on stored weights of any scheme.
 
     int8, log4, code4   activations in 8 bits, each row with a scale and a zero point, or static ones (Marian's)
     int16               activations in 16 bits, each row with a scale
@@ -21,7 +21,7 @@ from tests.definitions.matmul import quantize_rows16_reference, quantize_rows_re
 
 
 class PackedReference(Reference):
-    """`Reference` on the tensors that `architecture.expected_tensors` lists."""
+    """A `Reference` on the tensors that `architecture.expected_tensors` lists."""
 
     def __init__(self, config: ModelConfig, tensors: Mapping[str, np.ndarray]):
         kept = {name: tensors[name] for name in ("output.bias", *others(config))}
@@ -42,7 +42,7 @@ class PackedReference(Reference):
                 if bias:
                     kept[bias] = added
                 else:
-                    self.added[weight] = added  # zeros, or what takes the offset of static activations back
+                    self.added[weight] = added  # zeros, or the offset of static activations
         self._output_scale = tensors.get("output.scale")
         super().__init__(config, kept)
 
@@ -52,7 +52,7 @@ class PackedReference(Reference):
             self.scales[weight] = tensors[f"{name}.scale"][columns]
 
     def product(self, name: str, x: np.ndarray) -> np.ndarray:
-        """x W with the integers of the weight's scheme; for a static one, what the stored bias takes back is added."""
+        """Computes x W with the weight's integers; adds the offset that the stored bias of a static one subtracts."""
         x, weights, scheme = np.asarray(x, np.float32), self.weights[name], self.schemes[name]
         output = name == self.tables["output"]
         weights = weights.T if output else weights
@@ -73,6 +73,6 @@ class PackedReference(Reference):
         return made + self.added.get(name, np.float32(0))
 
     def embed(self, table: str, ids: Sequence[int]) -> np.ndarray:
-        """Rows of a table, as they are stored."""
+        """Returns rows of a table, as they are stored."""
         rows = self.weights[table][np.asarray(ids, np.int64)].astype(np.float32)
         return rows * self.scales[table][np.asarray(ids, np.int64), None] if table in self.scales else rows

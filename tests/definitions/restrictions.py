@@ -1,4 +1,4 @@
-"""What a hypothesis may not say again, or not at all: the definition, in NumPy and lists."""
+"""Defines restrictions on the pieces of a hypothesis, in NumPy and lists."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ from cpunmt.engine.search import Search
 
 
 def penalized(logits: np.ndarray, vocabulary: np.ndarray, said: Sequence[int], penalty: float) -> np.ndarray:
-    """Logits [pieces of the vocabulary], those of pieces that have been said divided or multiplied by the penalty."""
+    """Returns logits [pieces of the vocabulary]; those of earlier pieces are divided or multiplied by the penalty."""
     again = np.isin(vocabulary, said)
     return np.where(again, np.where(logits > 0, logits / np.float32(penalty), logits * np.float32(penalty)), logits)
 
 
 def forbidden(said: Sequence[int], search: Search) -> list[int]:
-    """Pieces that would end an n-gram that has been said before, or one of the suppressed sequences."""
+    """Returns pieces that would repeat an n-gram, or complete a suppressed sequence."""
     size, found = search.no_repeat_ngram_size, []
     if size:
         said_before = [tuple(said[begin : begin + size]) for begin in range(len(said) - size + 1)]

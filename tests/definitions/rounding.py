@@ -1,10 +1,10 @@
-"""Rounding with feedback step by step: the definitions of what is in `quantize.rounding.rounding`."""
+"""Defines `quantize.rounding.rounding` step by step: rounding with feedback."""
 
 import numpy as np
 
 
 def round_with_feedback_reference(weights, scales, h, nearest) -> np.ndarray:
-    """The same as optimal brain surgery: after each row, the remaining ones become the best they can be."""
+    """Implements optimal brain surgery: after each row, the remaining ones are optimized."""
     w, made = weights / scales.astype(np.float64), None
     left = list(np.argsort(-np.diag(h), kind="stable"))
     while left:
@@ -19,7 +19,7 @@ def round_with_feedback_reference(weights, scales, h, nearest) -> np.ndarray:
 
 
 def descend_reference(weights, q, scales, h, nearest) -> np.ndarray:
-    """The same, the error of the product computed anew for every weight."""
+    """Like `descend`, but computes the error of the product anew for every weight."""
     w, made = weights / scales.astype(np.float64), q.copy()
     for k in range(len(q)):
         made[k] = nearest(made[k] + (h[k] @ (w - made)) / h[k, k])
@@ -27,6 +27,6 @@ def descend_reference(weights, q, scales, h, nearest) -> np.ndarray:
 
 
 def lost(weights: np.ndarray, q: np.ndarray, scales: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Of each column, float64."""
+    """Returns the loss of each column, float64."""
     error = weights - q * scales.astype(np.float64)
     return (error * (h @ error)).sum(axis=0)

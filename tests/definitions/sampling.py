@@ -1,4 +1,4 @@
-"""Pieces drawn at random: the definition, in Python's integers and float64."""
+"""Defines the drawing of pieces, in Python's integers and float64."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ WORD = (1 << 32) - 1
 
 
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
-    """Philox4x32-10 of Salmon et al. 2011: four words of a counter of four and a key of two."""
+    """Computes Philox4x32-10 of Salmon et al. 2011: four words from a counter of four and a key of two."""
     (a, b, c, d), (low, high) = counter, key
     for _ in range(10):
         first, second = 0xD2511F53 * a, 0xCD9E8D57 * c
@@ -20,7 +20,7 @@ def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
 
 
 def sentence_key(source: Sequence[int]) -> int:
-    """FNV-1a of words."""
+    """Returns the FNV-1a hash of the ids as words."""
     key = 0xCBF29CE484222325
     for piece in source:
         key = (key ^ int(piece)) * 0x100000001B3 % (1 << 64)
@@ -28,14 +28,14 @@ def sentence_key(source: Sequence[int]) -> int:
 
 
 def chance(source: Sequence[int], search: Search, number: int, step: int) -> float:
-    """In [0, 1): what decides on the piece at `step` of translation `number`."""
+    """Returns the random number in [0, 1) for the piece at `step` of translation `number`."""
     key = sentence_key(source)
     counter = step, number, key & WORD, key >> 32
     return philox(counter, (search.seed & WORD, search.seed >> 32))[0] / 2**32
 
 
 def weights(log_probs: np.ndarray, search: Search) -> np.ndarray:
-    """What the probability of each of `log_probs` [pieces] to be drawn is proportional to; minus infinity: never."""
+    """Returns for each of `log_probs` [pieces] a number proportional to the probability of drawing it; 0: never."""
     found = np.exp((log_probs - log_probs.max()) / search.sampling_temperature)
     if 0 < search.sampling_topk < len(found):
         found[found < np.sort(found)[-search.sampling_topk]] = 0
@@ -47,6 +47,6 @@ def weights(log_probs: np.ndarray, search: Search) -> np.ndarray:
 
 
 def drawn(log_probs: np.ndarray, search: Search, u: float) -> int:
-    """The column that chance `u` falls on."""
+    """Returns the column that chance `u` selects."""
     found = weights(log_probs, search)
     return int(np.searchsorted(np.cumsum(found), u * found.sum(), side="right"))

@@ -1,4 +1,4 @@
-"""What the pieces of a translation were chosen by: the definition, in NumPy."""
+"""Defines the logits of a translation's pieces, in NumPy."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,9 @@ def vocab_logits(
     candidates=None,
     penalty: float = 1.0,
 ) -> np.ndarray:
-    """float32 [ids, vocabulary]: logits before each of the ids, minus infinity for what is no candidate.
+    """Returns float32 [ids, vocabulary]: logits before each of the ids, minus infinity outside the candidates.
 
-    Of several models, each with its weight, they are the weighted means of log-probabilities.
+    For several models, each with its weight, they are the weighted means of log-probabilities.
     """
     models = [(reference, 1.0)] if isinstance(reference, Reference) else reference
     size = models[0][0].config.vocab_size

@@ -1,4 +1,4 @@
-"""Expectation maximisation with dense matrices: what `quantize.shortlist.word_alignment` is compared with."""
+"""Defines expectation maximisation with dense matrices, for comparison with `quantize.shortlist.word_alignment`."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from quantize.shortlist.corpus import Corpus
 
 
 def translations_reference(corpus: Corpus, source_size, target_size, iterations=8, diagonal=2.0, null=0.05):
-    """The definition, with dense matrices in float64.
+    """Computes with dense matrices in float64.
 
     Returns counts (source_size, target_size), those of the empty word (target_size,), and the perplexities.
     """

@@ -1,8 +1,8 @@
-"""The code blocks of the pages, and what a page's language names mean.
+"""The code blocks of the pages, by language name.
 
 python, sh    run by a test
-python scale  a script that needs the extra `scale`: tests/corpora/test_scale_page.py, which is slow
-output        what the block before it prints, compared; a line of ... stands for any lines
+python scale  a script that needs the extra `scale`: run by tests/corpora/test_scale_page.py, which is slow
+output        the expected output of the block before it; a line of ... stands for any lines
 text, console, json, none, or a directive in braces    not run
 """
 
@@ -14,13 +14,13 @@ from tests.sample_models.real_model import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUN = ("python", "sh")
-APART = ("python scale",)  # run by a test of their own
+APART = ("python scale",)  # run by other tests
 SHOWN = ("text", "console", "json", "")
 _BLOCK = re.compile(r"^(`{3,})([^\n`]*)\n(.*?)^\1$", re.M | re.S)
 
 
 class Block(NamedTuple):
-    """A code block of a page, and the output that the page shows of it, if it does."""
+    """A code block of a page, with the output that the page shows, if any."""
 
     language: str
     line: int
@@ -29,7 +29,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(page: Path) -> list[Block]:
-    """The code blocks, in order. Raises ValueError for an `output` that follows no block that is run."""
+    """Returns the code blocks, in order. Raises ValueError for an `output` that does not follow an executed block."""
     found, text = [], page.read_text("utf-8")
     for match in _BLOCK.finditer(text):
         language, body, line = match[2].strip(), match[3], text.count("\n", 0, match.start()) + 1
@@ -43,7 +43,7 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 def shows(expected: str, printed: str) -> bool:
-    """Whether `printed` is what a page shows."""
+    """Returns whether `printed` matches the output on a page."""
     lines = [".*?\n" if line == "..." else re.escape(line + "\n") for line in expected.splitlines()]
     pattern = "".join(f"(?:{line})*" if line == ".*?\n" else line for line in lines)
     return re.fullmatch(pattern, printed) is not None

@@ -1,4 +1,4 @@
-"""Where the code blocks of the pages run: a folder with what they name, and a registry on this machine."""
+"""The environment of the pages' code blocks: a folder with their files, and a registry on this machine."""
 
 import gzip
 import os
@@ -18,7 +18,7 @@ from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
 
 def firefox_model(folder):
-    """What `serve_firefox` serves: the weights of a shipped model, as Firefox would have them."""
+    """Makes the files that `serve_firefox` serves: a shipped model's weights in Firefox's format."""
     config, tensors = checkpoint(STUDENT)
     vocabulary, shortlist = (DIRECTORIES["int8"] / name for name in ("vocabulary.spm", "shortlist.bin"))
     source = Vocabulary(vocabulary).encode("A man is riding a bicycle.")
@@ -33,7 +33,7 @@ def firefox_model(folder):
 
 @pytest.fixture(scope="session")
 def registries(tmp_path_factory):
-    """Environment variables that name registries on this machine."""
+    """Returns environment variables for registries on this machine."""
     with serving() as server:
         yield {
             "CPUNMT_FIREFOX_REGISTRY": serve_firefox(server, firefox_model(tmp_path_factory.mktemp("firefox"))),
@@ -46,7 +46,7 @@ def registries(tmp_path_factory):
 
 @pytest.fixture
 def readers_folder(tmp_path, registries, monkeypatch) -> Path:
-    """The current folder of who follows a page: models, a checkpoint, texts; commands are on the path."""
+    """Makes a reader's current folder: models, a checkpoint, texts; commands are on the path."""
     for name in ("models", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     train_vocabulary(tmp_path / "vocab.spm")

@@ -1,4 +1,4 @@
-"""Every code block of the README and of docs/ is run, page by page, and prints what the page shows."""
+"""Runs every code block of the README and of docs/, page by page, and compares the output with the page."""
 
 import contextlib
 import io
@@ -9,7 +9,7 @@ import pytest
 from tests.documentation.code_blocks import APART, PAGES, RUN, SHOWN, blocks_of, shows
 from tests.support.speeds import slow_after
 
-START = "make demo"  # its block makes an environment: tests/test_readme.py runs it on a copy
+START = "make demo"  # it creates an environment: tests/test_readme.py runs it on a copy
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -24,7 +24,7 @@ def test_the_languages_of_blocks_are_known(page):
     ids=lambda page: page.stem,
 )
 def test_blocks_run_and_print_what_is_shown(page, readers_folder):
-    names = {"__name__": "__main__"}  # blocks of Python go on from one another
+    names = {"__name__": "__main__"}  # Python blocks of a page share their names
     for block in blocks_of(page):
         if block.language not in RUN or block.body.startswith(START):
             continue

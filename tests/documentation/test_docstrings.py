@@ -1,4 +1,4 @@
-"""Docstrings as this project writes them become what Sphinx reads."""
+"""Conversion of this project's docstrings to Sphinx's format."""
 
 import pytest
 
@@ -21,7 +21,7 @@ PARAMETERS = (
             "Of `translate`, *all* a_ |b| \\ `<unk>` and ` ||| `.",
             [r"Of :py:obj:`translate`\ , \*all\* a\_ \|b\| \\ ``<unk>``\  and ``|||``\ ."],
         ),
-        ("Run `cpunmt\ninfo` once.", [r"Run ``cpunmt info``\  once."]),  # code that is broken between lines
+        ("Run `cpunmt\ninfo` once.", [r"Run ``cpunmt info``\  once."]),  # code across lines
         (
             f"{PARAMETERS}\n\nThat is all.",
             [
@@ -38,7 +38,7 @@ PARAMETERS = (
             "What is there.\n\nscore     n^2, and\n          more\nlog_prob  a sum",
             ["What is there.", r":ivar score: n^2, and more", ":ivar log_prob: a sum"],
         ),
-        ("First.\n\nAlways.\n\nThat or this", ["First.", "Always.", "That or this"]),  # words are no example
+        ("First.\n\nAlways.\n\nThat or this", ["First.", "Always.", "That or this"]),  # prose is not an example
     ],
 )
 def test_docstrings(docstring, expected):

@@ -1,4 +1,4 @@
-"""Tables and texts of the pages that are made from the code."""
+"""Tables and texts of the pages that are generated from the code."""
 
 import dataclasses
 
@@ -58,7 +58,7 @@ def test_a_name_that_is_refused_says_what_to_do_instead(name):
         _ = cpunmt.set_seed
 
 
-# What each option of its `translate_batch` is given, so that it does something: see test_each_option_runs
+# Arguments with which each option of its `translate_batch` has an effect: see test_each_option_runs
 GIVEN = {
     "max_batch_size": 1,
     "batch_type": "tokens",
@@ -91,7 +91,7 @@ GIVEN = {
     "callback": lambda step: step.step == 1,
     "target_prefix": [["▁Zwei"]],
 }
-CHANGING = (  # what it gives, for a sentence that shows it
+CHANGING = (  # results for a sentence that shows the effect
     *(
         "num_hypotheses",
         "suppress_sequences",

@@ -1,4 +1,4 @@
-"""The messages that docs/troubleshooting.md explains are those of the code."""
+"""The messages in docs/troubleshooting.md are those of the code."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ GAP = "…"
 
 
 def texts_of(tree) -> list[str]:
-    """The texts in a module, what is filled in as gaps."""
+    """Returns the texts in a module, with gaps for inserted values."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
@@ -27,7 +27,7 @@ TEXTS = [text for path in (ROOT / "cpunmt").rglob("*.py") for text in texts_of(a
 
 
 def is_said(message: str) -> bool:
-    """Whether one text has all parts of the message, in order."""
+    """Returns whether a text contains all parts of the message, in order."""
     parts = [re.escape(part.strip()) for part in message.split(GAP) if part.strip()]
     pattern = re.compile(".*".join(parts), re.S)
     return any(pattern.search(text) for text in TEXTS)

@@ -1,4 +1,4 @@
-"""The documentation is built without a warning, and has what it should."""
+"""The documentation builds without a warning, and is complete."""
 
 import inspect
 import re
@@ -16,14 +16,14 @@ API = ROOT / "docs" / "api.md"
 
 
 def build(out, *arguments):
-    """The finished process."""
+    """Runs the build."""
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", f"{out}.doctrees", *arguments]
     return subprocess.run([*command, ROOT, out], cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The folder of the built pages."""
+    """Returns the folder of the built pages."""
     out = tmp_path_factory.mktemp("site") / "html"
     done = build(out, "-c", "docs")
     assert (done.returncode, done.stderr) == (0, "")
@@ -32,7 +32,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def names(site) -> dict[str, str]:
-    """What the reference has: name -> kind."""
+    """Returns name -> kind of everything in the reference."""
     content = (site / "objects.inv").read_bytes()
     lines = zlib.decompress(content.split(b"\n", 4)[4]).decode().splitlines()
     entries = [line.split(" ") for line in lines]
@@ -77,7 +77,7 @@ def test_tables_from_the_code_are_on_their_pages(site):
 
 
 def test_a_reference_to_nothing_is_a_warning(tmp_path):
-    """The build above can fail: nothing turns warnings off."""
+    """Shows that the build above can fail: warnings are not disabled."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# A page\n\n[nothing](nothing.md)\n")
     (tmp_path / "conf.py").write_text(

@@ -1,4 +1,4 @@
-"""What holds of every format, and how a test makes a Document."""
+"""Laws of every format, and helpers that read and write documents."""
 
 import functools
 import re
@@ -13,11 +13,11 @@ from tests.support.echo import Echo
 
 @functools.cache
 def echo(change=None) -> Echo:
-    """One that gives back what it is given, or changes each word."""
+    """Returns a translator that returns its input, or changes each word."""
     return Echo(change) if change else Echo()
 
 
-# With the signs above and below letters, as in Hindi, which are no letters of words for `re`
+# With the signs above and below letters, as in Hindi, which `re` does not count as word characters
 _MARKS = "".join(sign for sign in map(chr, range(0x300, 0x10000)) if unicodedata.category(sign)[0] == "M")
 _UNIT = re.compile(rf"(?:\{{\d+\}}|\w|[{_MARKS}])+|[^\w\s]")
 
@@ -62,7 +62,7 @@ def shown(unit) -> str:
 
 
 def words(text):
-    """Returns the words that `shown` shows like this."""
+    """Returns the words that `shown` displays in this form."""
     parts, opened, at = [], [], 0
     for tag in _TAG.finditer(text):
         parts.append(text[at : tag.start()])
@@ -74,7 +74,7 @@ def words(text):
 
 
 def changed(unit, change):
-    """Returns the words of a unit, each text of which is changed."""
+    """Returns the words of a unit, with each text changed."""
     return words_of(part if isinstance(part, Mark) else change(part) for part in parts_of(unit.words))
 
 
@@ -96,14 +96,14 @@ def render(read, text, change=None, *, by=None, **settings) -> str:
 
 
 def keeps_every_byte(read, content: bytes, **settings) -> None:
-    """The identity law: through the real layers of texts, and with the units themselves."""
+    """Checks the identity law through the real layers of texts, and with the units themselves."""
     document = document_of(read, content, **settings)
     assert document.rendered([unit.words for unit in document.units]) == content
     assert document.rendered(translated(document.units, echo(), {}, lambda count: None)) == content
 
 
 def rewritten(read, text, **settings) -> int:
-    """Read a file and write it again with other texts; how many it has."""
+    """Writes a file again with other texts; returns their number."""
     document = document_of(read, text, **settings)
     written(document, lambda text: text + " b")
     return len(document.units)

@@ -1,11 +1,11 @@
-"""Round trips of whatever files there are: `python -m tests.documents.real_files DIRECTORY...`.
+"""Round trips of any files: `python -m tests.documents.real_files DIRECTORY...`.
 
-Each file whose name a format knows is read, its units go through the layers of texts as a translator that changes
-nothing gives them back, and the file must have the bytes that it had. Then every word is changed, and the result must
-be a file of that format again, with units in the same places. Of Markdown (also the descriptions of installed packages,
-`METADATA`) the trees are compared that markdown-it-py reads, of words in capitals and in the opposite order.
+Each file with the name of a known format is read, and its units pass through the layers of texts with a translator that
+changes nothing; the file must keep its bytes. Then every word is changed; the result must be a file of that format with
+units in the same places. For Markdown (also `METADATA`, the descriptions of installed packages), markdown-it-py's trees
+are compared, with words in capitals and in the opposite order.
 
-Prints a line for each format, and one for each file that is refused (with the reason) or comes out different.
+Prints a line for each format, and one for each file that is refused (with the reason) or differs.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from tests.documents.test_markdown_trees import first_difference, tree
 
 
 def files(roots, names, most: int):
-    """(format, path) of up to `most` files of each format, in order of their paths."""
+    """Returns (format, path) of up to `most` files of each format, in order of their paths."""
     counts = Counter()
     for root in roots:
         for path in sorted(Path(root).rglob("*")):
@@ -37,7 +37,7 @@ def files(roots, names, most: int):
 
 
 def tried(form: str, path: Path) -> tuple[str, int]:
-    """What became of a file ("same", or what went wrong), and how many units it has."""
+    """Returns "same" or the error of a file, and the number of its units."""
     content = path.read_bytes()
     if path.name == "METADATA":
         said = email.message_from_bytes(content)
@@ -76,11 +76,11 @@ def _other_case(word: str) -> str:
 
 
 def _longer(word: str) -> str:
-    return re.sub(r"(\w)(\W*)$", r"\1q\2", word)  # signs at the end stay: they tell where sentences end
+    return re.sub(r"(\w)(\W*)$", r"\1q\2", word)  # signs at the end stay: they show the ends of sentences
 
 
 def main(arguments=None) -> int:
-    """The number of files that came out different."""
+    """Returns the number of files that differ."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("roots", nargs="+", metavar="DIRECTORY")
     parser.add_argument("--formats", nargs="+", default=list(FORMATS), choices=list(FORMATS))

@@ -1,4 +1,4 @@
-"""Archives and books: parts that are not changed stay, and no file costs more than the bounds allow."""
+"""Archives and books: unchanged parts keep their bytes, and every file stays within the bounds."""
 
 import io
 import struct
@@ -81,7 +81,7 @@ def test_a_bomb_is_refused_before_it_is_expanded():
 def test_a_member_gives_no_more_than_its_header_says():
     content = bytearray(zipped({"a": bytes(5_000_000)}, compression=zipfile.ZIP_DEFLATED))
     at = content.rindex(b"PK\x01\x02")
-    content[at + 24 : at + 28] = struct.pack("<L", 10)  # the size that the directory at the end states
+    content[at + 24 : at + 28] = struct.pack("<L", 10)  # the size in the directory at the end
     with pytest.raises(DocumentError, match="a in it is broken"):
         Archive(bytes(content)).read("a")
 
@@ -89,8 +89,8 @@ def test_a_member_gives_no_more_than_its_header_says():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "is no zip file"),
-        (b"PK\x03\x04 and no more", "is no zip file"),
+        (b"", "is not a zip file"),
+        (b"PK\x03\x04 and no more", "is not a zip file"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "is encrypted, or of Office before 2007"),
     ],
 )
@@ -222,7 +222,7 @@ def test_a_book_with_a_lock():
     xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData><enc:CipherData>
     <enc:CipherReference URI="{}"/></enc:CipherData></enc:EncryptedData></encryption>"""
     name = "META-INF/encryption.xml"
-    made({**MEMBERS, name: encryption.format("OEBPS/font.otf").encode()}, upper)  # fonts often are
+    made({**MEMBERS, name: encryption.format("OEBPS/font.otf").encode()}, upper)  # often so for fonts
     with pytest.raises(DocumentError, match="a b.xhtml in it is encrypted"):
         made({**MEMBERS, name: encryption.format("OEBPS/text/a%20b.xhtml").encode()}, upper)
 
@@ -232,7 +232,7 @@ def test_a_book_with_a_lock():
     [
         ("META-INF/container.xml", None, "has no META-INF/container.xml in it, as a file of this format has"),
         ("META-INF/container.xml", b"<a/>", "names no book"),
-        ("META-INF/container.xml", b"<a>", "container.xml in it, line 1: is no well-formed XML"),
+        ("META-INF/container.xml", b"<a>", "container.xml in it, line 1: is not well-formed XML"),
         ("OEBPS/book.opf", None, "has no OEBPS/book.opf in it"),
         ("OEBPS/book.opf", b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "book.opf in it, line 1: .*document type"),
         ("OEBPS/toc.ncx", b"\xff", "toc.ncx in it, line 1, byte 1 of the file: is not UTF-8"),

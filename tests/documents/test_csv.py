@@ -1,4 +1,4 @@
-"""Tables: cells of chosen columns are translated; quotes, separators and all else stay."""
+"""Tables: cells of chosen columns are translated; quotes, separators and everything else stay."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""JSON: values are translated, keys and all else stay; parts are chosen by paths."""
+"""JSON: values are translated; keys and everything else stay; paths select parts."""
 
 import json
 
@@ -20,7 +20,7 @@ FILE = """{
   "a b": "caf\\u00e9 \\"here\\"", "a b": "twice", "n": [1.50, -0e10, NaN]
 }
 """
-# without the full stops of Chinese and Japanese, behind which a Translator puts a blank
+# without the full stops of Chinese and Japanese, after which a Translator writes a blank
 ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\u3002\uff01\uff0e\uff1f\uff61"))
 WORDS = st.text(st.sampled_from(list('ab \n\t"\\/{}%sé🙂\u2028\0<>&;$:@\x7f\x85')), max_size=12) | ANY
 TREES = st.recursive(
@@ -107,7 +107,7 @@ LEAVES = st.recursive(
 
 
 def is_chosen(steps, keys):
-    """Returns whether a path chooses the value at these keys, by its definition."""
+    """Returns whether a path selects the value at these keys, by its definition."""
     if not steps or not keys:
         return not steps
     (is_deep, name), key = steps[0], keys[0]
@@ -169,7 +169,7 @@ def test_a_path_that_nothing_has_is_a_clear_error():
     ("content", "said"),
     [
         ("", "line 1"),
-        ('{"a": "b",\n}', "line [12], column"),  # where the comma is, as Python says since 3.13, or behind it
+        ('{"a": "b",\n}', "line [12], column"),  # at the comma since Python 3.13, or behind it
         ("[" * 100_000, "more than 500"),
         ('["a', "line 1, column 2: is not JSON"),
         ("PK\x03\x04\0", "line 1, column 1"),

@@ -1,4 +1,4 @@
-"""Markdown: what is text, what stays, and how translations are written."""
+"""Markdown: the extent of texts, the parts that stay, and the form of translations."""
 
 import pytest
 from hypothesis import example, given
@@ -203,7 +203,7 @@ def test_lines_are_wrapped_where_no_block_begins():
 
 
 def sentences(text):
-    """What the translator of words was given, and what it made of it."""
+    """Returns the input and output of the translator of words."""
     by = Echo(str.upper)
     made = render(read_markdown, text, by=by)
     return sorted(by.sentences), made
@@ -262,7 +262,7 @@ def test_every_byte_stays(text):
 
 @given(st.lists(MARKS, max_size=40).map("".join))
 def test_each_place_is_written_once(text):
-    """Whatever the words of a unit become, each stands in the file once; or the whole paragraph stays."""
+    """Each place is written exactly once, or the whole paragraph stays, whatever the translation."""
     document = document_of(read_markdown, text)
     made = written(document, lambda text: text.replace("é", "Zé"))
     assert made.replace("\\", "").count("é") == text.replace("\\", "").count("é")
@@ -305,7 +305,7 @@ def test_time_is_linear(part):
 
 @pytest.mark.parametrize("count", range(24))
 def test_a_line_never_ends_within_a_tag(count):
-    """Nor where a backslash stands before the first word, which would begin a heading."""
+    """The same holds if a backslash precedes the first word, which would otherwise begin a heading."""
     text = f"Two {'x ' * count}[cats](<a d.md> 'b c d e f g') and\nplay on to the end of the day"
     made = render(read_markdown, text, lambda word: {"Two": "#", "x": "xxxx"}.get(word, word))
     assert "[cats](<a d.md> 'b c d e f g')" in made and made.startswith("\\# ")

@@ -1,4 +1,4 @@
-"""Markdown: a translation has the tree of its source, as another reader has it."""
+"""Markdown: a translation has the tree of its source, according to another reader."""
 
 import re
 from html.parser import HTMLParser
@@ -15,7 +15,7 @@ from tests.documents.laws import backwards, echo, render
 
 PLUGINS = [front_matter_plugin, footnote_plugin, deflist_plugin]
 _WORD = re.compile(r"\w+|[^\w\s]")
-_READ = {"alt", "title", "placeholder", "aria-label", "content", "value", "label"}  # attributes that are translated
+_READ = {"alt", "title", "placeholder", "aria-label", "content", "value", "label"}  # translated attributes
 
 
 def reader():
@@ -65,7 +65,7 @@ def _inline(children, path, spans, shown) -> None:
 
 
 def _as_emphasis(token) -> None:
-    """Turns a tag such as `<em>` into the emphasis that it means: stars cannot write every emphasis."""
+    """Turns a tag such as `<em>` into emphasis: asterisks cannot express every emphasis."""
     tag = re.fullmatch(r"<(/?)(strong|em|del)>", token.content) if token.type == "html_inline" else None
     if tag:
         token.type = f"{tag[2].replace('del', 's')}_{'close' if tag[1] else 'open'}"
@@ -118,7 +118,7 @@ WORDS = ["dog", "cats", "rote", "Häuser", "two", "eleven"]
 PLAIN = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 ESCAPES = [r"\*a\*", r"\_b\_", r"\$five", r"\~~dogs\~~", r"\&amp;", r"\<", r"\[x\](y)"]
 ODD = st.sampled_from([*ESCAPES, "&lt;", "&amp;", "&#32;", "&#46;", "&copy;", "a_b", "2*3", "$5", "1.", "#", ">", "-"])
-ODD_CATS = ODD.map(lambda sign: f"{sign} cats")  # an element with signs alone has no place that all would choose
+ODD_CATS = ODD.map(lambda sign: f"{sign} cats")  # an element of signs alone has no unique place
 KEPT = st.sampled_from(["`a*b`", "``c`d``", "<https://a.example/x_y>", "<!-- note -->", "![two dogs](d.png)"])
 
 
@@ -159,10 +159,10 @@ BLOCKS = st.one_of(
 
 
 @settings(max_examples=300)
-@example("**[$5 cats](a.md)**\n\\$five cats", "case")  # an escaped dollar ends no formula
+@example("**[$5 cats](a.md)**\n\\$five cats", "case")  # an escaped dollar does not end a formula
 @given(st.lists(BLOCKS, min_size=1, max_size=3).map("\n\n".join), st.sampled_from(["case", "backwards"]))
 def test_a_translation_has_the_tree_of_its_source(text, way):
-    """As markdown-it reads both: blocks, links, images, code, tags; and the words, of which only the case changes."""
+    """Compares markdown-it's blocks, links, images, code, tags and words; only the case of words differs."""
     by = echo(str.swapcase) if way == "case" else backwards()
     made = render(read_markdown, text, by=by)
     assert first_difference(tree(text, way == "case"), tree(made, way == "case")) == "", made

@@ -1,4 +1,4 @@
-"""PDF: its text, as paragraphs."""
+"""PDF: its text as paragraphs."""
 
 import io
 import subprocess
@@ -32,7 +32,7 @@ PAGES = [
 
 
 def pdf(pages, contents=None, resources=""):
-    """A PDF of pages of lines, or of the drawing of one page."""
+    """Makes a PDF from pages of lines, or from the drawing of one page."""
     font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
     drawings = [contents] if contents is not None else [_drawn(lines) for lines in pages]
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(drawings)))
@@ -121,7 +121,7 @@ def encrypted(password, algorithm="RC4-128"):
 
 
 def bomb():
-    """Forms that each draw the next ten times."""
+    """Makes nested forms, each of which draws the next ten times."""
     count = 12
     forms = []
     for number in range(count):
@@ -162,7 +162,7 @@ def test_an_empty_password_is_none(algorithm):
 
 
 def test_what_needs_another_package_says_which(tmp_path):
-    """Not that there is a password: there is none."""
+    """The message does not blame a password: the file does not need one."""
     (tmp_path / "a.pdf").write_bytes(encrypted("", "AES-256"))
     script = (
         "import sys; sys.modules.update(dict.fromkeys(['cryptography', 'Crypto', 'Cryptodome']))\n"
@@ -187,7 +187,7 @@ def test_forms_in_forms_take_no_time():
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "edge"), [("_CHARACTERS", 8), ("_DEEPEST", 11)])
 def test_what_is_larger_than_texts_are_is_refused(monkeypatch, name, edge):
-    """`Two dogs` has 8 characters; of the 12 forms of `bomb` the last is within 11 others."""
+    """`Two dogs` has 8 characters; the last of the 12 forms of `bomb` is nested in 11 others."""
     content = pdf([["Two dogs"]]) if name == "_CHARACTERS" else bomb()
     monkeypatch.setattr(pdf_format, name, edge)
     read_pdf(content)

@@ -89,7 +89,7 @@ def test_each_placeholder_is_there_once(kept, between):
 
 @given(st.lists(st.sampled_from([*KEPT, "<b>", "<i>", "</i>"]), max_size=8))
 def test_each_tag_is_there_once(kept):
-    """White space within it apart."""
+    """Ignores white space within tags."""
     made = change(Message(" ".join(f"word {one}" for one in kept)))
     assert "".join(made.split()) == "".join("".join(f"WORD {one}" for one in kept).split())
 

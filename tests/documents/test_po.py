@@ -1,4 +1,4 @@
-"""Catalogues of gettext: what is empty is filled and marked, all else stays."""
+"""Catalogues of gettext: empty translations are filled and marked, everything else stays."""
 
 import polib
 import pytest

@@ -1,4 +1,4 @@
-"""The command that tries whatever files there are."""
+"""The command that tests any files."""
 
 from tests.documents import real_files
 

@@ -1,4 +1,4 @@
-"""Subtitles: cues of one sentence are joined and parted, all else stays."""
+"""Subtitles: cues of one sentence are joined and divided again, everything else stays."""
 
 import pytest
 from hypothesis import given
@@ -181,7 +181,7 @@ def test_numbers_stay_where_no_line_is_blank():
     ("gap", "units"), [(-2, 2), (-1, 1), (0, 1), (2900, 1), (2990, 1), (3000, 1), (3001, 2), (3010, 2)]
 )
 def test_a_sentence_goes_on_up_to_a_gap(gap, units):
-    """Cues that overlap by a millisecond are rounded; more than that is another speaker."""
+    """An overlap of a millisecond is due to rounding; a longer one means another speaker."""
     begin = 2500 + gap
     times = f"00:00:{begin // 1000:02},{f'{begin % 1000:03}'.rstrip('0') or '0'} --> 00:00:09,000"
     text = f"1\n00:00:00,000 --> 00:00:02,5\nA man is\n\n2\n{times}\nriding.\n"

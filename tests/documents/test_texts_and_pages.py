@@ -1,4 +1,4 @@
-"""Plain texts and pages as documents: what is handed over, what stays, in which encodings."""
+"""Plain texts and pages as documents: the units, the parts that stay, and encodings."""
 
 import re
 import textwrap
@@ -31,7 +31,7 @@ PAGES = st.lists(
 
 @given(TEXTS, st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
 def test_a_text_keeps_every_byte(text, encoding):
-    if encoding == "utf-16" and text.startswith("\0"):  # begins as UTF-32 does, and is refused
+    if encoding == "utf-16" and text.startswith("\0"):  # begins like UTF-32, and is refused
         text = f"a{text}"
     keeps_every_byte(read_plain_text, text.encode(encoding))
 
@@ -60,7 +60,7 @@ def _paragraphs(random):
 
 @given(st.integers(0, 1 << 32).map(Random), st.integers(45, 100), st.sampled_from(["\n", "\r\n"]))
 def test_lines_that_were_full_are_put_together(random, width, line_end):
-    """The units are what was broken into lines, as the standard library breaks it; and so is what is written."""
+    """The units are the texts before the standard library broke them; translations are broken in the same way."""
     paragraphs = _paragraphs(random)
 
     def broken(texts):
@@ -71,7 +71,7 @@ def test_lines_that_were_full_are_put_together(random, width, line_end):
     widest = max(map(len, text.splitlines()))
     document = document_of(read_plain_text, text)
     within = [line[0].islower() for one in text.split(line_end * 2) for line in one.split(line_end)[1:]]
-    assume(2 * sum(within) >= len(within) > 0)  # else too few of its lines tell
+    assume(2 * sum(within) >= len(within) > 0)  # otherwise too few lines show the width
     assert [shown(unit) for unit in document.units] == paragraphs
     assert document.notes != ()
     made = document.rendered([text.upper() for text in paragraphs]).decode()
@@ -174,7 +174,7 @@ def test_another_encoding_is_written_again():
         (b"+AGE-", "utf-7", "is not known"),
         (b"a", "a\0b", "is not known"),
         (b"\x1b(B\x1b(Ba", "iso2022_jp", "would not keep its bytes"),
-        (b"PK\x03\x04", "cp1252", "this is no text file"),
+        (b"PK\x03\x04", "cp1252", "this is not a text file"),
     ],
 )
 def test_encodings_that_cannot_be(content, encoding, said):
@@ -186,7 +186,7 @@ def test_encodings_that_cannot_be(content, encoding, said):
 def test_utf_16_without_its_mark_is_named(name):
     with pytest.raises(CpunmtError, match=f"looks like UTF-16 .* name its encoding .--encoding {name}"):
         read_source("Two dogs run in the park.".encode(name))
-    assert read_source(b"T\0" * 7 + b"T") == Source("T\0" * 7 + "T", Encoding())  # too little to tell
+    assert read_source(b"T\0" * 7 + b"T") == Source("T\0" * 7 + "T", Encoding())  # too short to detect
     with pytest.raises(CpunmtError, match="looks like UTF-16"):
         read_source(b"T\0" * 8)
     assert read_source(b"\0" * 99).encoding == Encoding()

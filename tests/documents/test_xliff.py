@@ -1,4 +1,4 @@
-"""XLIFF 1.2 and 2: which sources are translated, and how their codes come along."""
+"""XLIFF 1.2 and 2: the translated sources, and the places of their codes."""
 
 import re
 from xml.etree import ElementTree
@@ -98,9 +98,9 @@ def test_segments_that_another_program_has_made():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("<xliff><file>", "line 1: is no well-formed XML"),
+        ("<xliff><file>", "line 1: is not well-formed XML"),
         ("<html></html>", "has no file element"),
-        ("PK\x03", "is no well-formed XML"),
+        ("PK\x03", "is not well-formed XML"),
         ("<file><source>" + "<g>" * 900 + "</g>" * 900 + "</source></file>", "line 1: .*deep"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><file>&a;</file>', "document type"),
     ],
@@ -130,7 +130,7 @@ def test_every_byte_stays_and_what_is_made_is_xml(units, is_two):
     assert made.decode().count("Hunde") == sum(shown(unit).count("dogs") for unit in document.units)
 
 
-# How a pair is written: what begins and what ends it, by its number
+# The opening and closing codes of a pair, by its number
 PAIRS = {
     "pt": ('<bpt id="{0}">&lt;b&gt;</bpt>', '<ept id="{0}">&lt;/b&gt;</ept>'),
     "rid": ('<bpt id="b{0}" rid="{0}">{{</bpt>', '<ept id="e{0}" rid="{0}">}}</ept>'),
@@ -144,7 +144,7 @@ PAIRS = {
 
 @st.composite
 def sentences(draw):
-    """(the inside of a source, its pairs as (begin, end, the words between), those that cross others)."""
+    """Draws (the content of a source, its pairs as (begin, end, the words between), the crossing ones)."""
     words = draw(st.integers(2, 9))
     spans, crossing, around = [], [], {at: ["", ""] for at in range(words)}
     for number in range(draw(st.integers(1, 4))):
@@ -167,7 +167,7 @@ def sentences(draw):
 @settings(max_examples=300)
 @given(sentences())
 def test_a_pair_stands_around_its_words(sentence):
-    """The words come in the opposite order: each pair is around the same ones, each code is there once."""
+    """With the words reversed, each pair is around the same words, and each code occurs once."""
     text, spans, crossing = sentence
     opening = ONE[: ONE.index("<trans-unit")] + '<trans-unit id="1"><source>'
     closing = "</source></trans-unit></body></file></xliff>"

@@ -1,4 +1,4 @@
-"""XML: what expat says of it, and spans that tile the text."""
+"""XML: expat's verdict, and spans that tile the text."""
 
 import time
 import tracemalloc
@@ -74,15 +74,15 @@ def test_what_is_no_xml_is_one_error_and_nothing_else(text):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("<a>\n<b></a>", "line 2: is no well-formed XML: mismatched tag"),
-        ("", "line 1: is no well-formed XML: no element found"),
-        ("<a>&nbsp;</a>", "line 1: is no well-formed XML: undefined entity"),
-        ("<a/>\n<!DOCTYPE a>", "line 2: is no well-formed XML"),
+        ("<a>\n<b></a>", "line 2: is not well-formed XML: mismatched tag"),
+        ("", "line 1: is not well-formed XML: no element found"),
+        ("<a>&nbsp;</a>", "line 1: is not well-formed XML: undefined entity"),
+        ("<a/>\n<!DOCTYPE a>", "line 2: is not well-formed XML"),
         ('<?xml version="1.0"?>\n<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "line 2: has a document type"),
         ('<!DOCTYPE a SYSTEM "file:///etc/passwd" [<!ENTITY % b "c"> %b;]><a/>', "line 1: has a document type"),
         ("\n".join(["<a>"] * 2000), "line 1001: elements are 1001 deep in one another, expected at most 1000"),
         ("<a>\ud800</a>", "line 1: a lone surrogate"),
-        ("<n:a/>", "line 1: is no well-formed XML: unbound prefix"),
+        ("<n:a/>", "line 1: is not well-formed XML: unbound prefix"),
     ],
 )
 def test_refusals(text, said):
@@ -91,7 +91,7 @@ def test_refusals(text, said):
 
 
 def test_a_document_type_that_is_not_read():
-    """No file is opened for it; what it may declare is what XHTML does."""
+    """It is not opened; its possible entities are those of XHTML."""
     (node,) = nodes('<!DOCTYPE a SYSTEM "file:///etc/passwd"><a>b&nbsp;&what;c</a>', {}, ["a"])
     assert [child.text for child in node.children] == ["b\xa0&what;c"]
 

@@ -1,4 +1,4 @@
-"""YAML: values that are texts are translated in their styles; keys, comments, tags and all else stay."""
+"""YAML: text values are translated in their styles; keys, comments, tags and everything else stay."""
 
 import json
 
@@ -153,7 +153,7 @@ LINES = st.lists(st.sampled_from(["", "ab", "a b a", "  b", " ", "a  b"]), min_s
 @given(st.sampled_from("|>"), st.sampled_from(["", "-", "+"]), LINES, st.sampled_from(["\n", "\r\n"]))
 @example(">", "", ["", "ab"], "\n")
 def test_a_block_is_read_again_as_it_is_meant(sign, chomping, lines, line_end):
-    """Also one that begins with blank lines, as no library writes it."""
+    """Includes blocks that begin with blank lines, which libraries never write."""
     text = line_end.join([f"k: {sign}{chomping}", *("  " + line if line.strip() else line for line in lines), "z: 1"])
     try:
         before = yaml.safe_load(text)
@@ -176,7 +176,7 @@ TAGGED = st.recursive(
 
 
 def composed(node):
-    """The texts of a node as PyYAML composes it: of tags that it does not know it makes nothing."""
+    """Returns the texts of a node as PyYAML composes it; ignores unknown tags."""
     if node.tag.startswith("tag:yaml.org,2002:"):
         if isinstance(node, yaml.ScalarNode):
             yield from [node.value] if node.tag.endswith(":str") else []

@@ -1,4 +1,4 @@
-"""Loads the compiled program where memory is free in small pieces only, gigabytes apart: as in a process of Ray's."""
+"""Loads the compiled program where free memory is in small pieces, gigabytes apart, as in a process of Ray."""
 
 import ctypes
 import itertools
@@ -25,7 +25,7 @@ def main(hole):
         places = [tuple(int(edge, 16) for edge in line.split()[0].split("-")) for line in file]
     above = [place for place in places if begin <= place[0] < 1 << 47]
     for (_, end), (following, _) in itertools.pairwise(above):
-        if end < following:  # what is free between libraries is so no more
+        if end < following:  # fills the gaps between libraries
             libc.mmap(end, following - end, 0, RESERVED | FREE_ONLY, -1, 0)
     for place in range(begin + EVERY, begin + SIZE, EVERY):
         libc.munmap(place, hole)

@@ -1,4 +1,4 @@
-"""The engine: what the reference says, and what threads share. Law 2: tests/test_laws_of_models.py."""
+"""The engine: equality with the reference, and sharing by threads. Law 2: tests/test_laws_of_models.py."""
 
 import sys
 
@@ -27,7 +27,7 @@ MODELS = {
     "partly tied": {"d": 48, "f": 32, "heads": 3, "enc": 3, "dec": 3, "vocab": 33, "tied_layers": (1, 2, 1)},
     "many heads": {"d": 144, "f": 32, "heads": 9, "enc": 1, "dec": 1, "vocab": 1000},
 }
-NEAR = 1e-3  # two pieces of nearly equal score: either is right
+NEAR = 1e-3  # scores this close: either piece is right
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -40,7 +40,7 @@ def limits_of(sources, factor=3):
 
 
 def is_near_tie(reference, source, candidates, expected, made):
-    """Whether the first piece in which two translations differ was a matter of less than NEAR."""
+    """Returns whether the first difference of two translations was decided by less than NEAR."""
     position = next(i for i, (a, b) in enumerate(zip(expected, made, strict=False)) if a != b)
     state, previous = reference.start(reference.encode(source)), []
     for piece in [*expected[:position], None]:
@@ -71,11 +71,11 @@ def test_float32_equals_the_reference(checkpoint, with_shortlist, count):
             assert is_near_tie(reference, source, candidates, expected.ids, translation.ids)
             ties += 1
     assert ties <= 1
-    assert len({tuple(t.ids) for t in made}) > count / 4  # translations do vary
+    assert len({tuple(t.ids) for t in made}) > count / 4  # translations vary
 
 
 def test_int8_equals_the_reference_with_quantized_products(checkpoint):
-    """A float's last bit may move an activation to the next integer: so a few of random weights' choices change."""
+    """A float's last bit may move an activation to the next integer, so a few of random weights' choices change."""
     config, tensors = packed_tensors(*checkpoint, "int8")
     reference = PackedReference(config, tensors)
     sources = random_sources(2, config.vocab_size, 30)
@@ -89,7 +89,7 @@ def test_int8_equals_the_reference_with_quantized_products(checkpoint):
 
 @pytest.fixture(scope="module", params=["int8", "float32"])
 def engines(request):
-    """(engine without, engine with a shortlist, vocabulary size)."""
+    """Returns (engine without a shortlist, engine with one, vocabulary size)."""
     config, tensors = random_checkpoint(3, **MODELS["untied"])
     shortlist = random_shortlist(4, config.vocab_size)
     return (
@@ -113,7 +113,7 @@ def test_a_full_vocabulary_ignores_the_shortlist(engines):
 
 
 def test_sources_and_outputs_longer_than_the_config_says(engines):
-    """Positions are made as they are needed."""
+    """Positions are computed on demand."""
     engine, _, vocab_size = engines
     config = engine.model.config
     source = random_sources(1, vocab_size, 1, longest=2)[0][:-1] * (2 * config.max_source_length) + [0]
@@ -122,7 +122,7 @@ def test_sources_and_outputs_longer_than_the_config_says(engines):
 
 
 def test_threads_share_an_engine(engines):
-    """Four threads at once, with batches of different shape: the same bits as one after another."""
+    """Four threads at once, with batches of different shapes, give the same bits as one after another."""
     for engine in engines[:2]:
         batches = [random_sources(seed, engines[2], 5 + 9 * seed, longest=10 + 5 * seed) for seed in range(4)]
         expected = [bits(engine.translate(batch, limits_of(batch))) for batch in batches]
@@ -136,7 +136,7 @@ def test_threads_share_an_engine(engines):
 
 
 def test_threads_need_more_positions_at_once():
-    """Whoever comes second must wait until the longer table is there."""
+    """The second thread must wait until the longer table is there."""
     config, tensors = random_checkpoint(3, **MODELS["wide"])
     source = random_sources(1, config.vocab_size, 1, longest=2)[0][:1] * 1500 + [0]
     expected = bits(engine_of(config, tensors).translate([source], [5]))
@@ -149,7 +149,7 @@ def test_threads_need_more_positions_at_once():
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_the_memory_of_an_unusual_call_is_given_back():
-    """A call that takes 60 MB more than others leaves what any call leaves."""
+    """A call that takes 60 MB more than others leaves no more memory in use than any call."""
     code = """
 import sys
 from tests.definitions.greedy import greedy, log_softmax
@@ -170,14 +170,14 @@ print(before, resident("VmHWM"), resident("VmRSS"))
 
 
 def test_few_workspaces_are_kept(engines):
-    """As many threads as there may be leave so many at most."""
+    """At most one per possible thread remains."""
     engine, source = engines[0], random_sources(1, engines[2], 1)
     assert None not in in_threads(3 * KEPT, lambda _: engine.translate(source, [300]))
     assert 1 <= len(engine._workspaces) <= KEPT
 
 
 def test_a_workspace_is_kept_though_many_of_another_kind_are(engines):
-    """What was used last is kept: calls that ask for attention do not make one each after many that did not."""
+    """The most recently used ones are kept: calls with attention do not each make one after many without."""
     engine, source = engines[0], random_sources(1, engines[2], 1)
     engine.translate(source, [20])
     many = [Workspace(engine._members, list(engine._workspaces.values())[-1].size) for _ in range(KEPT)]

@@ -1,4 +1,4 @@
-"""x * y + z with one rounding, by arithmetic of doubles: the exact result, rounded once."""
+"""x * y + z with one rounding, computed with doubles: the exact result, rounded once."""
 
 import ctypes
 import functools
@@ -37,7 +37,7 @@ define float @scalar(float %x, float %y, float %z) {
 
 @functools.cache
 def functions():
-    """(of pointers to 16 floats, of floats) in machine code of a processor without the instruction."""
+    """Compiles functions (of pointers to 16 floats, of floats) for a processor without the instruction."""
     initialize_llvm()
     module = llvm.parse_assembly(_CALLS)
     multiply_add.define(module)
@@ -55,7 +55,7 @@ def functions():
 
 
 def made(x, y, z) -> np.ndarray:
-    """Of arrays of 16."""
+    """Computes arrays of 16."""
     _, (vectors, scalar) = functions()
     out = np.empty(LANES, np.float32)
     vectors(*(array.ctypes.data for array in (x, y, z, out)))
@@ -65,18 +65,18 @@ def made(x, y, z) -> np.ndarray:
 
 
 def exact(x, y, z) -> np.float32:
-    """The definition: rounded once, to nearest, ties to even."""
+    """Implements the definition: rounded once, to nearest, ties to even."""
     x, y, z = map(float, (x, y, z))
     if not all(map(math.isfinite, (x, y, z))):
         with np.errstate(invalid="ignore", over="ignore"):
-            return np.float32(np.float64(x) * np.float64(y) + np.float64(z))  # infinite, or no number
+            return np.float32(np.float64(x) * np.float64(y) + np.float64(z))  # infinite, or not a number
     whole = Fraction(x) * Fraction(y) + Fraction(z)
     if whole == 0:
         return np.float32(x * y + z)  # the sign of a zero; the product is exact
     with np.errstate(over="ignore", under="ignore"):
         near = np.float32(float(whole))
         around = [near, np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))]
-    # beyond the largest float stands, for rounding, the power of two that would come next
+    # for rounding, the next power of two follows the largest float
     places = [Fraction(float(n)) if np.isfinite(n) else Fraction(int(np.sign(n)) * 2**128) for n in around]
     odd = [int(n.view(np.uint32)) & 1 for n in around]
     best = min(range(3), key=lambda i: (abs(places[i] - whole), odd[i]))
@@ -100,7 +100,7 @@ signed = st.one_of(any_float, near_one, powers, powers.map(lambda p: -p), st.sam
 )
 @example(
     [(2.0**-75, 2.0**-75, sign * (k * 2.0**-149)) for sign in (-1, 1) for k in range(8)]
-)  # below half of the least
+)  # below half of the smallest
 @example([(float(LARGEST), 1 + k * 2.0**-23, sign * 2.0**103) for sign in (-1, 1) for k in range(8)])  # at the largest
 def test_it_is_the_exact_result_rounded_once(operands):
     x, y, z = np.array(operands, np.float32).T.copy()
@@ -111,7 +111,7 @@ def test_it_is_the_exact_result_rounded_once(operands):
 
 
 def test_ties_that_a_far_smaller_number_decides():
-    """An odd x times 3 lies in the middle between two floats. Of what z adds, a double keeps nothing."""
+    """An odd x times 3 lies in the middle between two floats. A double keeps nothing of what z adds."""
     generator, differ = np.random.default_rng(1), 0
     for _ in range(200):
         x = (generator.integers(1 << 22, 5 << 20, LANES) * 2 + 1).astype(np.float32)
@@ -120,7 +120,7 @@ def test_ties_that_a_far_smaller_number_decides():
         expected = np.array([exact(*each) for each in zip(x, y, z, strict=True)], np.float32)
         assert np.array_equal(made(x, y, z), expected)
         differ += int(np.sum((x.astype(np.float64) * y + z).astype(np.float32) != expected))
-    assert differ > 1000  # of 3200, if it is rounded twice: this test would see it
+    assert differ > 1000  # of 3200, if rounded twice: this test would detect it
 
 
 def test_only_floats():

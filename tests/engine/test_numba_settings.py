@@ -1,4 +1,4 @@
-"""Settings of Numba's: none reaches the program, all are back afterwards, or one error says what to do."""
+"""Numba's settings: they never reach the program, and are restored afterwards, or one error says what to do."""
 
 import os
 
@@ -34,7 +34,7 @@ DEFAULT = "_OptLevel(3) None 0 None"
 
 
 SET_BEFORE = "from numba.core import config; config.BOUNDSCHECK, config.DISABLE_JIT = 1, 1"
-# Numba's own default of AVX is False there, which was told as a setting of the user's.
+# Numba's own default of AVX is False there, which was once reported as a user's setting.
 IVY_BRIDGE = "import llvmlite.binding; llvmlite.binding.get_host_cpu_name = lambda: 'ivybridge'"
 CHANGED = {"NUMBA_OPT": "1", "NUMBA_DISABLE_JIT": "1", "NUMBA_CPU_NAME": "generic"}
 
@@ -46,10 +46,10 @@ CHANGED = {"NUMBA_OPT": "1", "NUMBA_DISABLE_JIT": "1", "NUMBA_CPU_NAME": "generi
         [
             ("", CHANGED, "_OptLevel(1) None 1 generic"),
             ("import numba", {"NUMBA_BOUNDSCHECK": "1", "NUMBA_NUM_THREADS": "1"}, "_OptLevel(3) 1 0 None"),
-            (SET_BEFORE, {}, "_OptLevel(3) 1 1 None"),  # it was lost when the variables were read anew
+            (SET_BEFORE, {}, "_OptLevel(3) 1 1 None"),  # it was once lost when the variables were read again
             (f"{IVY_BRIDGE}; import numba", {}, DEFAULT),
             ("", {}, DEFAULT),
-            ("import numba", {"NUMBA_OPT": "3", "NUMBA_ENABLE_AVX": "1"}, DEFAULT),  # the default said aloud
+            ("import numba", {"NUMBA_OPT": "3", "NUMBA_ENABLE_AVX": "1"}, DEFAULT),  # the default, set explicitly
             (IVY_BRIDGE, {}, DEFAULT),
         ],
     ),

@@ -1,4 +1,4 @@
-"""Prebuilt programs: used where they fit, never where they do not, and enough without any compiler."""
+"""Prebuilt programs: used where they fit, never elsewhere, and sufficient without a compiler."""
 
 import compileall
 import hashlib
@@ -38,7 +38,7 @@ COMPILERS = ("numba", "llvmlite")
 
 
 def translate(folder, cache, *missing, code=TRANSLATE, cwd=ROOT, **environment):
-    """(lines of stdout, stderr) of a process that has the programs of `folder`, and lacks modules."""
+    """Returns (lines of stdout, stderr) of a process with the programs of `folder`, and without some modules."""
     arguments = "-c", code, DIRECTORIES["int8"], folder, *missing
     done = python(*arguments, cwd=cwd, **{"CPUNMT_CACHE_DIR": str(cache), **environment})
     assert done.returncode == 0, done.stderr
@@ -47,7 +47,7 @@ def translate(folder, cache, *missing, code=TRANSLATE, cwd=ROOT, **environment):
 
 @pytest.fixture
 def programs(tmp_path):
-    """A folder of a program that a test may change."""
+    """Makes a folder with a program that a test may change."""
     return shutil.copytree(best_program(), tmp_path / "programs")
 
 
@@ -60,7 +60,7 @@ def change(folder, /, **entries):
     ("path", "missing"), slow_after(1, [(path, missing) for path in paths() for missing in (COMPILERS, ())])
 )
 def test_a_first_start_translates_at_once(student, tmp_path, path, missing):
-    """It says nothing, imports no compiler, and keeps nothing."""
+    """It prints nothing, imports no compiler, and stores nothing."""
     cache, folder = tmp_path / "cache", best_program() if path is paths()[0] else built_programs()
     (text, origin, imported), errors = translate(folder, cache, *missing, CPUNMT_ISA=path.value)
     assert text == student.translate("A man is riding a bicycle.").text
@@ -73,7 +73,7 @@ def test_what_this_machine_has_compiled_comes_first(tmp_path):
     assert file == program_files.cache_file()
     (_, origin, imported), errors = translate(best_program(), file.parent)
     assert (origin, imported, errors) == (f"cached {file}", "['llvmlite']", "")
-    (_, origin, _), errors = translate(best_program(), file.parent, "numba")  # and so cannot be named
+    (_, origin, _), errors = translate(best_program(), file.parent, "numba")  # it cannot be named
     assert origin.startswith("prebuilt") and errors == ""
 
 
@@ -93,7 +93,7 @@ def flip(place):
 
 
 def of_another_loader(folder, file):
-    """Right by the manifest, but not a shared object."""
+    """Makes a program that fits the manifest, but is not a shared object."""
     file.write_bytes(b"no program")
     entry = {"file": file.name, "sha256": hashlib.sha256(b"no program").hexdigest(), "signatures": {}}
     change(folder, programs={file.stem: entry})
@@ -139,14 +139,14 @@ def test_a_program_that_does_not_fit_is_told_and_not_used(programs, monkeypatch,
 def test_without_a_program_and_without_numba_one_error_says_what_to_do(tmp_path):
     (told,), errors = translate(tmp_path, tmp_path / "cache", *COMPILERS)
     assert errors == "" and told == (
-        f"there is no compiled program for {isa.current().value}: this installation has no prebuilt programs, and "
+        f"no compiled program for {isa.current().value}: this installation has no prebuilt programs, and "
         'Numba, which would compile one, is not installed: pip install "cpunmt[jit]"'
     )
 
 
 @pytest.mark.slow
 def test_a_damaged_program_is_told_and_another_one_compiled(programs, tmp_path, student):
-    """Edited sources, which is nobody's fault, are compiled without a word on them."""
+    """Edited sources, which are normal, are compiled without a message."""
     path = paths()[0]
     (programs / f"{path.value}.so").write_bytes(b"")
     (tmp_path / "cache").mkdir(mode=0o700)
@@ -170,7 +170,7 @@ def test_a_warmup_without_numba_says_what_is_used(tmp_path):
 
 
 def test_edited_sources_never_run_a_program_of_others(tmp_path):
-    """Even where the folder that holds it is the package's own."""
+    """Holds even if the folder is the package's own."""
     package = copy_of_the_package(tmp_path)
     arguments = package / "engine" / "prebuilt", tmp_path / "cache", *COMPILERS
     place = {"cwd": tmp_path, "PYTHONPATH": str(tmp_path)}
@@ -183,7 +183,7 @@ def test_edited_sources_never_run_a_program_of_others(tmp_path):
 
 
 def copy_of_the_package(folder):
-    """The package, with programs, in a folder of a test's own."""
+    """Makes a copy of the package, with programs."""
     package = folder / "cpunmt"
     shutil.copytree(ROOT / "cpunmt", package, ignore=shutil.ignore_patterns("__pycache__", "prebuilt"))
     shutil.copytree(best_program(), package / "engine" / "prebuilt")
@@ -191,7 +191,7 @@ def copy_of_the_package(folder):
 
 
 def test_hidden_files_are_no_sources(tmp_path):
-    """Editors' locks, which lead nowhere, and copies."""
+    """Such as editors' locks, which are broken links, and copies."""
     package = copy_of_the_package(tmp_path)
     (package / "kernels" / ".#softmax.py").symlink_to("someone@somewhere.1234")
     (package / "kernels" / ".ipynb_checkpoints").mkdir()
@@ -203,7 +203,7 @@ def test_hidden_files_are_no_sources(tmp_path):
 
 @pytest.mark.parametrize("missing", [(), COMPILERS], ids=["with Numba", "without"])
 def test_without_sources_one_error_says_what_to_do(tmp_path, missing):
-    """An installation of bytecode alone."""
+    """As in an installation of bytecode alone."""
     package = copy_of_the_package(tmp_path)
     compileall.compile_dir(package, legacy=True, quiet=2)
     for source in package.rglob("*.py"):

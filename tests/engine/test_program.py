@@ -1,4 +1,4 @@
-"""The compiled program's file: made once, private, never trusted when damaged, and enough without Numba."""
+"""The file of the compiled program: made once, private, never trusted if damaged, and sufficient without Numba."""
 
 import importlib
 import os
@@ -50,13 +50,13 @@ COMPILING, CANNOT_KEEP = "cpunmt: compiling for this processor", "cpunmt: cannot
 
 
 def finished(code, **settings):
-    """(stdout, stderr lines) of a process that must succeed."""
+    """Returns (stdout, stderr lines) of a process that must succeed."""
     done = python("-c", code, **settings)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr.splitlines()
 
 
-# Settings of Numba's that would change the program, or end in the midst of it.
+# Settings of Numba that would change the program, or fail during compilation.
 SETTINGS = {
     "NUMBA_CPU_NAME": "generic",
     "NUMBA_CPU_FEATURES": "",
@@ -72,8 +72,8 @@ SETTINGS = {
 def cold_starts(tmp_path_factory):
     """Three cold starts at once: (folder, (stdout, stderr lines), (status, stdout, terminal), CompletedProcess).
 
-    A process of its own, with odd settings of Numba's, and `cpunmt warmup` on a terminal share a folder that holds the
-    beginning of a program file. Another warmup has a folder that is open to others.
+    A process with unusual settings of Numba, and `cpunmt warmup` on a terminal share a folder with a truncated program
+    file. Another warmup has a folder that others can write in.
     """
     folder, everyones = tmp_path_factory.mktemp("private"), tmp_path_factory.mktemp("everyones")
     folder.chmod(0o700)
@@ -97,7 +97,7 @@ def cold_starts(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """A copy of the file that this process's program came from, in a folder of its own."""
+    """Copies the file of this process's program to a separate folder."""
     folder = tmp_path_factory.mktemp("kept")
     folder.chmod(0o700)
     return Path(shutil.copy(program.warm_up(), folder))
@@ -111,14 +111,14 @@ def test_cold_starts_at_the_same_time_all_work(cold_starts):
     assert len(errors) == 1 and errors[0].startswith(COMPILING)
     assert (status, output.decode()) == (0, f"{kept}\n")
     assert "compiling" in shown and "100%" in shown
-    assert list(kept.parent.iterdir()) == [kept]  # the beginning was made a whole, no temporary file is left
+    assert list(kept.parent.iterdir()) == [kept]  # the truncated file was replaced, and no temporary file is left
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600 and kept.stat().st_uid == os.getuid()
-    # whichever of the two came last, and whatever its environment: both are the one of this process
+    # both equal the program of this process, whichever came last, in any environment
     assert kept.read_bytes() == program.warm_up().read_bytes()
 
 
 def test_a_kernel_is_the_same_each_time_it_is_compiled():
-    """Numba numbers what a process compiles, so names, and with them the file, told what had been compiled before."""
+    """Numba numbers what a process compiles, so names, and the file, once depended on earlier compilations."""
     from cpunmt.kernels import softmax
     from cpunmt.simd import jit
 
@@ -138,7 +138,7 @@ def test_a_warmup_that_cannot_keep_the_program_says_so_and_fails(cold_starts):
 
 @pytest.fixture
 def cold(kept, tmp_path, monkeypatch):
-    """(folder without a program, the calls of a compiler that makes the program of this process at once)."""
+    """Returns (folder without a program, the calls of a compiler that returns this process's program at once)."""
     content, compiled = kept.read_bytes(), []
     monkeypatch.setattr(prebuilt, "FOLDER", tmp_path / "none")
     monkeypatch.setattr(compiler, "build_content", lambda progress: compiled.append(progress) or content)
@@ -187,20 +187,20 @@ def test_a_path_that_llvm_cannot_compile_is_given_up(cold, monkeypatch, capsys):
 
 
 def test_what_is_no_file_is_neither_read_nor_replaced(tmp_path, capsys):
-    """A pipe would wait for somebody who writes."""
+    """A pipe would wait for a writer."""
     tmp_path.chmod(0o700)
     pipe, folder = tmp_path / "pipe", tmp_path / "folder"
     os.mkfifo(pipe)
     folder.mkdir()
     for path in (pipe, folder):
         assert program_files.read(path) is None and program_files.write(path, b"data") is False
-        assert f"({path.name} is there, and is no file)" in capsys.readouterr().err
+        assert f"({path.name} exists, but is not a file)" in capsys.readouterr().err
     assert stat.S_ISFIFO(pipe.stat().st_mode) and folder.is_dir() and len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("path", slow_after(1, [path.value for path in isa.supported()]))
 def test_a_warm_start_translates_without_numba(path):
-    """On every path: what the machine code needs from outside must be there without Numba too."""
+    """On every path, the external symbols of the machine code must exist without Numba."""
     warmed_up(path)
     out, errors = finished(TRANSLATE, CPUNMT_ISA=path)
     *translations, loaded = out.splitlines()
@@ -341,24 +341,24 @@ def test_arrays_that_are_not_contiguous_are_refused():
 
 
 def stop(kernels):
-    """In the place of a progress bar: compiling ends before it begins."""
+    """Replaces a progress bar, and ends compilation before it begins."""
     raise InterruptedError(kernels)
 
 
 def test_every_kernel_is_in_the_program():
     for entry in compiler.ENTRIES:
         importlib.import_module(entry)
-    from cpunmt.simd import jit  # with Numba: not at the top, where it would be imported for all tests
+    from cpunmt.simd import jit  # with Numba; at the top it would be imported for all tests
 
     loaded = program.load()
 
     @jit.kernel
     def stranger(rows: jit.count):
-        """Another's: a benchmark's, say."""
+        """A kernel of other code, such as a benchmark."""
 
     try:
         ours = [name for name, kernel in jit.KERNELS.items() if kernel.function.__module__.startswith("cpunmt.")]
-        assert len(ours) > 25  # besides those of benchmarks, which other tests may have imported
+        assert len(ours) > 25  # apart from those of benchmarks, which other tests may have imported
         assert [name for name in ours if not callable(getattr(loaded, name, None))] == []
         with pytest.raises(InterruptedError) as told:
             compiler.build(stop)
@@ -370,6 +370,6 @@ def test_every_kernel_is_in_the_program():
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is cut into pieces by calls of Linux")
 @pytest.mark.parametrize("hole", slow_after(1, [1 << 14, 1 << 12, 1 << 16, 1 << 17]))
 def test_the_program_can_be_loaded_where_memory_is_in_pieces(hole):
-    """Code and constants must not be farther apart than an address reaches; each would fit into another hole."""
-    program.warm_up()  # so that it is in the cache
+    """The distance between code and constants must fit into an address; each would fit into another hole."""
+    program.warm_up()  # stores it in the cache
     assert output("-m", "tests.engine.fragmented", hole) == "loaded\n"

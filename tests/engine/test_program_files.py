@@ -1,4 +1,4 @@
-"""Where a kept program is read from: a folder that is checked, and no other that its name leads to later."""
+"""The folder of a stored program is checked, and read even if its name leads to another one later."""
 
 import pytest
 
@@ -9,7 +9,7 @@ OURS, THEIRS = (program_files.content(code, {"kernel": "v"}) for code in (b"ours
 
 @pytest.fixture
 def folder(tmp_path):
-    """A private folder with a program."""
+    """Makes a private folder with a program."""
     made = tmp_path / "mine"
     assert program_files.write(made / "a.program", OURS)
     return made
@@ -38,7 +38,7 @@ def test_what_is_no_folder_holds_no_program(tmp_path, name):
 
 
 def test_a_folder_is_not_swapped_between_its_check_and_the_reading(folder, tmp_path, monkeypatch):
-    """Its name leads to another folder as soon as its status has been taken."""
+    """Its name leads to another folder as soon as its status has been read."""
     (tmp_path / "theirs").mkdir(mode=0o700)
     (tmp_path / "theirs" / "a.program").write_bytes(THEIRS)
     private = program_files._private

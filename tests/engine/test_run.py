@@ -1,4 +1,4 @@
-"""Between two calls of compiled code: pieces are told, sentences end or are dropped, and the others have their bits."""
+"""Between two compiled calls, pieces are reported, and sentences end or are dropped; others keep their bits."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from tests.support.searches import bits, searches
 
 @st.composite
 def batches(draw, beam=None):
-    """An engine, and arguments of its `translate`."""
+    """Draws an engine, and arguments of its `translate`."""
     config, seed = draw(transformers.configs()), draw(st.integers(0, 2**32 - 1))
     shortlist = random_shortlist(seed, config.vocab_size) if draw(st.booleans()) else None
     scheme = draw(st.sampled_from(["float32", "int8"]))
@@ -69,7 +69,7 @@ def test_steps_are_the_translation_and_a_sentence_ends_where_it_is_told_to(batch
 @given(batches(), st.data())
 @settings(max_examples=60)
 def test_what_is_dropped_has_no_translation_and_the_others_theirs(batch, data):
-    """At whatever call of compiled code it is dropped, and whether it has begun or not."""
+    """It may be dropped at any compiled call, begun or not."""
     engine, arguments = batch
     whole = engine.translate(*arguments)
     when = data.draw(st.lists(st.integers(0, 12), min_size=len(whole), max_size=len(whole)), "calls before it is so")
@@ -82,7 +82,7 @@ def test_what_is_dropped_has_no_translation_and_the_others_theirs(batch, data):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("cpunmt.engine.run.BUDGET", 1)
-        patch.setattr("cpunmt.engine.run.LONGEST_CALL", 0)  # the budget stays
+        patch.setattr("cpunmt.engine.run.LONGEST_CALL", 0)  # keeps the budget
         made = engine.translate(*arguments, unwanted=unwanted)
     for sentence, (full, got) in enumerate(zip(whole, made, strict=True)):
         assert bits([got]) == bits([full]) if got else sentence in named
@@ -99,7 +99,7 @@ def test_the_work_ends_when_nobody_wants_any_of_it():
         return range(len(sources)) if len(calls) > 1 else ()
 
     made = engine.translate(sources, [300] * len(sources), unwanted=unwanted)
-    assert made[-1] == [] and len(calls) < 6  # one more step for those that had begun, and none for the others
+    assert made[-1] == [] and len(calls) < 6  # one more step for begun sentences, none for the others
     limits = [2 * len(source) for source in sources[:9]]
     assert engine.translate(sources[:9], limits, unwanted=lambda: range(9)) == [[]] * 9
     assert engine.translate(sources[:9], limits, unwanted=lambda: ()) == engine.translate(sources[:9], limits)
@@ -111,7 +111,7 @@ def test_a_watch_ends_it_between_two_calls_and_the_next_search_is_as_ever():
     expected = engine.translate(sources, limits)
     with pytest.raises(CancelledError), under(Watch(cancel=lambda: asked.append(0) or len(asked) > 2)):
         engine.translate(sources, limits)
-    assert len(asked) == 3  # as it was begun, before the first call, and before the second one
+    assert len(asked) == 3  # at the beginning, and before both calls
     assert engine.translate(sources, limits) == expected
     with pytest.raises(ZeroDivisionError):
         engine.translate(sources, limits, tell=lambda step: 1 // 0)

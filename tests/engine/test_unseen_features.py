@@ -1,4 +1,4 @@
-"""A processor whose features LLVM does not see, as in an emulator or a container without /proc/cpuinfo of its own."""
+"""A processor whose features LLVM does not detect, as in an emulator or a container without its own /proc/cpuinfo."""
 
 import os
 
@@ -8,7 +8,7 @@ from cpunmt.simd import isa
 from tests.sample_models.real_model import ROOT
 from tests.support.processes import python
 
-# Each process of the test begins with this. Few kernels are compiled: those with the instructions of a path.
+# Prologue of each process of the test. Few kernels are compiled: those with the instructions of a path.
 BLIND = """
 import llvmlite.binding as llvm
 llvm.get_host_cpu_name = lambda: "generic"
@@ -17,7 +17,7 @@ from cpunmt.engine import compiler, prebuilt
 prebuilt.FOLDER = prebuilt.FOLDER / "none"
 compiler.ENTRIES = ("cpunmt.kernels.matmul.int8_matmul",)
 """
-# x86-64 with features of Arm, whose instructions LLVM has no code for: it ends the process.
+# x86-64 with features of Arm, for which LLVM lacks code: it ends the process.
 PRETENDED = """
 from cpunmt.simd import processor
 processor.features = lambda: frozenset({"neon", "dotprod"})
@@ -30,7 +30,7 @@ WARM_UP = "from cpunmt.engine import program; print(program.warm_up().name, prog
 
 @pytest.fixture
 def started(tmp_path):
-    """Returns a function that runs code in a process that begins with `prologue`: (exit status, words, lines)."""
+    """Returns a function that runs code after `prologue` in a process: (exit status, words, lines)."""
 
     def run(prologue, code, **environment):
         (tmp_path / "sitecustomize.py").write_text(prologue)
@@ -44,7 +44,7 @@ def started(tmp_path):
 
 @pytest.mark.slow
 def test_a_path_whose_features_llvm_does_not_see_is_compiled(started):
-    """Numba compiled for what LLVM saw, and LLVM ended the process; also where Numba had been used before."""
+    """Numba once compiled for the detected features only, and LLVM ended the process; also after other uses."""
     path = isa.current().value
     named = {"CPUNMT_ISA": os.environ.get("CPUNMT_ISA", "")}
     status, (origin, name), lines = started(BLIND, NUMBA_FIRST + START, **named)
@@ -55,7 +55,7 @@ def test_a_path_whose_features_llvm_does_not_see_is_compiled(started):
 
 @pytest.mark.slow
 def test_a_path_that_llvm_cannot_compile_gives_way_to_the_next(started):
-    """LLVM really ends the processes that compile: the one that asked goes on, and says so."""
+    """LLVM really ends the compiling processes; the parent continues, and reports it."""
     status, (origin, name), lines = started(BLIND + PRETENDED, START)
     assert (status, origin) == (0, "compiled"), lines
     assert name.startswith("generic")
@@ -75,7 +75,7 @@ def test_a_path_that_is_named_and_cannot_be_compiled_is_one_line(started):
 
 
 def test_another_path_stores_activations_alike_or_is_left_out(monkeypatch):
-    """A loaded model holds what suits the offset of its path's activations."""
+    """A loaded model depends on the offset of its path's activations."""
     monkeypatch.delenv("CPUNMT_ISA", raising=False)
     monkeypatch.setattr(isa, "_given_up", set())
     monkeypatch.setattr(isa, "_present", lambda path: path.value in ("avx512_vnni", "avx_vnni", "avx2", "generic"))

@@ -1,11 +1,11 @@
-"""What Marian itself (bergamot 0.4.5) translates, with random models and with the shipped one. To make it again:
+"""Records the translations of Marian (bergamot 0.4.5), with random models and with the shipped one. To record again:
 
     python -m tests.golden.bergamot --python VENV/bin/python
     python -m tests.golden.bergamot --python VENV/bin/python --recurrent
 
-VENV is a Python 3.10 environment with `pip install bergamot==0.4.5`; the models are made on the way. With
-`--compare 500` nothing is written: of so many sentences it tells, for every model and setting, how many translations
-of this package are the same, and by how much the scores of their words differ at most.
+VENV is a Python 3.10 environment with `pip install bergamot==0.4.5`; the models are generated. `--compare 500` writes
+nothing: for 500 sentences and every model and setting, it prints the number of equal translations of this package, and
+the largest difference of their words' scores.
 """
 
 import argparse
@@ -45,25 +45,25 @@ RECURRENT_GOLDEN = Path(__file__).parent / "bergamot_recurrent.json.gz"
 
 
 def float_engine(model: str) -> Engine:
-    """A model in float32."""
+    """Loads a model in float32."""
     return Engine(Model(*packed_tensors(*checkpoint(model), "float32")), shortlist())
 
 
 def int8_engine(path: Path, setting: Setting) -> Engine:
-    """A file that `write_intgemm` wrote, with its activation scales or with those of each row."""
+    """Loads a file written by `write_intgemm`, with its activation scales or with one scale per row."""
     found = read_marian(path)
     alphas = found.alphas if setting == STATIC else None
     return Engine(Model(*packed_tensors(found.config, found.tensors, "int8", alphas=alphas)), shortlist())
 
 
 def calibrated(model: str) -> dict[str, float]:
-    """Activation scales from 100 sentences that are not compared."""
+    """Returns activation scales from 100 sentences that are not compared."""
     sources = vocabulary().encode_batch(sentences()[1000:1100])
     return alphas_of(*checkpoint(model), sources, [candidates(source) for source in sources])
 
 
 def read_golden(path: Path = GOLDEN) -> tuple[dict[str, dict[Setting, list[Translated]]], dict[str, float]]:
-    """Model -> setting -> translations of the first sentences; and the activation scales of the student."""
+    """Returns model -> setting -> translations of the first sentences; and the activation scales of the student."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         content = json.load(file)
     found = {}
@@ -77,7 +77,7 @@ def settings_of(model: str) -> list[Setting]:
 
 
 def sentences_of(model: str, setting: Setting) -> int:
-    """How many are in the golden file."""
+    """Returns the number of sentences in the golden file."""
     if setting.precision != "float32":
         return 100
     return 6 if model in LARGE else 16
@@ -124,7 +124,7 @@ def main():
                     for number in found.different:
                         print(f"  {number}: decided by {closest_choice(reference, texts[number], setting):.1e}")
     if given.compare is None:
-        # no time in the header: the same translations make the same file
+        # no time in the header: equal translations make equal files
         text = json.dumps({"translations": made, "alphas": alphas}, ensure_ascii=False)
         given.out.write_bytes(gzip.compress(text.encode("utf-8"), 9, mtime=0))
 

@@ -1,9 +1,9 @@
 """8-bit models as Bergamot deploys them: calibrated, written as `.bin`, and their arithmetic in NumPy.
 
-Marian multiplies a weight matrix with 127 / max|w| and rounds it. Activations it multiplies with the "alpha" of the
-product, 127 / (mean + 1.1 standard deviations) of the largest of each call, rounds and clips. The sum of products is
+Marian multiplies a weight matrix by 127 / max|w| and rounds it. It multiplies activations by the "alpha" of the
+product, 127 / (mean + 1.1 standard deviations) of each call's maximum, rounds and clips them. The sum of products is
 exact, then divided by both multipliers. Tables are rounded like weights, as embeddings too. `int8shiftAll` multiplies
-with 127 / max|x| of the whole activation matrix instead.
+by 127 / max|x| of the whole activation matrix instead.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ from tests.sample_models.marian_bin_writer import write_marian_bin
 
 
 class Calibrating(Reference):
-    """Notes the largest activation of every call of every product."""
+    """A recorder of the largest activation in every call of every product."""
 
     def __init__(self, config, tensors):
         super().__init__(config, tensors)
@@ -34,11 +34,11 @@ class Calibrating(Reference):
 
 
 def alphas_of(config: ModelConfig, tensors, sources, candidates) -> dict[str, float]:
-    """Canonical name of a weight, or of the output table -> multiplier of its input, float32 values.
+    """Returns the canonical name of a weight, or of the output table -> multiplier of its input, float32 values.
 
     Parameters
     ----------
-    sources, candidates : ids of sentences to be translated, and what each may choose from
+    sources, candidates : ids of sentences to translate, and the allowed target ids of each
     """
     network = Calibrating(config, tensors)
     for source, chosen in zip(sources, candidates, strict=True):
@@ -50,11 +50,11 @@ def alphas_of(config: ModelConfig, tensors, sources, candidates) -> dict[str, fl
 
 
 class MarianInt8(Reference):
-    """The network in Marian's integers, rounded as Marian rounds what stands around them.
+    """The network in Marian's integers, rounded as Marian rounds the values around them.
 
-    Marian stores activations as unsigned bytes q + 127, and takes 127 times the sum of each column's integers back
-    with the bias. The sums are exact, but not this correction: whoever rounds it otherwise gets other last bits, and
-    in most sentences some activation that goes to the next integer for that. `shifted` False leaves it out.
+    Marian stores activations as unsigned bytes q + 127, and subtracts 127 times the sum of each column's integers with
+    the bias. The sums are exact, but this correction is not: another rounding of it changes last bits, and in most
+    sentences moves some activation to the next integer. `shifted` False leaves it out.
     """
 
     def __init__(self, config, tensors, alphas, shifted=True):
@@ -88,18 +88,18 @@ class MarianInt8(Reference):
 
 
 def integers(weights: np.ndarray) -> tuple[np.ndarray, np.float32]:
-    """A matrix rounded as intgemm does it, kept as float64, and its multiplier."""
+    """Returns a matrix rounded as intgemm does it, kept as float64, and its multiplier."""
     multiplier = np.float32(127) / np.abs(weights).max()
     return np.clip(np.rint(weights * multiplier), -127, 127).astype(np.float64), multiplier
 
 
 def write_intgemm(path: Path, config: ModelConfig, tensors, alphas=None) -> None:
-    """Write `model.intgemm8.bin`, or `.alphas.bin`, as marian-conv does it."""
+    """Writes `model.intgemm8.bin`, or `.alphas.bin`, as marian-conv does it."""
     names = marian_names(config, list(range(1, config.architecture.decoder_sets + 1)))
     theirs = {name: np.atleast_2d(tensors[ours]) for ours, name in names.items()}
     found = {names[ours]: value for ours, value in (alphas or {}).items()}
     if alphas:
-        found["none"] = alphas[output_table(config)]  # the output layer among candidates has no name
+        found["none"] = alphas[output_table(config)]  # the output layer among candidates does not have a name
     options = yaml.safe_dump(marian_options(config)).encode()
     assert not any(name.endswith(ALPHA) for name in theirs)
     write_marian_bin(path, theirs, options, "int8", found)

@@ -1,8 +1,8 @@
-"""Random models of the shapes that are in use, from seeds, and the shipped one: what Marian is compared with.
+"""Seeded random models of common shapes, and the shipped one, for comparison with Marian.
 
-Bergamot 0.4.5 reads `transformer-rnn-projection`, `transformer-decoder-ffn-depth` and `transformer-decoder-dim-ffn`
-nowhere: there is no shape here that needs them. What differs between encoder and decoder, or stands after a cell, is
-compared with the definition alone.
+Bergamot 0.4.5 never reads `transformer-rnn-projection`, `transformer-decoder-ffn-depth` and
+`transformer-decoder-dim-ffn`, so the shapes here do not need them. Differences between encoder and decoder, and layers
+after a cell, are only compared with the definition.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ LARGE = ("tiny", "base", "base-memory", "nano", "tied")
 
 
 def checkpoint(model: str) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Architecture and float32 weights of a shape's random model, or of the shipped one."""
+    """Returns architecture and float32 weights of a shape's random model, or of the shipped one."""
     if model == STUDENT:
         packed = read_directory(DIRECTORIES["float32"])
         return packed.config, checkpoint_of(packed)
@@ -58,7 +58,7 @@ def config_of(shape: str) -> ModelConfig:
 
 
 def tensors_of(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
-    """float32 weights from NumPy's old generator, whose numbers never change; scaled so that translations vary."""
+    """Draws float32 weights from NumPy's old, unchanging generator, scaled so that translations vary."""
     generator = np.random.RandomState(seed)
     found = {}
     for name, shape in checkpoint_tensors(config).items():

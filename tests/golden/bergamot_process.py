@@ -1,7 +1,7 @@
-"""Run bergamot 0.4.5, which is Marian, in a Python of its own: `pip install bergamot==0.4.5` for Python 3.10.
+"""Runs bergamot 0.4.5, which is Marian, in its own Python: `pip install bergamot==0.4.5` for Python 3.10.
 
-One sentence is translated at a time, because what Marian makes of a sentence depends on the batch it is in. Of each
-it tells the text and the score of every word. If bergamot says anything on the way, it hangs: hence the time limit.
+Sentences are translated one at a time, because Marian's translation depends on the other sentences in the batch. Each
+result has the text and the score of every word. If bergamot prints anything meanwhile, it hangs: hence the time limit.
 """
 
 import json
@@ -41,7 +41,7 @@ def translate(line, scores):
     return service.translate(loaded, bergamot.VectorString([line]), options)[0].target
 
 for number, line in enumerate(open(lines, encoding="utf8").read().split("\n")[:-1]):
-    marked = translate(html.escape(line, quote=False), True).text  # scores are told in HTML only
+    marked = translate(html.escape(line, quote=False), True).text  # bergamot reports scores in HTML only
     words = [float(x) for x in re.findall(r'x-bergamot-word-score="([^"]+)"', marked)]
     text = html.unescape(re.sub("<[^>]*>", "", marked))
     pieces = None
@@ -54,15 +54,15 @@ for number, line in enumerate(open(lines, encoding="utf8").read().split("\n")[:-
 
 
 class Translated(NamedTuple):
-    """What bergamot makes of a sentence."""
+    """A translation by bergamot."""
 
     text: str
     words: list[float]  # scores, see marian_comparison.word_scores
-    pieces: list[str] | None  # texts of the target pieces; of the first sentences, and with integers, of all
+    pieces: list[str] | None  # of the target pieces, for the first sentences; with integers, for all
 
 
 def bergamot(python, model, vocabulary, shortlist, beam, precision, sentences, timeout=3600) -> list[Translated]:
-    """What bergamot makes of each sentence.
+    """Returns bergamot's translation of each sentence.
 
     Parameters
     ----------

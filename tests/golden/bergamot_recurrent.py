@@ -1,7 +1,7 @@
-"""Random recurrent models, from seeds, that are compared with Marian: of the shapes that it has.
+"""Seeded random recurrent models, in shapes that Marian supports, for comparison with Marian.
 
-How strong the weights are is of each shape: weak ones repeat a piece for ever, and of strong ones the last bit of the
-first step decides what the twentieth says.
+Each shape has its own strength of weights: weak ones repeat a piece for ever; with strong ones, the last bit of the
+first step decides the twentieth.
 """
 
 from typing import NamedTuple
@@ -17,11 +17,11 @@ _LSTM = {"encoder_cell": "lstm", "decoder_cell": "lstm"}
 
 
 class Shape(NamedTuple):
-    """What a model is, and how its weights are drawn."""
+    """A model's shape, and the distribution of its weights."""
 
     options: dict
     gain: float  # deviation of a weight, in inputs^-0.5
-    end: float = 0.0  # what </s> is preferred by
+    end: float = 0.0  # preference for </s>
     scale: float = 0.5  # of layer norms
 
 
@@ -58,7 +58,7 @@ RECURRENT = {
 
 
 def recurrent_checkpoint(name: str, vocab_size: int) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Architecture and float32 weights of a shape, from NumPy's old generator, whose numbers never change."""
+    """Returns architecture and float32 weights of a shape, from NumPy's old generator, whose numbers never change."""
     shape = RECURRENT[name]
     config = ModelConfig.of("config", "recurrent", vocab_size=vocab_size, **shape.options)
     generator = np.random.RandomState(list(RECURRENT).index(name))
@@ -78,7 +78,7 @@ def recurrent_checkpoint(name: str, vocab_size: int) -> tuple[ModelConfig, dict[
 
 
 def without_places(config: ModelConfig, tensors: dict[str, np.ndarray]):
-    """Make those numbers 0 for which Marian has no parameter."""
+    """Sets weights to 0 that do not exist in Marian."""
     for name, source in recurrent_sources(config).items():
         end = 0
         for piece in () if isinstance(source, str) else source:

@@ -1,9 +1,9 @@
-"""What CTranslate2 computes with random Marian models of self-attention. To make the file again:
+"""Records the log-probabilities of CTranslate2 with random Marian models of self-attention. To record again:
 
     python -m tests.golden.ctranslate2 --python VENV/bin/python [--sentences 20] [--out FILE]
 
-VENV is an environment with `pip install ctranslate2==4.8.5` and PyYAML. CTranslate2 takes the positions and the
-epsilon of the layer norm of other models than Marian's: "tensor2tensor" and 1e-5 in our config.
+VENV is an environment with `pip install ctranslate2==4.8.5` and PyYAML. CTranslate2 uses other positions and another
+epsilon of the layer norm than Marian: "tensor2tensor" and 1e-5 in our config.
 
 For each model: `sources` and `targets` (random ids) and the log-probabilities of the targets' pieces.
 """
@@ -49,13 +49,13 @@ def config_of(shape) -> ModelConfig:
 
 
 def weights_of(shape) -> dict[str, np.ndarray]:
-    """Gentle ones: others magnify the last bits of float32 until two sound programs differ by 1e-4."""
+    """Draws small weights: larger ones magnify the last bits of float32 until two correct programs differ by 1e-4."""
     found = tensors_of(config_of(shape), list(SHAPES).index(shape))
     return {name: array / 2 if "_attention." in name or ".cell." in name else array for name, array in found.items()}
 
 
 def scored(python, config, tensors, sources, targets) -> list:
-    """Log-probabilities of the targets' pieces, </s> included."""
+    """Returns log-probabilities of the targets' pieces, </s> included."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_marian_npz(folder / "model.npz", config, tensors)

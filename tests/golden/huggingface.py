@@ -1,13 +1,13 @@
-"""What Hugging Face's MarianMT computes with random models. To make the file again:
+"""Records the outputs of Hugging Face's MarianMT with random models. To record again:
 
     python -m tests.golden.huggingface [--sentences 20] [--out tests/golden/huggingface.json.gz]
 
 in an environment with `pip install torch==2.13.0 transformers==5.23.0 sentencepiece`, numpy and PyYAML.
 
-For each shape: `sources` and `targets` (random ids), the log-probabilities of the targets' pieces among all but
-<pad>, which never counts in Marian; what `generate` finds greedily without <pad> and <unk>; and what a beam of 4
-finds with the log-probabilities of transformers and the rules of Marian (`tests.definitions.beam_search`): those of
-`generate` are others. `tokenizer` has what MarianTokenizer makes of texts.
+For each shape: `sources` and `targets` (random ids); the log-probabilities of the targets' pieces among all but <pad>,
+which never counts in Marian; the greedy output of `generate` without <pad> and <unk>; and the output of a beam of 4
+with the log-probabilities of transformers and the rules of Marian (`tests.definitions.beam_search`), which differ from
+those of `generate`. `tokenizer` has the output of MarianTokenizer.
 """
 
 import argparse
@@ -41,7 +41,7 @@ TEXTS = [
 
 
 class Decoding(NamedTuple):
-    """The state that `beam_search` passes on: nothing is kept but the ids, so nothing can go wrong."""
+    """The state that `beam_search` passes on. It stores only the ids, so it cannot go wrong."""
 
     encoded: object
     ids: np.ndarray  # (rows, steps so far), the first <pad>
@@ -52,7 +52,7 @@ class Decoding(NamedTuple):
 
 
 class Transformers:
-    """A model of transformers, with the interface of `reference.network.Reference` as far as a search needs it."""
+    """A model of transformers, with the parts of `reference.network.Reference`'s interface that a search needs."""
 
     def __init__(self, model):
         self.model, self.pad = model, model.config.pad_token_id
@@ -73,7 +73,7 @@ class Transformers:
         return self.logits(state.encoded, state.ids)[:, -1], state
 
     def logits(self, encoded, ids):
-        """float32 [rows, steps, pieces without <pad>]."""
+        """Returns float32 [rows, steps, pieces without <pad>]."""
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
@@ -83,12 +83,12 @@ class Transformers:
 
 
 def random_sentences(generator, count, size) -> list:
-    """Ids from 2 to `size` - 1 and </s>."""
+    """Draws ids from 2 to `size` - 1 and </s>."""
     return [[*generator.randint(2, size, generator.randint(1, 20)).tolist(), 0] for _ in range(count)]
 
 
 def computed(folder, fields, sentences) -> dict:
-    """Of one model."""
+    """Computes the results of one model."""
     import torch
     from transformers import MarianMTModel
 
@@ -120,7 +120,7 @@ def computed(folder, fields, sentences) -> dict:
 
 
 def tokenized() -> dict:
-    """What MarianTokenizer makes of texts."""
+    """Returns the output of MarianTokenizer."""
     from transformers import MarianTokenizer
 
     with tempfile.TemporaryDirectory() as name:

@@ -1,6 +1,6 @@
-"""Translations of the engine beside those of Marian: the same models, sentences and settings.
+"""Compares translations of the engine with those of Marian, for the same models, sentences and settings.
 
-Where they differ, a choice may have been a near-tie: `closest_choice` tells, by the definition of the search.
+A difference may be due to a near-tie, which `closest_choice` detects by the definition of the search.
 """
 
 import functools
@@ -24,7 +24,7 @@ VOCABULARY, SHORTLIST = DIRECTORIES["int8"] / "vocabulary.spm", DIRECTORIES["int
 
 
 class Setting(NamedTuple):
-    """How bergamot was run."""
+    """Settings of bergamot."""
 
     beam: int
     shortlist: bool
@@ -36,9 +36,9 @@ STATIC, DYNAMIC = (Setting(1, True, precision) for precision in ("int8shiftAlpha
 
 
 class Comparison(NamedTuple):
-    """Of some sentences."""
+    """The differences for some sentences."""
 
-    different: list[int]  # which sentences
+    different: list[int]  # indices of sentences
     words: np.ndarray  # differences of the scores of all words of the others
 
 
@@ -58,12 +58,12 @@ def sentences() -> list[str]:
 
 
 def candidates(source: Sequence[int]) -> np.ndarray:
-    """What a translation of `source` may choose from."""
+    """Returns the candidates of a translation of `source`."""
     return shortlist().candidates(source, True)
 
 
 def translate(engine: Engine, texts: list[str], setting: Setting) -> list[Hypothesis]:
-    """The best translation of each text, as the engine finds it under bergamot's settings."""
+    """Returns the engine's best translation of each text under bergamot's settings."""
     sources = vocabulary().encode_batch(texts)
     limits = [math.ceil(MAX_LENGTH_FACTOR * len(source)) for source in sources]
     search = Search(beam_size=setting.beam, full=not setting.shortlist, token_log_probs=True)
@@ -71,10 +71,10 @@ def translate(engine: Engine, texts: list[str], setting: Setting) -> list[Hypoth
 
 
 def word_scores(pieces: Sequence[str], log_probs: Sequence[float]) -> list[float]:
-    """Mean log-probability of the pieces of each word, as bergamot computes it.
+    """Returns the mean log-probability of the pieces of each word, as bergamot computes it.
 
-    A word begins where a piece begins with a space (U+2581), but for spaces before the text. The last piece is left
-    out: bergamot takes it for the end of the sentence, also where the length limit cut the sentence off.
+    A word begins where a piece begins with a space (U+2581), except for spaces before the text. The last piece is left
+    out: bergamot takes it for the end of the sentence, even if the length limit cut the sentence off.
     """
     words, text = [], ""
     for piece, log_prob in list(zip(pieces, log_probs, strict=True))[:-1]:
@@ -86,7 +86,7 @@ def word_scores(pieces: Sequence[str], log_probs: Sequence[float]) -> list[float
 
 
 def compare(ours: list[Hypothesis], theirs: list[Translated]) -> Comparison:
-    """Texts, and where they are the same the scores of their words."""
+    """Compares texts and, where these are equal, the scores of their words."""
     different, words = [], [0.0]
     for number, (hypothesis, translated) in enumerate(zip(ours, theirs, strict=True)):
         if vocabulary().decode(hypothesis.ids) != translated.text:
@@ -99,10 +99,10 @@ def compare(ours: list[Hypothesis], theirs: list[Translated]) -> Comparison:
 
 
 def closest_choice(reference: Reference, text: str, setting: Setting) -> float:
-    """How little ever decided what stays in the beam, or which translation is best.
+    """Returns the smallest margin by which a hypothesis stayed in the beam, or a translation became the best.
 
-    The smallest difference, over all steps, between the log-probabilities of the last hypothesis that was kept and
-    of the first that was not; or between the two best scores in the end.
+    That is the smallest difference, over all steps, between the log-probabilities of the last kept hypothesis and the
+    first dropped one; or between the two best final scores.
     """
     config, source = reference.config, vocabulary().encode(text)
     chosen = candidates(source) if setting.shortlist else None

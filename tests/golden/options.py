@@ -1,4 +1,4 @@
-"""What transformers and CTranslate2 find with the options that cpunmt has too. To make the file again:
+"""Records the outputs of transformers and CTranslate2 with options that cpunmt has, too. To record again:
 
     python -m tests.golden.options [--out tests/golden/options.json.gz]
 
@@ -8,14 +8,14 @@ transformers==4.49.0:
 
     python -m tests.golden.options --diverse
 
-How many of cpunmt's translations are theirs, by option (the table in docs/migrating.md):
+To count cpunmt's translations that equal theirs, by option (the table in docs/migrating.md):
 
     python -m tests.golden.options --compare
 
-All run one random MarianMT model of Hugging Face in float32, whose <pad> never counts, nor <unk> but where said: 100
-random sentences, at most 24 pieces. Of each there are the hypotheses, with their scores. `filtered` has the
-probabilities of what transformers draws the first piece from, `drawn` how often CTranslate2 drew each first piece,
-`logits` what CTranslate2 gives as logits of the first sentences' translations.
+All run one random MarianMT model of Hugging Face in float32, with 100 random sentences of at most 24 pieces; <pad>
+never counts, <unk> only where stated. The file has each sentence's hypotheses with their scores. `filtered` has the
+distribution from which transformers draws the first piece, `drawn` the number of times that CTranslate2 drew each first
+piece, `logits` CTranslate2's logits of the first sentences' translations.
 """
 
 import argparse
@@ -37,18 +37,18 @@ from tests.sample_models.small_vocabulary import train_vocabulary
 
 GOLDEN = Path(__file__).parent / "options.json.gz"
 PAD, EOS, UNK, LIMIT, SENTENCES = 96, 0, 1, 24, 100
-DRAWS, LOGITS = 200, 5  # first pieces of each sentence; sentences whose logits are kept
+DRAWS, LOGITS = 200, 5  # draws per sentence; sentences with logits
 
 
 class Case(NamedTuple):
-    """One way to translate: fields of `Search`, arguments of `generate` and of `translate_batch`; None: not there."""
+    """A way to translate: fields of `Search`, arguments of `generate` and of `translate_batch`; None: not supported."""
 
     ours: dict[str, Any]
     transformers: dict[str, Any] | None
     ctranslate2: dict[str, Any] | None
     begun: bool = False  # each translation begins with some pieces
-    unknown: bool = False  # by a model that may say <unk>
-    ordered: bool = True  # False: which of the hypotheses comes first, and which comes twice, is no matter
+    unknown: bool = False  # with a model that may output <unk>
+    ordered: bool = True  # False: the order of hypotheses, and which one is repeated, do not matter
 
 
 _BEAM = {"beam_size": 4, "num_hypotheses": 4}
@@ -90,7 +90,7 @@ _SEVERAL = {
     "prefix_bias_beta=0.9": ({"prefix_bias_beta": 0.9}, None, {"prefix_bias_beta": 0.9}),
 }
 _WAYS = {"return_alternatives": True, "num_hypotheses": 4}
-_WAYS_HERE = _WAYS | {"beam_size": 4, "min_length": 1}  # there no alternative is empty
+_WAYS_HERE = _WAYS | {"beam_size": 4, "min_length": 1}  # there, alternatives are never empty
 _LIKELY = {"min_alternative_expansion_prob": 0.05}
 CASES = {
     f"{way}, {name}".removesuffix(", "): case
@@ -139,7 +139,7 @@ _NAMES = {"sampling_topk": "top_k", "sampling_topp": "top_p", "sampling_temperat
 
 
 def write_model(folder: Path, unknown: bool) -> list[str]:
-    """A directory as Hugging Face has it; returns the pieces of its vocabulary, by id."""
+    """Writes a directory in Hugging Face's layout; returns the pieces of its vocabulary, by id."""
     _, tensors = write_huggingface(folder, "apart", 1)
     bias = tensors["final_logits_bias"][0]
     bias[EOS] += 1.5
@@ -150,21 +150,21 @@ def write_model(folder: Path, unknown: bool) -> list[str]:
 
 
 def engine_of(folder: Path, unknown: bool) -> Engine:
-    """Ours with that model."""
+    """Loads our engine with that model."""
     write_model(folder, unknown)
     model = read_model(folder, "float32")
     return Engine(Model(model.config.changed(replace_unknowns=unknown), model.tensors))
 
 
 def sentences() -> tuple[list, list]:
-    """Ids of sources, with </s>, and what translations begin with."""
+    """Returns ids of sources, with </s>, and beginnings of translations."""
     generator = np.random.RandomState(3)
     sources = random_sentences(generator, SENTENCES, PAD)
     return sources, [generator.randint(2, PAD, generator.randint(1, 4)).tolist() for _ in sources]
 
 
 class Transformers:
-    """What `generate` finds."""
+    """The outputs of `generate`."""
 
     def __init__(self, folder: Path, pieces: list[str]):
         import torch
@@ -193,7 +193,7 @@ class Transformers:
         return found
 
     def filtered(self, given, sources) -> list:
-        """Of each sentence {piece: probability} of what its first one is drawn from."""
+        """Returns, for each sentence, {piece: probability} of the distribution of its first piece."""
         found, theirs = [], {_NAMES[name]: value for name, value in given.items()}
         for source in sources:
             made = self._generate(source, [], do_sample=True, num_beams=1, **{"top_k": 0, "top_p": 1.0} | theirs)
@@ -203,7 +203,7 @@ class Transformers:
 
 
 class CTranslate2:
-    """What `translate_batch` finds."""
+    """The outputs of `translate_batch`."""
 
     def __init__(self, folder: Path, pieces: list[str]):
         import ctranslate2
@@ -233,7 +233,7 @@ class CTranslate2:
         return found
 
     def drawn(self, given, sources) -> list:
-        """Of each sentence {piece: how often it was the first one}."""
+        """Returns, for each sentence, {piece: number of times that it was the first}."""
         self._module.set_random_seed(1)
         found = []
         for source in sources:
@@ -245,18 +245,18 @@ class CTranslate2:
         return found
 
     def logits(self, sources) -> list:
-        """[steps, pieces] of each sentence's greedy translation; those of a beam are empty there."""
+        """Returns [steps, pieces] of each sentence's greedy translation; those of a beam are empty there."""
         made = self._translate({"beam_size": 1, "return_logits_vocab": True}, sources, [])
         return [np.array([np.array(step) for step in one.logits[0]], np.float64).round(4).tolist() for one in made]
 
 
 def recorded() -> dict:
-    """The file."""
+    """Computes the file's content."""
     return json.loads(gzip.decompress(GOLDEN.read_bytes()))
 
 
 def searched(engine: Engine, case: Case) -> list:
-    """What ours finds: of each sentence, [ids, score] of its hypotheses."""
+    """Returns our hypotheses of each sentence, as [ids, score]."""
     sources, prefixes = sentences()
     search = Search(**case.ours)
     made = engine.translate(sources, [LIMIT] * SENTENCES, search, prefixes if case.begun else None)
@@ -264,7 +264,7 @@ def searched(engine: Engine, case: Case) -> list:
 
 
 def equal(case: Case, ours: list, theirs: list) -> tuple[int, int]:
-    """Sentences with the same best translation, and with the same list of hypotheses."""
+    """Counts sentences with the same best translation, and with the same list of hypotheses."""
     pairs = [[[ids for ids, _ in found] for found in pair] for pair in zip(ours, theirs, strict=True)]
     if not case.ordered:
         pairs = [[sorted(set(map(tuple, found))) for found in pair] for pair in pairs]
@@ -272,7 +272,7 @@ def equal(case: Case, ours: list, theirs: list) -> tuple[int, int]:
 
 
 def compare():
-    """Print a table."""
+    """Prints a table."""
     golden = recorded()
     with tempfile.TemporaryDirectory() as name:
         engines = [engine_of(Path(name) / str(unknown), unknown) for unknown in (False, True)]
@@ -289,7 +289,7 @@ def compare():
 
 
 def write(made: dict, path: Path):
-    """The file."""
+    """Writes the file."""
     path.write_bytes(gzip.compress(json.dumps(made, separators=(",", ":")).encode(), mtime=0))
 
 

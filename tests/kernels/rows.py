@@ -1,4 +1,4 @@
-"""What the tests of kernels on rows draw, and what every such kernel promises."""
+"""Random rows, and the common promise of all kernels on rows."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ MISALIGNED = st.sampled_from([0, 4, 36])  # bytes
 
 
 def check_independent(seed, rows, run):
-    """`run(part)` gives arrays of the rows in a slice: those of any slice are the bits that they are among all."""
+    """Checks that `run(part)` returns the same bits for the rows of a slice as for all rows."""
     generator = np.random.default_rng(seed)
     first = generator.integers(rows)
     part = slice(first, generator.integers(first, rows) + 1)

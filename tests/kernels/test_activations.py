@@ -1,4 +1,4 @@
-"""exp, log and sigmoid, through kernels that hand their values on: the errors stay below what they promise."""
+"""exp, log and sigmoid, through kernels that return their values: the errors stay below their bounds."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.support.float_steps import UNIT, same_bits
 
 
 def sigmoid(program, x):
-    """The cell's update with c = 1 and z = 0 is the gate itself."""
+    """Computes the cell's update with c = 1 and z = 0, which is the gate itself."""
     x = x.astype(np.float32).reshape(1, -1)
     gates = np.concatenate([np.zeros_like(x), x], axis=1)
     cells, out = np.ones_like(x), np.empty_like(x)
@@ -20,7 +20,7 @@ def sigmoid(program, x):
 
 
 def powers(program, x):
-    """Softmax rows of (0, x1, ..., x15), float32 [len(x) / 15, 16]."""
+    """Computes softmax rows of (0, x1, ..., x15), float32 [len(x) / 15, 16]."""
     rows = np.zeros((len(x) // 15, 16), np.float32)
     rows[:, 1:] = x.reshape(-1, 15)
     program.softmax_rows(rows, len(rows), 16, 16, 1.0, np.empty(len(rows), np.float32))
@@ -28,7 +28,7 @@ def powers(program, x):
 
 
 def exp(program, x):
-    """exp of x < -20: beside exp(0) = 1 the others vanish in the sum of their row."""
+    """Computes exp of x < -20: beside exp(0) = 1, the other terms vanish in the sum of their row."""
     rows = powers(program, x)
     assert (rows[:, 0] == 1).all()
     return rows[:, 1:].ravel()
@@ -41,13 +41,13 @@ def test_sigmoid_is_within_its_bound(program):
 
 
 def test_sigmoid_between_two_grid_points(program):
-    """Every float32 from one grid point to beyond the next, where the line is furthest off (sigmoid'' is largest)."""
+    """Every float32 from one grid point to beyond the next, where the line is worst (sigmoid'' is largest)."""
     first = np.float32(1.3125).view(np.int32)
     last = np.float32(1.3125 + 1.1 / 128).view(np.int32)
     x = np.arange(first, first + (last - first) // 16 * 16, dtype=np.int32).view(np.float32)
     made = sigmoid(program, x)
     assert np.abs(made - sigmoid_reference(x)).max() < 1.1e-6
-    assert (np.diff(made) >= -2 * UNIT).all()  # a line, but for rounding
+    assert (np.diff(made) >= -2 * UNIT).all()  # a line, up to rounding
 
 
 def squashed(program, x):
@@ -65,7 +65,7 @@ def squashed(program, x):
     ],
 )
 def test_every_float_is_within_the_bound(program, function, exact, bound):
-    """All float32 from 2 ** -24 to 32 and their negatives, 486 million; nearer to 0 and further off nothing changes."""
+    """All float32 from 2 ** -24 to 32 and their negatives, 486 million; beyond these the value is constant."""
     first, last = (int(np.float32(x).view(np.int32)) for x in (2.0**-24, 32.0))
     most = 0.0
     for begin in range(first, last, 1 << 22):
@@ -99,7 +99,7 @@ def test_exp_below_minus_20_is_within_its_bound(program):
 
 
 def test_exp_from_minus_20_to_0_is_within_its_bound(program):
-    """Quotients of softmax entries: three roundings more (the sum's inverse is in both)."""
+    """Quotients of softmax entries: three more roundings (both contain the sum's inverse)."""
     x = np.linspace(-20.5, 0, 15 << 12, dtype=np.float32)
     rows = powers(program, x)
     exact = np.exp(x.astype(np.float64))
@@ -114,7 +114,7 @@ def test_exp_stays_a_normal_number(program, x):
 
 
 def powers_of_two(program, x):
-    """exp2 of c x for float32 x [15 n] below 0: each lane of `add_powers` is one, beside the largest score 0."""
+    """Computes exp2 of c x for float32 x [15 n] below 0: each lane of `add_powers` has one, beside a score of 0."""
     found = []
     for part in np.ascontiguousarray(x, np.float32).reshape(-1, 15):
         powers = np.zeros(1, POWERS)
@@ -126,7 +126,7 @@ def powers_of_two(program, x):
 
 
 def test_exp2_is_within_its_bound(program):
-    """With c x rounded once, its argument is off by half a unit in its last place, at most 4e-6 at -126."""
+    """With c x rounded once, its argument has an error of half a unit in its last place, at most 4e-6 at -126."""
     x = np.concatenate([np.linspace(-87, -1, 15 << 10), np.linspace(-1, 0, 15 << 10)]).astype(np.float32)
     argument = (x.astype(np.float64) * np.float64(LOG2_E)).astype(np.float32)
     exact = np.exp2(argument.astype(np.float64))
@@ -139,7 +139,7 @@ def test_exp2_stays_a_normal_number(program, x):
 
 
 def test_log_is_within_its_bound(program):
-    """Of the number of equal scores 0: log(16) up to log(100,000), rounded to float32 once."""
+    """For equal scores of 0: log(16) up to log(100,000), rounded to float32 once."""
     scores = np.zeros(100_000, np.float32)
     for length in [*range(16, 4096, 16), 10_000, 65_536, 100_000]:
         exact = np.log(length)

@@ -1,4 +1,4 @@
-"""Additive attention: within the error of exp and of its roundings, and independent of everything around it."""
+"""Additive attention: within the error of exp and of its roundings, and independent of neighbouring data."""
 
 import numpy as np
 import pytest
@@ -16,14 +16,14 @@ spreads = st.sampled_from([0.01, 1.0, 10.0])
 
 
 def random_operands(seed, length, depth, spread):
-    """Keys, a query, and how much each place counts."""
+    """Draws keys, a query, and the weight of each place."""
     generator = np.random.default_rng(seed)
     keys, query = (spread * generator.standard_normal(shape) for shape in ((length, depth), depth))
     return keys.astype(np.float32), query.astype(np.float32), generator.standard_normal(depth).astype(np.float32)
 
 
 def scores(program, keys, query, score, misaligned=0):
-    """float32 [length], through exponentials; the guards are checked."""
+    """Computes float32 [length], through exponentials; checks the guards."""
     guard = Guards(misaligned)
     keys, query = guard.copy(keys, written=True), guard.copy(query, written=True)
     out = guard.empty(len(keys), np.float32)
@@ -42,7 +42,7 @@ def test_equals_its_reference(program, seed, length, depth, spread, misaligned):
     keys, query, score = random_operands(seed, length, depth, spread)
     made = scores(program, keys, query, score, misaligned)
     expected = additive_scores_reference(keys, query, score)
-    # a quotient is off by as much as its exponentials, each by EXP and the rounding of its argument; sums round on top
+    # a quotient has the errors of its exponentials, each EXP and the rounding of its argument; sums round on top
     size = np.abs(score.astype(np.float64)).sum()
     arguments = 2 * UNIT * (np.abs(keys).max() + np.abs(query).max())
     assert (np.abs(made - expected) <= 2 * size * (2 * EXP + arguments + (depth / 16 + 12) * UNIT)).all()

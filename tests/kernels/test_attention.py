@@ -1,4 +1,4 @@
-"""Attention: within the error of its products and of softmax, and independent of everything around it."""
+"""Attention: within the error of its products and of softmax, and independent of neighbouring data."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -20,7 +20,7 @@ def padded(length):
 
 
 def described(model_dim, heads, **buffers):
-    """(SETTINGS, SCRATCH) records that say and hold what attention needs."""
+    """Makes the (SETTINGS, SCRATCH) records that attention needs."""
     settings, scratch = np.zeros(1, records.SETTINGS), np.zeros(1, records.SCRATCH)
     settings["model_dim"], settings["heads"], settings["attention_scale"] = (
         model_dim,
@@ -33,7 +33,7 @@ def described(model_dim, heads, **buffers):
 
 
 def self_attention(program, qkv, heads, misaligned=0):
-    """float32 [length, model_dim] of float32 [length, 3 * model_dim]; the guards are checked."""
+    """Computes float32 [length, model_dim] from float32 [length, 3 * model_dim]; checks the guards."""
     length, model_dim = len(qkv), qkv.shape[1] // 3
     guard = Guards(misaligned)
     out = guard.empty((length, model_dim), np.float32)
@@ -50,7 +50,7 @@ def self_attention(program, qkv, heads, misaligned=0):
 
 
 def cross_attention(program, q, k, v, heads, misaligned=0):
-    """float32 [model_dim] of one query and float32 [length, model_dim] keys and values; the guards are checked."""
+    """Computes float32 [model_dim] from a query and float32 [length, model_dim] keys and values; checks the guards."""
     length, model_dim = k.shape
     guard = Guards(misaligned)
     keys = guard.empty((padded(length) // 16, model_dim, 16), np.float32)
@@ -68,7 +68,7 @@ def random_matrix(seed, rows, columns, spread=1.0):
 
 
 def tolerance(q, k, v, heads):
-    """What the roundings of scores, exp, softmax and the weighted sum can amount to, per output."""
+    """Bounds the roundings of scores, exp, softmax and the weighted sum, per output."""
     length, head_dim = len(k), q.shape[1] // heads
     magnitude = [
         (np.abs(a) @ np.abs(b).T).max() for a, b in zip(*(np.split(x, heads, axis=1) for x in (q, k)), strict=True)
@@ -101,7 +101,7 @@ def test_cross_attention_equals_its_reference(program, seed, length, shape, spre
 @given(SEEDS, ROWS, shapes)
 @settings(deadline=None)
 def test_a_query_does_not_depend_on_the_others(program, seed, length, shape):
-    """The queries in another order give the same contexts in that order."""
+    """Reordered queries give the same contexts, reordered."""
     heads, model_dim = shape
     qkv = random_matrix(seed, length, 3 * model_dim)
     order = np.random.default_rng(seed).permutation(length)

@@ -1,4 +1,4 @@
-"""Candidates are those of `Shortlist.candidates`; the output layer cut down to them is the packed matrix."""
+"""Candidates equal those of `Shortlist.candidates`; the reduced output layer is the packed matrix."""
 
 import numpy as np
 from hypothesis import example, given, settings
@@ -19,7 +19,7 @@ from tests.support.guarded import Guards
 
 
 def random_shortlist(generator, words, vocab_size, first):
-    """One ascending list of 0 to 12 targets for each source piece."""
+    """Draws an ascending list of 0 to 12 targets for each source piece."""
     lists = [
         np.sort(generator.choice(vocab_size, generator.integers(0, min(13, vocab_size + 1)), replace=False))
         for _ in range(words)
@@ -30,7 +30,7 @@ def random_shortlist(generator, words, vocab_size, first):
 
 
 def find(program, shortlist, source, shared, misaligned=0):
-    """The candidates that the kernel writes; the guards and the marks are checked."""
+    """Returns the candidates that the kernel writes; checks the guards and the marks."""
     guard = Guards(misaligned)
     record = np.zeros(1, records.SHORTLIST)
     record["offsets"] = guard.copy(shortlist.offsets).ctypes.data
@@ -88,7 +88,7 @@ def random_rows(generator, pieces, depth, dtype):
 
 
 def gather(program, rows, vectors, pieces, panel_count, misaligned=0):
-    """The weights and vectors by name as the kernel packs them; the guards are checked."""
+    """Returns the weights and vectors by name as the kernel packs them; checks the guards."""
     guard = Guards(misaligned)
     table, output = np.zeros(1, records.TABLE), np.zeros(1, records.LINEAR)
     scheme = SCHEMES[rows.dtype]
@@ -118,7 +118,7 @@ def random_vectors(generator, pieces):
 @given(SEEDS, st.integers(1, 100), st.integers(1, 6), dtypes, st.booleans(), st.integers(0, 3))
 @settings(deadline=None)
 def test_gathered_columns_are_the_packed_rows(program, seed, candidates, sixteens, dtype, every, more):
-    """Of chosen pieces, or of the whole vocabulary; beside them, columns that no softmax sees."""
+    """Covers chosen pieces and the whole vocabulary, with padding columns that softmax ignores."""
     generator = np.random.default_rng(seed)
     vocab_size, depth = candidates if every else 150, 16 * sixteens
     rows, vectors = random_rows(generator, vocab_size, depth, dtype), random_vectors(generator, vocab_size)
@@ -135,7 +135,7 @@ def test_gathered_columns_are_the_packed_rows(program, seed, candidates, sixteen
 @given(SEEDS, st.integers(1, 40), dtypes)
 @settings(deadline=None)
 def test_columns_beyond_the_candidates_score_lowest(program, seed, candidates, dtype):
-    """Whatever the hidden vector: so low that exp of the distance to any real score is as good as 0."""
+    """For any hidden vector: exp of the distance to any real score is practically 0."""
     generator = np.random.default_rng(seed)
     rows, vectors = random_rows(generator, candidates, 32, dtype), random_vectors(generator, candidates)
     vectors["start"][:] = 0
@@ -163,7 +163,7 @@ def test_columns_beyond_the_candidates_score_lowest(program, seed, candidates, d
 @given(SEEDS, st.integers(1, 300), st.integers(1, 6), st.sampled_from([0, 8, 40]))
 @settings(deadline=None)
 def test_united_candidates_and_where_each_list_has_them(program, seed, vocab_size, lists, misaligned):
-    """Marked pieces come out ascending, each once; columns and what is picked by them are NumPy's."""
+    """Marked pieces are ascending and distinct; columns, and the values picked by them, equal NumPy's."""
     generator, guard = np.random.default_rng(seed), Guards(misaligned)
     pieces = [
         np.sort(generator.choice(vocab_size, generator.integers(1, vocab_size + 1), replace=False)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Copies: all of it, and nothing beside it."""
+"""Copies: complete, without changes beside them."""
 
 import numpy as np
 import pytest

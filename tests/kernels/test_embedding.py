@@ -15,7 +15,7 @@ VOCABULARY, POSITIONS = 20, 9
 
 
 def embed(program, rows, scales, positions, piece, position, misaligned=0):
-    """float32 [model_dim]; the guards are checked. `scales` is None for float32 rows."""
+    """Computes float32 [model_dim]; checks the guards. `scales` is None for float32 rows."""
     guard = Guards(misaligned)
     depth = rows.shape[1]
     record = np.zeros(1, records.EMBEDDING)

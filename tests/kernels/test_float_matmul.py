@@ -15,7 +15,7 @@ from tests.support.packed_linear import float_record
 
 
 def chain(a, w):
-    """a[:, 0] * w[0] + a[:, 1] * w[1] + ..., fused: float32 [rows, columns]."""
+    """Computes a[:, 0] * w[0] + a[:, 1] * w[1] + ..., fused: float32 [rows, columns]."""
     out = np.zeros((len(a), w.shape[1]), np.float32)
     for k in range(a.shape[1]):
         out = fma(a[:, k, None], w[k], out)
@@ -27,7 +27,7 @@ def random_matrix(generator, *shape):
 
 
 def multiply(program, x, weights, bias, mode=AFFINE, misaligned=0):
-    """float_linear's output without the padding; the guards are checked."""
+    """Returns float_linear's output without the padding; checks the guards."""
     guard = Guards(misaligned)
     record = float_record(guard, weights, bias)
     out = guard.empty((len(x), 16 * panels(weights.shape[1])), np.float32)
@@ -39,7 +39,7 @@ def multiply(program, x, weights, bias, mode=AFFINE, misaligned=0):
 @given(SEEDS, ROWS, st.integers(1, 6), st.integers(1, 20 * 16), MISALIGNED)
 @settings(deadline=None)
 def test_linear_is_a_chain_of_fused_steps(program, seed, rows, sixteens, columns, misaligned):
-    """And so off by at most as many roundings of the sum of magnitudes; the bias adds one."""
+    """The error is at most that number of roundings of the sum of magnitudes; the bias adds one."""
     generator = np.random.default_rng(seed)
     depth = 16 * sixteens
     x, weights = random_matrix(generator, rows, depth), random_matrix(generator, depth, columns)
@@ -55,7 +55,7 @@ def test_linear_is_a_chain_of_fused_steps(program, seed, rows, sixteens, columns
 
 
 def check_strided(kernel, guard, a, w, expected, **strides):
-    """Run `kernel` with outputs apart from each other; what lies between stays untouched."""
+    """Runs `kernel` with outputs apart from each other, and checks the gaps."""
     rows, columns = expected.shape
     out = guard.empty((rows, columns + 16), np.float32)
     before = out.copy()
@@ -86,7 +86,7 @@ def test_matmul_with_strides(program, seed, rows, panel_count, depth, packed, tu
         given_w = guard.empty((panel_count, depth + 1, 16), np.float32)
         given_w[:, :depth] = pack(w)
         between_panels, between_depths = given_w.strides[:2]
-    else:  # columns of a matrix that lies in memory row by row
+    else:  # columns of a row-major matrix
         given_w = guard.empty((depth, columns + 32), np.float32)
         given_w[:, :columns] = w
         between_panels, between_depths = 64, given_w.strides[0]
@@ -125,7 +125,7 @@ def test_huge_and_tiny_values(program):
 @given(SEEDS, st.integers(1, 17), st.integers(1, 9), st.integers(1, 70), st.booleans(), MISALIGNED)
 @settings(deadline=None)
 def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, depth, packed, misaligned):
-    """Each head with weights of its own, heads, panels and depths apart from each other."""
+    """Each head has its own weights; heads, panels and depths are apart from each other."""
     generator = np.random.default_rng(seed)
     columns = 16 * panel_count
     a = random_matrix(generator, heads, depth)

@@ -1,4 +1,4 @@
-"""Log-sum-exp and top k of a row that comes in blocks: the bits of those of the whole row."""
+"""Log-sum-exp and top k of a row in blocks: the bits of those of the whole row."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.support.guarded import Guards
 
 
 def take(program, scores, cuts, guard, k=0, only=-1, barred=(-1, -1), normalized=True):
-    """(columns, scores, end) of float32 scores [a multiple of 16] that come in blocks that begin at `cuts`."""
+    """Returns (columns, scores, end) of float32 scores [a multiple of 16], in blocks that begin at `cuts`."""
     columns, values = guard.empty(max(k, 1), np.int64), guard.empty(max(k, 1), np.float32)
     wanted = np.zeros(1, WANTED)
     wanted["k"], wanted["only"], wanted["normalized"] = k, only, normalized
@@ -30,7 +30,7 @@ def take(program, scores, cuts, guard, k=0, only=-1, barred=(-1, -1), normalized
 
 @st.composite
 def rows(draw):
-    """Scores, some of which are equal, in blocks."""
+    """Draws scores, some of which are equal, in blocks."""
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     scores = generator.standard_normal(16 * draw(st.integers(1, 80))).astype(np.float32)
     scores = scores * np.float32(draw(st.sampled_from([0.1, 3, 40, 1000])))
@@ -74,7 +74,7 @@ def test_finds_the_score_of_one_column(program, row, data):
 @given(rows())
 @settings(deadline=None)
 def test_no_score_is_above_the_log_sum_exp(program, row):
-    """Which early stopping rests on; and the sum is right where the largest comes late."""
+    """Early stopping depends on this; the sum is right even if the largest score comes late."""
     scores, cuts = row
     end = np.float32(take(program, scores, cuts, Guards(0), 1)[2])
     assert end >= scores.max()

@@ -21,7 +21,7 @@ from tests.support.float_steps import UNIT, same_bits
 from tests.support.guarded import Guards
 
 SIGMOID = 1.1e-6  # error bound of kernels/activations
-ERF = 1.5e-7 + 1e-6  # of the formula, and of an exp that is off by 2e-7 and its five roundings
+ERF = 1.5e-7 + 1e-6  # of the formula, and of an exp with an error of 2e-7 and its five roundings
 spreads = st.sampled_from([0.01, 3.0, 100.0])
 
 

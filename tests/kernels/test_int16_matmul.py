@@ -17,14 +17,14 @@ LARGEST_SUM = 2**31 - 1
 
 
 def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_scales=None, misaligned=0):
-    """int16_linear's output without the padding, [rows, columns]; the guards are checked."""
+    """Returns int16_linear's output without the padding, [rows, columns]; checks the guards."""
     guard = Guards(misaligned)
     count = weights.shape[1]
     scales = np.ones(count, np.float32) if scales is None else scales
     bias = np.ones(count, np.float32) if bias is None else bias
     record = int16_record(guard, weights, scales, bias)
     row_scales = np.ones(len(q), np.float32) if row_scales is None else row_scales
-    row_scales = guard.copy(np.stack([row_scales, np.full(len(q), np.nan, np.float32)], axis=1))  # no shift is read
+    row_scales = guard.copy(np.stack([row_scales, np.full(len(q), np.nan, np.float32)], axis=1))  # unread shift
     out = guard.empty((len(q), 16 * panels(count)), np.int32 if mode == INTEGERS else np.float32)
     program.int16_linear(record, guard.copy(q), row_scales, len(q), out, mode)
     guard.check()
@@ -32,7 +32,7 @@ def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_sca
 
 
 def random_operands(seed, rows, depth, columns, reach=4095):
-    """Activations up to `reach`, and columns whose magnitudes add up to what such activations allow."""
+    """Draws activations up to `reach`, and columns with the largest sums of magnitudes that these allow."""
     generator = np.random.default_rng(seed)
     q = generator.integers(-reach, reach + 1, (rows, depth), np.int16)
     weights = generator.standard_normal((depth, columns)) * generator.lognormal(0, 2, (depth, 1))
@@ -61,7 +61,7 @@ def test_integers_are_exact(program, seed, rows, depth, columns, reach, misalign
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("depth, reach, weight", [(16, 4096, 32767), (256, 4095, 2048), (8192, 1023, 256)])
 def test_the_largest_sums_are_exact(program, rows, sign, depth, reach, weight):
-    """Every product of one sign, nearly 2**31 in all."""
+    """All products have the same sign; their sum is nearly 2**31."""
     expected = sign * depth * reach * weight
     assert 2**31 - 2**22 < abs(expected) < 2**31
     q, weights = np.full((rows, depth), reach, np.int16), np.full((depth, 80), sign * weight, np.int16)
@@ -71,7 +71,7 @@ def test_the_largest_sums_are_exact(program, rows, sign, depth, reach, weight):
 @given(SEEDS, st.integers(1, 9), st.integers(1, 6))
 @settings(deadline=None)
 def test_partial_sums_may_leave_int32(program, seed, rows, panel_count):
-    """They come back: additions modulo 2**32 know no order."""
+    """The final sum fits again: additions modulo 2**32 commute."""
     q, weights = np.full((rows, 64), 32767, np.int16), np.full((64, 16 * panel_count), 32767, np.int16)
     weights[np.random.default_rng(seed).permutation(64)[:32]] *= -1
     assert not multiply(program, q, weights).any()
@@ -80,7 +80,7 @@ def test_partial_sums_may_leave_int32(program, seed, rows, panel_count):
 @given(SEEDS, ROWS, DEPTHS, COLUMNS, st.booleans(), MISALIGNED)
 @settings(deadline=None)
 def test_floats_are_the_reference(program, seed, rows, depth, columns, relu, misaligned):
-    """Beside the conversion of the sum, one rounding of sum * scale, one of the multiply-add."""
+    """Besides the conversion of the sum: one rounding of sum * scale, one of the multiply-add."""
     q, weights = random_operands(seed, rows, depth, columns)
     row_scales, scales, bias = random_scales(seed, rows, columns)
     out = multiply(program, q, weights, RELU if relu else AFFINE, scales, bias, row_scales, misaligned)

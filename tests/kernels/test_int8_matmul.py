@@ -1,4 +1,4 @@
-"""int8 products: the integers are exact, whatever the sizes, the path and the extremes."""
+"""int8 products: exact integers for all sizes, paths and extremes."""
 
 import itertools
 
@@ -19,7 +19,7 @@ from tests.support.speeds import slow_after
 
 
 def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_scales=None, misaligned=0, guard=None):
-    """int8_linear's output without the padding, [rows, columns]; the guards are checked.
+    """Returns int8_linear's output without the padding, [rows, columns]; checks the guards.
 
     weights    int8 [depth, columns], or (levels, codes): int8 [16] and uint8 [depth, columns]
     """
@@ -42,7 +42,7 @@ def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_sca
 
 
 def plain(scales):
-    """Row scales without a shift."""
+    """Returns row scales without a shift."""
     return np.stack([scales, np.zeros_like(scales)], axis=1)
 
 
@@ -53,7 +53,7 @@ def random_operands(seed, rows, depth, columns):
 
 
 def random_scales(seed, rows, columns):
-    """(scales and shifts of rows, scales of columns, bias)."""
+    """Draws (scales and shifts of rows, scales of columns, bias)."""
     generator = np.random.default_rng(seed)
     scales, row_scales = (generator.lognormal(-4, 2, n).astype(np.float32) for n in (columns, rows))
     shifts = generator.integers(-127, 129, rows).astype(np.float32) * row_scales
@@ -98,7 +98,7 @@ def test_the_deepest_layer_that_a_config_allows_does_not_overflow(program, q_val
 @given(SEEDS, st.integers(1, 7), DEPTHS, COLUMNS, MISALIGNED)
 @settings(deadline=None)
 def test_codes_stand_for_their_levels(program, seed, rows, depth, columns, misaligned):
-    """Any 16 levels, in any order; few rows read the codes, more the int8 weights."""
+    """Any 16 levels, in any order; a few rows read the codes, more read the int8 weights."""
     generator = np.random.default_rng(seed)
     levels = generator.integers(-127, 128, 16, np.int8)
     codes = generator.integers(0, 16, (depth, columns), np.uint8)
@@ -113,7 +113,7 @@ def test_codes_stand_for_their_levels(program, seed, rows, depth, columns, misal
 
 @pytest.mark.parametrize("rows", range(1, 8))
 def test_codes_of_weights_beyond_a_cores_cache(program, rows):
-    """There more rows read the codes."""
+    """With these, more rows read the codes."""
     depth, columns, generator = 1024, CODED_FAR // 1024, np.random.default_rng(rows)
     levels, codes = np.arange(-120, 120, 15, dtype=np.int8), generator.integers(0, 16, (depth, columns), np.uint8)
     q = generator.integers(-128, 128, (rows, depth), np.int8)
@@ -124,7 +124,7 @@ def test_codes_of_weights_beyond_a_cores_cache(program, rows):
 @given(SEEDS, ROWS, DEPTHS, COLUMNS, st.booleans(), MISALIGNED)
 @settings(deadline=None)
 def test_floats_are_rounded_thrice(program, seed, rows, depth, columns, relu, misaligned):
-    """Beside the conversion of the sum, one rounding of sum * scale, one of each multiply-add."""
+    """Besides the conversion of the sum: one rounding of sum * scale, one of each multiply-add."""
     q, weights = random_operands(seed, rows, depth, columns)
     row_scales, scales, bias = random_scales(seed, rows, columns)
     totals = column_totals(weights, scales)
@@ -151,14 +151,14 @@ def test_rows_without_a_shift_do_not_see_the_totals(program, seed, rows, depth, 
     assert np.array_equal(multiply(program, q, weights, RELU, *vectors), np.maximum(expected, 0))
 
 
-# all up to what a few tiles hold, then those around a pass over the weights and around whole blocks of sixteen
+# all up to a few tiles, then numbers around a pass over the weights and around whole blocks of sixteen
 FEW = [*range(1, 18), 31, 33, 48, 65, 97, 193]
 MANY = [*range(1, 71), 79, 80, 81, 95, 96, 97, 112, 113, 191, 192, 193, 255, 256, 257, 289, 300]
 
 
 @pytest.mark.parametrize("rows", slow_after(len(FEW), [*FEW, *sorted({*MANY} - {*FEW})]))
 def test_every_number_of_rows_is_exact(program, rows):
-    """To the bit: with one panel to nine, depths that matrix registers take (multiples of 64) and others, all modes."""
+    """To the bit, with one to nine panels, depths for matrix registers (multiples of 64) and others, all modes."""
     for depth, panel_count in itertools.product((64, 80, 192), range(1, 10)):
         columns = 16 * panel_count - rows % 3
         q, weights = random_operands(rows, rows, depth, columns)

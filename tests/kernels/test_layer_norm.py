@@ -1,4 +1,4 @@
-"""Residual layer norm: within the error of its roundings, and quantized as quantize_rows does."""
+"""Residual layer norm: within the error of its roundings, and quantized like quantize_rows."""
 
 import numpy as np
 import pytest
@@ -16,14 +16,14 @@ EPSILON = 1e-6
 
 
 def settings_of(depth):
-    """A SETTINGS record that says what the kernel wants to know."""
+    """Makes the SETTINGS record of the kernel."""
     settings = np.zeros(1, records.SETTINGS)
     settings["model_dim"], settings["epsilon"] = depth, EPSILON
     return settings
 
 
 def normalize(program, x, y, scale, bias, scheme=records.INT8, misaligned=0, multiplier=0.0):
-    """(x, stored q, scales and shifts of rows) after the kernel; the guards are checked. `y` None: there is none."""
+    """Returns (x, stored q, scales and shifts of rows) after the kernel; checks the guards. `y` may be None."""
     guard = Guards(misaligned)
     record = np.zeros(1, records.NORM)
     record["scale"], record["bias"] = (guard.copy(vector).ctypes.data for vector in (scale, bias))
@@ -38,7 +38,7 @@ def normalize(program, x, y, scale, bias, scheme=records.INT8, misaligned=0, mul
 
 
 def quantized(x, multiplier=0.0):
-    """What the kernel stores beside x, (q, scales and shifts), by the reference."""
+    """Returns the kernel's other outputs (q, scales and shifts), by the reference."""
     q, *scales = quantize_rows_reference(x, multiplier)
     return stored_bytes(q), np.stack(scales, axis=1)
 
@@ -51,7 +51,7 @@ def random_operands(seed, rows, depth, offset=0.0, spread=1.0):
 
 
 def tolerance(x, y, scale, expected):
-    """Rounding errors of mean, centring, variance and the last three steps, in units of the deviation."""
+    """Bounds the roundings of mean, centring, variance and the last three steps, in units of the deviation."""
     s = x.astype(np.float64) + y
     deviation = np.sqrt(s.var(axis=1, keepdims=True) + EPSILON)
     normalized = (s - s.mean(axis=1, keepdims=True)) / deviation
@@ -82,7 +82,7 @@ def test_equals_its_reference(program, seed, rows, depth, offset, spread, misali
 @given(SEEDS, ROWS, DEPTHS)
 @settings(deadline=None, max_examples=20)
 def test_for_readers_of_other_schemes_the_floats_are_the_same(program, seed, rows, depth):
-    """int16 rows are quantized as quantize_rows16 does; for a reader of floats nothing is."""
+    """int16 rows are quantized like quantize_rows16; for readers of floats the rest stays untouched."""
     operands = random_operands(seed, rows, depth)
     expected = normalize(program, *operands)[0]
     made, q, row_scales = normalize(program, *operands, scheme=records.INT16, multiplier=2047.0)
@@ -129,7 +129,7 @@ def test_a_row_does_not_depend_on_the_others(program, seed, rows, depth):
 
 @pytest.mark.parametrize("value", [0.0, 1.5, -1e6, 1e18])
 def test_a_constant_row_becomes_the_bias(program, value):
-    """The mean of equal numbers is exact where their sums are, so nothing is left."""
+    """The mean of equal numbers is exact if their sums are, so the difference is zero."""
     x = np.full((2, 64), value, np.float32)
     _, _, scale, bias = random_operands(1, 1, 64)
     made, _, _ = normalize(program, x, x, scale, bias)
@@ -139,7 +139,7 @@ def test_a_constant_row_becomes_the_bias(program, value):
 @given(SEEDS, ROWS, DEPTHS, st.integers(0, 3), st.sampled_from([0.0, -30.0]), MISALIGNED)
 @settings(deadline=None)
 def test_columns_equal_their_reference(program, seed, rows, depth, beside, offset, misaligned):
-    """Some columns of wider rows; those beside them stay."""
+    """Some columns of wider rows; their neighbours stay."""
     x, _, scale, bias = random_operands(seed, rows, depth + 32 * beside, offset)
     scale, bias, guard, chosen = (
         scale[:depth],

@@ -1,4 +1,4 @@
-"""Packed layouts: every byte is where the index formula says, and comes back."""
+"""Packed layouts: every byte is at the place of the index formula, and unpacking restores it."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_packing_integers_places_every_weight(dtype, group, depth, columns, seed
 @given(depths, columns, SEEDS)
 @settings(deadline=None)
 def test_pack_codes_places_every_code(depth, columns, seed):
-    """As pack does, but for two groups that share a block's bytes: the lower halves are the first's."""
+    """Like pack, except that two groups share a block's bytes, the first with the lower halves."""
     depth *= 2
     codes = np.random.default_rng(seed).integers(0, 16, (depth, columns), np.uint8)
     packed = pack_codes(codes)

@@ -1,4 +1,4 @@
-"""Quantized rows: the same integers and scales as the reference, and what they promise."""
+"""Quantized rows: the same integers and scales as the reference, and their guarantees."""
 
 import numpy as np
 import pytest
@@ -16,12 +16,12 @@ TINY_RANGE = 255 / 3e38  # the inverse of a scale would be too large
 
 
 def operand(guard, x):
-    """What the kernel reads; rows that are not finite it makes so, and nothing else."""
+    """Returns the kernel's input; it makes rows finite in place, and changes nothing else."""
     return guard.copy(x) if np.isfinite(x).all() else x.copy()
 
 
 def quantize(program, x, misaligned=0, multiplier=0.0):
-    """(bytes [rows, planes * depth], scales and shifts [rows, 2]) of the kernel; the guards are checked."""
+    """Returns (bytes [rows, planes * depth], scales and shifts [rows, 2]) of the kernel; checks the guards."""
     guard = Guards(misaligned)
     expected_bytes = stored_bytes(np.zeros(x.shape, np.int8))
     q, scales = guard.empty(expected_bytes.shape, np.uint8), guard.empty((len(x), 2), np.float32)
@@ -31,7 +31,7 @@ def quantize(program, x, misaligned=0, multiplier=0.0):
 
 
 def check(program, x, misaligned=0, multiplier=0.0):
-    """(int8 [rows, depth], scales and shifts [rows, 2]), once they are those of the reference."""
+    """Compares with the reference; returns (int8 [rows, depth], scales and shifts [rows, 2])."""
     q, scales = quantize(program, x, misaligned, multiplier)
     expected, *expected_scales = quantize_rows_reference(x, multiplier)
     assert expected.dtype == np.int8 and all(vector.dtype == np.float32 for vector in expected_scales)
@@ -41,7 +41,7 @@ def check(program, x, misaligned=0, multiplier=0.0):
 
 
 def check16(program, x, reach, misaligned=0):
-    """(int16 [rows, depth], scales [rows]), once they are those of the reference."""
+    """Compares with the reference; returns (int16 [rows, depth], scales [rows])."""
     guard = Guards(misaligned)
     q, scales = guard.empty(x.shape, np.int16), guard.empty((len(x), 2), np.float32)
     program.quantize_rows16(operand(guard, x), *x.shape, reach, q, scales)
@@ -54,12 +54,12 @@ def check16(program, x, reach, misaligned=0):
 
 
 def real(q, scales):
-    """What quantized rows stand for, float64."""
+    """Returns the real values of quantized rows, float64."""
     return q * scales[:, :1].astype(np.float64) + scales[:, 1:]
 
 
 def random_rows(seed, rows, depth, exponent, spread=0.0):
-    """Normal numbers of about 2**exponent, `spread` deviations from 0."""
+    """Draws normal numbers of about 2**exponent, `spread` deviations from 0."""
     generator = np.random.default_rng(seed)
     return np.ldexp(generator.standard_normal((rows, depth)) + spread, exponent).astype(np.float32)
 
@@ -67,7 +67,7 @@ def random_rows(seed, rows, depth, exponent, spread=0.0):
 @given(SEEDS, ROWS, DEPTHS, st.integers(-140, 120), st.sampled_from([0.0, 3.0, -9.0]), MISALIGNED)
 @settings(deadline=None)
 def test_equals_the_reference(program, seed, rows, depth, exponent, spread, misaligned):
-    """Rows of any size of numbers: exponents down to where all are denormal, up to the largest floats."""
+    """Covers all sizes of numbers, from denormals up to the largest floats."""
     check(program, random_rows(seed, rows, depth, exponent, spread), misaligned)
 
 
@@ -84,7 +84,7 @@ def test_a_multiplier_for_all_rows_clips(program, seed, rows, depth, multiplier,
 @example([np.nan] * 16, 511, 0.0)
 @example([-np.inf] * 16, 4095, 0.7)
 def test_any_row_equals_the_reference(program, row, reach, multiplier):
-    """What is no number has bits that depend on the processor: they must not become integers."""
+    """The bits of a NaN depend on the processor, so they must not become integers."""
     x = np.array([row], np.float32)
     _, scales = check(program, x, multiplier=multiplier)
     assert np.isfinite(scales).all()
@@ -94,12 +94,12 @@ def test_any_row_equals_the_reference(program, row, reach, multiplier):
 @given(SEEDS, DEPTHS, st.integers(-100, 100), st.sampled_from([0.0, 0.5, -4.0]))
 @settings(deadline=None)
 def test_no_value_is_off_by_more_than_half_a_step(program, seed, depth, exponent, spread):
-    """And all steps are used: the least number has the first of them or the largest has the last, but for one."""
+    """The range is used: the least number has the first step or the largest has the last, to within one."""
     x = random_rows(seed, 5, depth, exponent, spread)
     q, scales = check(program, x)
     steps = q.max(axis=1).astype(int) - q.min(axis=1)
     assert (steps >= 254)[(x.min(axis=1) < 0) & (x.max(axis=1) > 0)].all()
-    # scale, its inverse, a product and the shift are rounded
+    # the scale, its inverse, a product and the shift are rounded
     assert (np.abs(x - real(q, scales)) <= scales[:, :1] * (0.5 + 256 * 4 * UNIT)).all()
 
 
@@ -116,7 +116,7 @@ def test_rows_of_one_sign_have_all_steps_on_that_side(program, seed, depth, expo
 @given(SEEDS, DEPTHS, st.integers(-100, 100), st.sampled_from([0.0, 0.5, -4.0]))
 @settings(deadline=None)
 def test_zero_stays_zero(program, seed, depth, exponent, spread):
-    """Exactly: its step times the scale, rounded, is what the shift takes away."""
+    """Exactly: the shift equals its step times the scale, rounded."""
     x = random_rows(seed, 5, depth, exponent, spread)
     x[:, seed % depth] = 0
     q, scales = check(program, x)
@@ -127,7 +127,7 @@ def test_zero_stays_zero(program, seed, depth, exponent, spread):
 @example(101, 0.5, 0)
 @settings(deadline=None)
 def test_ends_that_both_round_up_are_clipped(program, whole, part, exponent):
-    """Where zero is between two steps, so is the largest: 256 steps would not be enough for both of them."""
+    """If zero is between two steps, so is the largest: 256 steps are not enough for both."""
     x = np.zeros((1, 16), np.float32)
     x[0, :2] = -(whole + part), 255 - (whole + part)
     q, _ = check(program, np.ldexp(x, exponent))
@@ -137,7 +137,7 @@ def test_ends_that_both_round_up_are_clipped(program, whole, part, exponent):
 @given(SEEDS, st.integers(-100, 100), reaches)
 @settings(deadline=None)
 def test_numbers_between_two_integers_equal_the_reference(program, seed, exponent, reach):
-    """As near to a half step as float32 comes: the last bit of each product decides."""
+    """As near to a half step as float32 allows: the last bit of each product decides."""
     generator = np.random.default_rng(seed)
     size = np.ldexp(generator.uniform(1, 2, (8, 1)), exponent)
     zero = generator.integers(0, 256, (8, 1))
@@ -150,7 +150,7 @@ def test_numbers_between_two_integers_equal_the_reference(program, seed, exponen
 
 
 def test_halves_round_to_even(program):
-    """To the even of all 256 steps; of the integers themselves where there is one scale for all rows."""
+    """To the even one of all 256 steps; to the even integer if all rows share one scale."""
     x = np.zeros((1, 16), np.float32)
     x[0, :8] = [128 - 2.0**-12, -127, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5]
     q, scales = check(program, x)

@@ -1,4 +1,4 @@
-"""Every record type is read by compiled code, which finds its fields."""
+"""Every record type can be read by compiled code, with all its fields."""
 
 import importlib
 import re

@@ -14,12 +14,13 @@ from tests.support.float_steps import UNIT, same_bits
 from tests.support.guarded import Guards
 
 SIGMOID = 1.1e-6  # error bound of kernels/activations; of tanh twice as much
-# What each row reads, in multiples of model_dim: gates of the input, gates of the state, the input itself, the state.
+# The inputs of each row, in multiples of model_dim: gates of the input, gates of the state, the input itself, the
+# state.
 WIDTHS = {"ssru": (2, 0, 0, 1), "sru": (3, 0, 1, 1), "gru": (3, 3, 0, 1), "lstm": (4, 4, 0, 2)}
 
 
 class Operands(NamedTuple):
-    """float32 [rows, width]; None: the cell does not read it."""
+    """float32 [rows, width] each; None if the cell does not read it."""
 
     gates: np.ndarray
     state_gates: np.ndarray | None
@@ -28,14 +29,14 @@ class Operands(NamedTuple):
 
 
 def random_operands(cell, seed, rows, depth, spread=3.0) -> Operands:
-    """Normally distributed numbers of deviation `spread`."""
+    """Draws normally distributed numbers of deviation `spread`."""
     generator = np.random.default_rng(seed)
     shapes = [(rows, width * depth) for width in WIDTHS[cell]]
     return Operands(*((spread * generator.standard_normal(n)).astype(np.float32) if n[1] else None for n in shapes))
 
 
 def step(program, cell, operands, misaligned=0, in_place=False):
-    """(new states, y) of a cell's kernel, each row by a call; the guards are checked."""
+    """Returns (new states, y) of a cell's kernel, each row by a call; checks the guards."""
     guard = Guards(misaligned)
     *read, states = operands
     read = [None if array is None else guard.copy(array) for array in read]
@@ -61,7 +62,7 @@ def check_sru(gates, state_gates, x, states, made, out):
     between = np.abs(states - gates[:, : states.shape[1]].astype(np.float64))
     off = (SIGMOID + UNIT) * between + UNIT * np.abs(expected)
     assert (np.abs(made - expected) <= off).all()
-    # tanh = 2 sigmoid(2 c) - 1 is off by what c is, and by twice the table's error; the reset gate as the other
+    # tanh = 2 sigmoid(2 c) - 1 has the error of c, and twice the table's; the reset gate likewise
     limit = off + 2 * SIGMOID + 4 * UNIT + (SIGMOID + 2 * UNIT) * (1 + np.abs(x)) + UNIT * np.abs(y)
     assert (np.abs(out - y) <= limit).all()
 
@@ -99,15 +100,15 @@ def test_a_cell_equals_its_reference(program, cell, seed, rows, depth, spread, m
     made = step(program, cell, operands, misaligned)
     with np.errstate(over="ignore"):
         CHECKS[cell](*operands, *made)
-    overwritten = step(program, cell, operands, in_place=True)  # the new state may be written over the old one
+    overwritten = step(program, cell, operands, in_place=True)  # the new state may replace the old one in place
     assert all(same_bits(*pair) for pair in zip(made, overwritten, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("cell", "spans"),  # of the gates: first number, end, and what they are in the first row and in the second
+    ("cell", "spans"),  # of the gates: first number, end, and their values in the first row and in the second
     [
         ("ssru", [(16, 32, 1000, -1000)]),  # forget gates
-        ("gru", [(16, 32, 1000, -1000), (0, 16, 0, -1000)]),  # update gates; nothing of the state is in the candidate
+        ("gru", [(16, 32, 1000, -1000), (0, 16, 0, -1000)]),  # update gates; the candidate ignores the state
         ("lstm", [(0, 16, 1000, -1000), (16, 32, -1000, 1000)]),  # remember everything and learn nothing; or the other
     ],
 )

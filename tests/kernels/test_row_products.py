@@ -1,4 +1,4 @@
-"""Logits of some pieces, straight from a table's rows: to the bit those of the gathered output layer."""
+"""Logits of some pieces, directly from a table's rows: the same bits as the gathered output layer."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ REACH = 300.0  # int16: sums of 1,024 products stay in 32 bits
 
 
 def random_table(seed, pieces, depth, dtype):
-    """Rows [pieces, depth], and the vectors by name that a table of that type has."""
+    """Draws rows [pieces, depth], and the vectors by name of a table of that type."""
     generator = np.random.default_rng(seed)
     rows = random_rows(generator, pieces, depth, dtype)
     if dtype == np.int16:
@@ -48,7 +48,7 @@ def _table(guard, rows, vectors):
 
 
 def _operands(program, guard, x, dtype):
-    """Quantized rows and their scales, as a product of a table of that type reads them."""
+    """Returns quantized rows and their scales, as the product of such a table reads them."""
     rows, depth = x.shape
     scales = guard.empty((rows, 2), np.float32)
     if dtype == np.int8:
@@ -63,7 +63,7 @@ def _operands(program, guard, x, dtype):
 
 
 def score(program, rows, vectors, x, pieces, guard=None):
-    """`score_pieces`' output [rows of x, pieces rounded up]; the guards are checked."""
+    """Returns `score_pieces`' output [rows of x, pieces rounded up]; checks the guards."""
     guard = guard or Guards()
     table = _table(guard, rows, vectors)
     for name in vectors:
@@ -79,7 +79,7 @@ def score(program, rows, vectors, x, pieces, guard=None):
 
 
 def gathered(program, rows, vectors, x, pieces):
-    """The logits [rows of x, pieces] of `gather_output` and `linear`."""
+    """Returns the logits [rows of x, pieces] of `gather_output` and `linear`."""
     guard, depth, panels = Guards(), rows.shape[1], -(-len(pieces) // PANEL)
     output = np.zeros(1, records.LINEAR)
     output["scheme"], output["depth"], output["panels"] = SCHEMES[rows.dtype], depth, panels
@@ -105,7 +105,7 @@ def check(program, rows, vectors, x, pieces, guard=None):
 @example(0, 17, 1024, np.dtype(np.int8), 2, 0)
 @settings(deadline=None)
 def test_logits_are_those_of_the_gathered_layer(program, seed, count, depth, dtype, rows, misaligned):
-    """To the bit, the pieces lying anywhere in the table; beyond them stands what no candidate has."""
+    """To the bit, for pieces anywhere in the table; the padding has the value of missing candidates."""
     table = random_table(seed, 400, depth, dtype)
     x = np.random.default_rng(seed).standard_normal((rows, depth)).astype(np.float32)
     check(program, *table, x, chosen_pieces(seed, 400, count), Guards(misaligned))
@@ -121,7 +121,7 @@ def test_logits_are_those_of_the_definition(program, seed, count, depth, dtype):
     if dtype == np.int8:
         q, scales, shifts = quantize_rows_reference(x)
         given_x, row_scales = q, np.stack([scales, shifts], axis=1)
-        # what takes the offset away that activations are stored with
+        # corrects the offset of stored activations
         start = vectors["start"] - isa.activation_offset() * rows.sum(axis=1, dtype=np.int32)
         begun = vectors | {"start": start.astype(np.int32)}
     elif dtype == np.int16:
@@ -134,7 +134,7 @@ def test_logits_are_those_of_the_definition(program, seed, count, depth, dtype):
 @pytest.mark.parametrize("dtype", SCHEMES, ids=str)
 @pytest.mark.parametrize("depth", [16, 32, 48, 64, 80, 112, 256, 272, 1008])
 def test_nothing_is_read_beyond_the_last_row(program, dtype, depth):
-    """Nor beyond any other operand: each array ends where its memory does, as a mapped file may."""
+    """Nor beyond any other operand: each array ends at the end of its memory, as in a mapped file."""
     x = np.random.default_rng(depth).standard_normal((2, depth)).astype(np.float32)
     table = random_table(depth, 40, depth, dtype)
     for pieces in ([39], [*range(23, 40)], [*range(8, 40)]):
@@ -157,7 +157,7 @@ def test_rows_longer_than_what_is_prefetched(program, dtype):
 
 @pytest.mark.parametrize("value", [127, -127])
 def test_the_largest_magnitudes(program, value):
-    """Of weights and of activations: 16-bit sums of some instruction sets would saturate."""
+    """Extreme weights and activations would saturate the 16-bit sums of some instruction sets."""
     rows, vectors = random_table(1, 40, 512, np.int8)
     rows[:] = value
     for x in (np.full((1, 512), -1, np.float32), np.full((1, 512), 1, np.float32)):
@@ -179,7 +179,7 @@ def test_a_row_that_is_not_finite_scores_as_it_does_elsewhere(program, dtype, nu
 
 @pytest.mark.parametrize("dtype", SCHEMES, ids=str)
 def test_pieces_in_any_order_and_twice(program, dtype):
-    """They need not be ascending: that is only faster."""
+    """Ascending order is only faster."""
     generator = np.random.default_rng(3)
     x = generator.standard_normal((2, 96)).astype(np.float32)
     check(program, *random_table(3, 50, 96, dtype), x, generator.integers(0, 50, 70).astype(np.int32))
@@ -195,7 +195,7 @@ def test_a_row_does_not_depend_on_the_others(program, seed, rows, dtype):
 
 
 def test_entries_hold_the_vectors_of_each_piece():
-    """In the order of the record, one beside the other: 16 bytes a piece; what is left out is 0."""
+    """In the order of the record, side by side: 16 bytes a piece; missing values are 0."""
     numbers = np.arange(5, dtype=np.float32)
     made = entries(numbers + 20, numbers, numbers + 10, np.arange(5, dtype=np.int32) - 3)
     assert made.nbytes == 80

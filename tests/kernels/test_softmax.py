@@ -15,7 +15,7 @@ EXP = 2e-7  # relative error of exp: kernels/activations
 
 
 def softmax(program, scores, factor, misaligned=0, apart=0):
-    """softmax_rows of float32 [rows, length], the rows `apart` floats farther apart than need be."""
+    """Computes softmax_rows of float32 [rows, length], with `apart` extra floats between rows."""
     rows, length = scores.shape
     guard = Guards(misaligned)
     padded = -(-length // 16) * 16
@@ -38,7 +38,7 @@ def softmax_columns(program, scores, factor, misaligned=0):
 
 
 def roundings(length):
-    """Of a sum of `length` numbers in sixteen lanes and a tree."""
+    """Returns the roundings in a sum of `length` numbers in sixteen lanes and a tree."""
     return -(-length // 16) + 4
 
 
@@ -112,7 +112,7 @@ def test_log_sum_exp_equals_its_reference(program, seed, length, spread, offset,
 
 @pytest.mark.parametrize("place", [0, 1, 15, 16, 40, 47])
 def test_the_largest_counts_wherever_it_stands(program, place):
-    """100 below it is nothing, 100 above what was taken for the largest would be e^88: in any vector, in any lane."""
+    """In any vector and lane: 100 below it is nothing; 100 above a wrong maximum would overflow."""
     scores = np.full(48, 100, np.float32)
     scores[place] = 200
     assert program.log_sum_exp(padded_scores(scores, Guards(0)), 48) == 200
@@ -125,7 +125,7 @@ def test_the_largest_counts_wherever_it_stands(program, place):
 
 @pytest.mark.parametrize("below", [-np.inf, -60, -16.5])
 def test_the_log_sum_exp_is_not_below_the_largest(program, below):
-    """Else a log-probability would be above 0: for any size of the largest, beside whatever is as good as nothing."""
+    """Otherwise a log-probability would be above 0: for any size of the largest, beside negligible scores."""
     largest = np.geomspace(1e-7, 1e4, 5000).astype(np.float32)
     wrong = []
     for score in np.concatenate([largest, -largest]):

@@ -1,4 +1,4 @@
-"""Sparse products: to the bit those of the dense kernels, whatever the share of zeros."""
+"""Sparse products: the bits of the dense kernels, for any share of zeros."""
 
 import numpy as np
 import pytest
@@ -21,18 +21,18 @@ columns = st.integers(1, 40 * 16)
 densities = st.one_of(st.sampled_from([0.0, 0.05, 0.18, 0.5, 1.0]), st.floats(0, 1))
 multipliers = st.sampled_from([0.0, 0.0, 20.0, 3e4])
 MODES = (INTEGERS, AFFINE, RELU)
-ALWAYS = "always"  # sparse, however few zeros there are
+ALWAYS = "always"  # sparse, with any number of zeros
 
 
 def rectified(seed, rows, depth, density):
-    """float32 [rows, depth] without a negative number, of which about that share is positive; some are tiny."""
+    """Draws float32 [rows, depth] without negative numbers; `density` of them are positive, some tiny."""
     generator = np.random.default_rng(seed)
     x = np.abs(generator.standard_normal((rows, depth))) * generator.choice([1e-4, 1, 1, 1], (rows, depth))
     return np.where(generator.random((rows, depth)) < density, x, 0).astype(np.float32)
 
 
 def random_layer(seed, depth, columns):
-    """int8 weights, and float32 scales and bias."""
+    """Draws int8 weights, and float32 scales and bias."""
     generator = np.random.default_rng(seed)
     weights = generator.integers(-127, 128, (depth, columns), np.int8)
     return (
@@ -43,7 +43,7 @@ def random_layer(seed, depth, columns):
 
 
 def multiply(program, x, layer, mode=AFFINE, multiplier=0.0, how=None, misaligned=0, break_layout=None):
-    """`sparse_linear`'s output without the padding, [rows, columns]; the guards are checked."""
+    """Returns `sparse_linear`'s output without the padding, [rows, columns]; checks the guards."""
     guard = Guards(misaligned)
     count, depth = x.shape
     record = rectified_record(guard, *layer, multiplier)
@@ -65,7 +65,7 @@ def multiply(program, x, layer, mode=AFFINE, multiplier=0.0, how=None, misaligne
 
 
 def dense(program, x, layer, mode=AFFINE, multiplier=0.0):
-    """The same of `quantize_rows` and `int8_linear`."""
+    """Returns the same by `quantize_rows` and `int8_linear`."""
     guard = Guards()
     record = rectified_record(guard, *layer, multiplier)
     out = guard.empty((len(x), 16 * record["panels"][0]), np.int32 if mode == INTEGERS else np.float32)
@@ -76,7 +76,7 @@ def dense(program, x, layer, mode=AFFINE, multiplier=0.0):
 
 
 def integers(x, weights, multiplier=0.0):
-    """What INTEGERS are, by their definition."""
+    """Computes INTEGERS by their definition."""
     q, _, shifts = quantize_rows_reference(x, multiplier)
     zeros = [-128 if shift else 0 for shift in shifts]  # a row of zeros is q = 0
     return sparse_matmul_reference(q, zeros, pack(weights), weights.shape[1]), q
@@ -88,7 +88,7 @@ def test_integers_are_exact(program, seed, rows, depth, columns, density, multip
     x, layer = rectified(seed, rows, depth, density), random_layer(seed, depth, columns)
     expected, q = integers(x, layer[0], multiplier)
     assert np.array_equal(expected, q.astype(np.int32) @ layer[0].astype(np.int32))
-    if multiplier:  # which sums begin with: see schemes.int8.static_scales
+    if multiplier:  # initial values of sums: see schemes.int8.static_scales
         expected = expected + 127 * layer[0].sum(axis=0, dtype=np.int32)
     assert np.array_equal(multiply(program, x, layer, INTEGERS, multiplier, how, misaligned), expected)
 
@@ -105,7 +105,7 @@ def test_floats_are_those_of_the_dense_product(program, seed, rows, depth, colum
 @pytest.mark.parametrize("number", [np.inf, np.finfo(np.float32).max, 1e38, 1e-37, 1e-39, 1e-45, 0.0])
 @pytest.mark.parametrize("how", [None, ALWAYS])
 def test_a_row_may_have_any_largest_number(program, number, how):
-    """Too large for float32, too small for a scale, and nothing but zeros."""
+    """Too large for float32, too small for a scale, or only zeros."""
     x, layer = np.zeros((3, 64), np.float32), random_layer(1, 64, 80)
     x[0, 5], x[1, 60], x[2, 7:9] = number, number, (1.0, number)
     for mode in MODES:
@@ -121,7 +121,7 @@ def test_the_deepest_layer_that_a_config_allows_does_not_overflow(program, sign)
 
 
 def test_an_entry_names_its_row_and_is_not_too_large(program):
-    """Values up to 255, of which each is there as often as it takes, and 0 to fill the last group."""
+    """Values up to 255, each as often as needed, and 0 to fill the last group."""
     x = np.zeros(1600, np.float32)
     x[1:511:2] = np.arange(1, 256)
     guard = Guards()
@@ -135,7 +135,7 @@ def test_an_entry_names_its_row_and_is_not_too_large(program):
 
 
 def guard_arrays(guard, *dtypes):
-    """Entries and values of the lists that were made last."""
+    """Guards the entries and values of the last lists."""
     found = [buffer[first:end] for buffer, first, end, _ in guard._made]
     return [found[i].view(dtype) for i, dtype in enumerate(dtypes)]
 
@@ -143,7 +143,7 @@ def guard_arrays(guard, *dtypes):
 @pytest.mark.parametrize("count", [1, 2, 5, 16, 70])
 @pytest.mark.parametrize("multiplier", [0.0, 30.0])
 def test_what_is_read_depends_on_the_zeros(program, count, multiplier):
-    """Of rows that are mostly zeros the weights by depth, of others the panels: the other layout may be broken."""
+    """Rows of mostly zeros read the weights by depth, others read the panels: the other layout may be broken."""
     layer = random_layer(count, 512, 80)
     for density, broken in ((0.04, "weights"), (1.0, "by_depth")):
         x = rectified(count, count, 512, density)

@@ -1,4 +1,4 @@
-"""Tables are right to the last bit, and so on every machine: checked with 50 decimal digits."""
+"""Tables are right to the last bit on every machine, by comparison with 50 decimal digits."""
 
 from decimal import Decimal, getcontext, localcontext
 
@@ -18,14 +18,14 @@ def digits():
 
 
 def distance_to_rounding_border(exact: Decimal, rounded: np.float32) -> float:
-    """How far `exact` is from the next number that float32 rounds otherwise; negative if it is beyond."""
+    """Returns the distance of `exact` to the next number that rounds differently to float32; negative beyond it."""
     value = Decimal(float(rounded))
     up, down = (Decimal(float(np.nextafter(rounded, np.float32(end)))) for end in (np.inf, -np.inf))
     return float(min((value + up) / 2 - exact, exact - (value + down) / 2))
 
 
 def test_sigmoid_entries_are_rounded_correctly_and_without_doubt():
-    """A C library's exp is off by less than 1 unit of float64; with the two roundings after it, 4 are plenty."""
+    """A C library's exp has an error below 1 unit of float64; with the two later roundings, 4 are plenty."""
     table = sigmoid_table()
     assert table.dtype == np.float32 and len(table) == 2 * SIGMOID_RANGE * SIGMOID_STEPS + 1
     for i, entry in zip(range(-SIGMOID_RANGE * SIGMOID_STEPS, len(table)), table, strict=False):
@@ -52,7 +52,7 @@ def test_the_bound_in_the_proof():
 
 
 def exact_angles(positions, half):
-    """(sine, cosine) of every angle, Decimal, by turning position p into p + 1."""
+    """Computes (sine, cosine) of every angle, Decimal, by turning position p into p + 1."""
     log = Decimal(10000).ln()
     for i in range(half):
         rate = (-i * log / max(half - 1, 1)).exp()
@@ -82,7 +82,7 @@ def _cosine(x):
 
 @pytest.mark.parametrize("positions, model_dim", [(128, 64), (3, 2), (1, 32), (400, 8)])
 def test_position_signal_is_rounded_correctly(positions, model_dim):
-    """Float64 angles and rotations are off by less than 1e-12; so is an entry, beside its own rounding."""
+    """Float64 angles and rotations have errors below 1e-12; so has an entry, besides its own rounding."""
     table = position_signal(positions, model_dim)
     half = model_dim // 2
     assert table.shape == (positions, model_dim) and table.dtype == np.float32
@@ -92,7 +92,7 @@ def test_position_signal_is_rounded_correctly(positions, model_dim):
 
 
 def test_position_signal_of_the_shipped_model_is_in_no_doubt():
-    """C libraries differ by units of 2^-53; ten rotations and their errors stay below 2^-46: no entry is that near."""
+    """C libraries differ by units of 2^-53; ten rotations keep this below 2^-46, and entries are not that near."""
     table = position_signal(128, 256)
     for position, i, sine, cosine in exact_angles(128, 128):
         for exact, entry in ((sine, table[position, i]), (cosine, table[position, 128 + i])):
@@ -107,7 +107,7 @@ def test_position_signal_does_not_depend_on_how_many_are_made():
 
 @pytest.mark.parametrize("exponent", [0.0, 0.2, 0.5, 0.6, 1.0, 1.7])
 def test_powers_are_rounded_correctly(exponent):
-    """`decimal` with more digits agrees; no C library is asked."""
+    """Equals `decimal` with more digits, without using a C library."""
     table = powers(700, exponent)
     assert table.dtype == np.float32 and table.shape == (701,) and table[0] == 1
     for n in range(1, 701):

@@ -13,7 +13,7 @@ from tests.support.guarded import Guards
 
 
 def choose(program, scores, k, misaligned=0):
-    """(indices, values) of the kernel; the guards are checked."""
+    """Returns (indices, values) of the kernel; checks the guards."""
     guard = Guards(misaligned)
     room = np.full(-(-len(scores) // 16) * 16, LOWEST, np.float32)
     room[: len(scores)] = scores
@@ -32,7 +32,7 @@ def choose(program, scores, k, misaligned=0):
 )
 @settings(deadline=None)
 def test_equals_its_reference(program, seed, length, k, different, misaligned):
-    """With three different scores most are equal: the first of them come first."""
+    """With three different scores most are equal; the first of equal ones comes first."""
     generator = np.random.default_rng(seed)
     scores = (generator.integers(0, different, length) - different / 2).astype(np.float32)
     scores[generator.random(length) < 0.1] = LOWEST  # barred

@@ -1,4 +1,4 @@
-"""Weighted sums: each number as its definition says, to the bit, and nothing beside them."""
+"""Weighted sums: each number equals its definition to the bit, and neighbouring data stay."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""4-bit weights: nearest levels, scales that nothing nearby beats, and numbers that stand for levels."""
+"""4-bit weights: nearest levels, locally optimal scales, and codes for levels."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def random_weights(seed, depth, columns=3):
 
 
 def squared_error(weights, scales, levels):
-    """Of each column, with the nearest levels."""
+    """Returns the squared error of each column, with the nearest levels."""
     scales = scales.astype(np.float64)
     distance = np.abs(weights[:, :, None] - scales[:, None] * levels.astype(np.float64)).min(axis=2)
     return (distance**2).sum(axis=0)
@@ -32,7 +32,7 @@ def test_levels():
 
 
 def test_code4_is_the_best_quantizer_of_a_normal_distribution():
-    """A level is the mean of what is nearest to it (Lloyd's condition), to half a unit of rounding."""
+    """Each level is the mean of its nearest values (Lloyd's condition), to half a unit of rounding."""
     x = np.random.default_rng(1).standard_normal(1_000_000)
     levels = code4.LEVELS * (2.733 / 127)  # the largest level of the table, in standard deviations
     cell = np.searchsorted((levels[1:] + levels[:-1]) / 2, x)
@@ -62,7 +62,7 @@ def test_no_other_scale_is_much_better(seed, scheme, depth):
     widest = np.abs(weights).max(axis=0) / np.abs(levels.astype(int)).max()
     tried = [squared_error(weights, widest * factor, levels) for factor in 2.0 ** np.linspace(-4, 1, 200)]
     signal = np.square(weights.astype(np.float64)).sum(axis=0)
-    slack = 0.002 if depth >= 64 else 0.01  # few weights have optima that are narrow
+    slack = 0.002 if depth >= 64 else 0.01  # few weights have narrow optima
     assert (error <= np.min(tried, axis=0) + slack * signal).all()
 
 
@@ -120,7 +120,7 @@ def test_what_is_no_level_is_refused():
 
 
 def test_code4_loses_less_than_log4():
-    """On normal weights, by 6 decibels: the reason why it is there."""
+    """By 6 decibels on normal weights, which is its purpose."""
     weights = random_weights(11, 256, 64)
     lost = {}
     for scheme, levels in CODEBOOKS.items():

@@ -1,4 +1,4 @@
-"""int16 weights: no sum of products can leave int32, whatever the activations, and the scales waste nothing."""
+"""int16 weights: a sum of products always fits into int32, for any activations, with the largest possible scales."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def random_weights(seed, depth, columns=4):
-    """Columns of very different size, some normal and some with few weights that are not zero."""
+    """Draws columns of very different size, some normal and some with few nonzero weights."""
     generator = np.random.default_rng(seed)
     weights = generator.standard_normal((depth, columns)) * generator.lognormal(-3, 3, columns)
     weights[:, ::2] *= generator.random((depth, 1)) < 0.05
@@ -72,7 +72,7 @@ def test_a_depth_that_leaves_no_bits_is_refused():
 
 
 def test_overflow_is_found_to_the_last_unit():
-    """2^31 - 1 is a prime: with reach 1 a column may add up to it, and to no more."""
+    """2^31 - 1 is a prime: with reach 1, it is the largest allowed sum of a column."""
     count = LARGEST_SUM // LARGEST
     q = np.full((count + 1, 2), LARGEST, np.int16)
     q[-1] = LARGEST_SUM - count * LARGEST

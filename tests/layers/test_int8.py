@@ -13,7 +13,7 @@ FLOATS = st.floats(-(2.0**120), 2.0**120, width=32)
 
 
 def random_weights(seed, depth=64, columns=8, outliers=0):
-    """Columns of very different size; `outliers` weights in each are 100 deviations large."""
+    """Draws columns of very different size; `outliers` weights in each are 100 deviations large."""
     generator = np.random.default_rng(seed)
     weights = generator.standard_normal((depth, columns)) * generator.lognormal(-3, 3, columns)
     weights[:outliers] *= 100
@@ -41,7 +41,7 @@ def test_without_sigmas_the_largest_becomes_127(column):
     weights = np.array(column, np.float32)[:, None]
     q, scales = quantize_columns(weights, None)
     most = np.abs(weights).max()
-    if most / 127 > 1000 * TINY:  # below, a scale has no 24 bits
+    if most / 127 > 1000 * TINY:  # a smaller scale has fewer than 24 bits
         assert np.abs(q.astype(int)).max() == 127
         assert (np.abs(weights - q * scales.astype(np.float64)) <= 0.51 * scales).all()
     else:

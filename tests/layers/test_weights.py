@@ -74,7 +74,7 @@ def test_floats_and_integers_of_the_file_are_not_copied():
 
 @pytest.mark.parametrize("name", ["decoder.0.feed_forward.outer", "encoder.1.self_attention.output", "embedding"])
 def test_int8_weights_that_paths_multiply_differently_are_refused(name):
-    """-128, whose magnitude AVX2 takes for itself; sums that take the wrong offset away where there is one."""
+    """-128, whose magnitude AVX2 uses; sums with a wrong offset, where there is one."""
     config = make_config()
     config, tensors = packed_tensors(config, random_tensors(config, 1), "int8")
     weight, sums = tensors[f"{name}.weight"], tensors[f"{name}.sums"]
@@ -91,7 +91,7 @@ def test_int8_weights_that_paths_multiply_differently_are_refused(name):
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 600))
 @settings(max_examples=30)
 def test_sums_are_exact_at_any_depth(seed, panels, groups):
-    """They are added up in 16 bits, as many at a time as fit."""
+    """They are added up in 16 bits, as far as they fit."""
     generator = np.random.default_rng(seed)
     low = int(generator.choice([-127, 120]))
     values = generator.integers(low, 128, (panels, groups, 16, 4), np.int8)
@@ -101,7 +101,7 @@ def test_sums_are_exact_at_any_depth(seed, panels, groups):
 
 
 def test_a_weight_that_float16_does_not_hold_is_told():
-    """It was called infinite, and the checkpoint broken."""
+    """It was once called infinite, and the checkpoint broken."""
     config = make_config()
     for name, tensor in (("embedding", "embedding"), ("encoder.0.feed_forward.inner",) * 2):
         tensors = random_tensors(config, 1)

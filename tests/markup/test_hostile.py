@@ -1,4 +1,4 @@
-"""Input that someone made to harm: linear time, little memory, no exception."""
+"""Hostile input: linear time, little memory, no exception."""
 
 import tracemalloc
 from functools import partial
@@ -17,7 +17,7 @@ from tests.support.html_layers import identity, shuffled, upper
 from tests.support.linear_time import takes_linear_time
 from tests.support.speeds import slow_after
 
-# What is repeated, what comes before and after.
+# The repeated part, and the text before and after it.
 TEXTS = {
     "tags without an end": ('<a "', "", ""),
     "values without an end": ('<a b="', "", ""),
@@ -108,7 +108,7 @@ def test_time_is_linear_in_large_texts(name):
 
 
 def test_many_that_are_held():
-    """The search for each goes on where the last one ended."""
+    """The search for each continues at the end of the last."""
 
     def use(html):
         (result,) = translate_html([html], lambda texts, align: [Aligned(text, f"{text} b") for text in texts])
@@ -133,7 +133,6 @@ def test_nesting(inner, depth):
 
 @pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_a_line_of_megabytes(count):
-    """One, or ten."""
     filling = "x" * 900 * count
     html = "<p>" + "A line with <b>one</b> word, " * count + filling + '<a href="' + "y" * 100 * count + '">z</a>'
     assert sum(1 for _ in scan(html)) == 2 * count + 3
@@ -200,7 +199,7 @@ def test_time_of_a_translator_is_linear_in_large_texts(translator, name):
     ("part", "options"), [("<code>1</code>", {"html": True}), ("<b>@x</b>", {"html": True}), ("&x;", {"xml": True})]
 )
 def test_runs_of_what_is_kept(translator, part, options):
-    """Its parts are linked one by one, not each with each."""
+    """Its parts are linked one by one, not in all pairs."""
 
     def translate(text):
         assert translator.translate(text, max_length=3, **options).text.count(part) == text.count(part)
@@ -209,6 +208,6 @@ def test_runs_of_what_is_kept(translator, part, options):
 
 
 def test_no_end_is_no_work(translator):
-    """Forty thousand characters after a quotation mark without an end are one thing that stays as it is."""
+    """Forty thousand characters after an unclosed quotation mark are one part that stays."""
     html = '<p>A dog.</p><a "' + '<a "' * 10_000
     assert translator.translate(html, html=True).text.endswith(html[13:])

@@ -1,4 +1,4 @@
-"""What of a page is translated, what is not, and how often the layer below is asked."""
+"""HTML: the translated parts of a page, the parts that stay, and the number of calls of the layer below."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_left_as_it_is(html):
         ("<ul><li translate=no>a<ul><li>b</ul>c<li>d</ul>", "<ul><li translate=no>a<ul><li>b</ul>c<li>D</ul>"),
         ("<div><p translate=no>a</div>b", "<div><p translate=no>a</div>B"),
         ("<table><tr><td translate=no>a<td>b</table>", "<table><tr><td translate=no>a<td>B</table>"),
-        ("<p>a <code>b</p><p>c</p>", "<p>A <code>b</p><p>C</p>"),  # held in a sentence: not over its end
+        ("<p>a <code>b</p><p>c</p>", "<p>A <code>b</p><p>C</p>"),  # held within a sentence, up to its end only
         ("<p>a <code>b<code>c</code>d</code> e</p>", "<p>A <code>b<code>c</code>d</code> E</p>"),
         ("<pre translate=no>a</pre><p>a\nb</p>", "<pre translate=no>a</pre><p>A B</p>"),
         ("<input type=Button value='a b'>", "<input type=Button value='A B'>"),
@@ -83,7 +83,7 @@ def test_without_a_language_lang_is_not_asked():
 
 
 def test_attributes():
-    """Firefox's lists, but for `download`, which names a file."""
+    """Firefox's lists, except `download`, which names a file."""
     aria = ["label", "description", "placeholder", "roledescription", "valuetext", "braillelabel"]
     aria += ["brailleroledescription", "colindextext", "rowindextext"]
     everywhere = ["title", *(f"aria-{name}" for name in aria)]
@@ -181,7 +181,7 @@ def test_all_pages_share_one_call_of_the_layer_below():
 
 
 def test_a_stand_in_that_is_lost():
-    """Those texts are asked for again, without: what is held stands beside its neighbour then."""
+    """These texts are translated again without stand-ins; the held part then stands beside its neighbour."""
     calls = []
 
     def below(texts, align):
@@ -199,7 +199,7 @@ def test_a_stand_in_is_none_of_the_text():
 
 
 def test_a_translation_is_text():
-    """What looks like a tag in it becomes none."""
+    """Text that looks like a tag does not become one."""
     evil = in_place(lambda word: word.replace("a", "<script>alert(1)</script>&"))
     assert translate_html(["a <b>a</b>"], evil) == [
         "&lt;script&gt;alert(1)&lt;/script&gt;&amp; <b>&lt;script&gt;alert(1)&lt;/script&gt;&amp;</b>"

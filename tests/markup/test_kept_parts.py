@@ -1,4 +1,4 @@
-"""Parts that are kept, with tags around each, around parts of each and around words: each stays in its own element."""
+"""Kept parts, with tags around each, around parts of each and around words: each stays in its own element."""
 
 import itertools
 import random
@@ -23,7 +23,7 @@ NAMES = ["b", "i", "a", "u", "span", "em"]
 
 
 class Paths(HTMLParser):
-    """The characters of a page, and for each the ids of the elements around it."""
+    """The characters of a page, with the ids of the elements around each."""
 
     def __init__(self, html):
         super().__init__()
@@ -44,14 +44,14 @@ class Paths(HTMLParser):
         self.paths += [tuple(self.open)] * len(data)
 
     def of(self, part):
-        """Returns the paths of the characters of a part, which the page has once."""
+        """Returns the paths of the characters of a part that occurs once."""
         assert self.text.count(part) == 1, (part, self.text)
         begin = self.text.index(part)
         return self.paths[begin : begin + len(part)]
 
 
 def tokens(chance):
-    """Yields tokens that are kept, none of which contains another."""
+    """Yields kept tokens that do not contain each other."""
     number = 99
     while True:
         number += chance.randint(1, 9)
@@ -120,7 +120,7 @@ def page(seed):
 
 
 def check(html, kept, result):
-    """Asserts that each token stands once, each of its characters in the same elements, and each element once."""
+    """Asserts that each token and each element occurs once, with each character in the same elements."""
     before, after = Paths(html), Paths(result)
     assert sorted(map(str, after.ids)) == sorted(map(str, before.ids)), (html, result)
     for token in kept:
@@ -223,7 +223,7 @@ def test_a_tag_around_a_protected_span(translate, thing):
 
 
 def test_tags_around_several_in_several_sentences(translate):
-    """Each tag has its own, in the order of the source or not."""
+    """Each tag keeps its own part, in the order of the source or not."""
     pages = [f'<a href="{number}">https://example.com/{number}</a>' for number in range(4)]
     found = translate(f"<p>A man sees {pages[0]} and {pages[1]}. Two dogs see {pages[2]}! Is it {pages[3]}?</p>")
     assert all(found.count(page) == 1 for page in pages), found
@@ -241,7 +241,7 @@ def test_tags_around_several_in_several_sentences(translate):
     ],
 )
 def test_an_element_with_a_protected_span_and_words(translate, html, expected):
-    """Also one that begins in one sentence and ends in another."""
+    """Also covers an element that begins in one sentence and ends in another."""
     (inside,) = re.findall("<b>(.*)</b>", translate(html))
     assert inside.count(expected) == 1 and re.sub(re.escape(expected), "", inside).strip(" ."), inside
 
@@ -253,7 +253,7 @@ def test_what_is_outside_stays_outside(translate):
 
 
 def test_what_html_holds_and_what_is_protected(translate):
-    """Stand-ins of both kinds, none of which is taken for the other."""
+    """Stand-ins of both kinds are not confused."""
     html = "<p>Use <code>f({x})</code> and <b>{1}</b>, not <kbd>{1}</kbd>. See https://example.com/a.</p>"
     found = translate(html)
     for kept in ("<code>f({x})</code>", "<b>{1}</b>", "<kbd>{1}</kbd>", "https://example.com/a"):

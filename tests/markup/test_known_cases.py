@@ -1,4 +1,4 @@
-"""The cases of bergamot's and of Firefox's tests of HTML. Their models are not here: words and alignments are given."""
+"""The cases of Bergamot's and Firefox's tests of HTML, with fixed words and alignments instead of their models."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.support.html_layers import given, identity, in_place, upper
 
 
 def translated(html, layer):
-    """The translation, and the texts that were sent, those without tags first."""
+    """Returns the translation, and the texts for the layer below, those without tags first."""
     sent = []
 
     def below(texts, align):
@@ -19,7 +19,7 @@ def translated(html, layer):
     return result, sent
 
 
-# 1: without `html` nothing of this is called. 2 and 3 are about alignments that are missing: see below.
+# 1: without `html` this code is not called. 2 and 3 are about missing alignments: see below.
 @pytest.mark.parametrize("html", ["", "<p></p>"])
 def test_4_and_5_what_has_no_text_is_not_sent(html):
     assert translated(html, upper) == (html, [])
@@ -27,7 +27,7 @@ def test_4_and_5_what_has_no_text_is_not_sent(html):
 
 @pytest.mark.parametrize("html", ["<p>hello <b>world</b></p>\n", "<b>hello</b> world"])
 def test_2_and_3_missing_alignments_are_no_error(html):
-    """Bergamot stops. Here tags stand where they stood, by counting words."""
+    """Bergamot stops. Here tags keep their places, by counting words."""
 
     def unaligned(texts, align):
         return [found._replace(source_spans=(), target_spans=(), links=()) for found in upper(texts, align)]
@@ -132,7 +132,7 @@ def test_24_and_25_ignored_elements_keep_their_place(inner):
     assert translated(html, upper) == (f"FOO <var>{inner}</var> BAR", ["foo {1} bar"])
 
 
-# What a real model attended to, rounded; the last row and the last column are </s>.
+# A real model's attention, rounded; the last row and the last column are </s>.
 LIKE = [
     [0.982, 0.007, 0.007, 0.001, 0.001, 0.000, 0.000, 0.001],
     [0.166, 0.369, 0.230, 0.222, 0.003, 0.001, 0.001, 0.008],
@@ -165,7 +165,7 @@ DRIVE = [
 
 
 def test_27_words_with_markup_that_nothing_aligns_to():
-    """Bergamot: `Rád <b></b>řídím <u></u>to auto.`. Here the word beside has the tag, and both are right."""
+    """Bergamot: `Rád <b></b>řídím <u></u>to auto.`. Here the neighbouring word gets the tag, and both are right."""
     targets = ["Rád", " říd", "ím", " to", " auto", "."]
     layer = given("".join(CAR), "".join(targets), CAR, targets, DRIVE)
     result, _ = translated("<p>I <b>like</b> to <u>drive</u> this car.</p>", layer)
@@ -176,7 +176,7 @@ def _identity(size):
     return [[float(row == column) for column in range(size)] for row in range(size)]
 
 
-# source and target pieces, for each target piece the source piece that it comes from, HTML, translation
+# source and target pieces, the source piece of each target piece, HTML, translation
 CASES = {
     # Firefox: `<b>The</b> blue <b>dog</b>.` and `<b>El</b> perro <b>azul</b>.`: one element becomes two. Here it stays
     # one, around the range that fits best.

@@ -1,4 +1,4 @@
-"""Whatever the document and the translation: what a parser finds stays, but for texts."""
+"""The laws of HTML: for any document and translation, a parser finds the same structure, apart from texts."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,7 +54,7 @@ broken = st.text(st.sampled_from("<>/!-?='\" abpi&;#x1\n\0é狗\ud800\u202e"), m
 
 
 def hold(html):
-    """The laws of one document."""
+    """Checks the laws of one document."""
     assert translate_html([html], identity, "en") == [html]
     before = Parsed(html)
     for layer in (upper, shuffled):
@@ -74,7 +74,7 @@ def test_documents(html):
 @given(fragments)
 @settings(max_examples=4_000)
 def test_tags_that_do_not_nest(html):
-    """What stands in the source, well formed or not, stands in the translation."""
+    """Every tag of the source, well formed or not, occurs in the translation."""
     hold(html)
 
 

@@ -1,4 +1,4 @@
-"""Where elements and points stand in a translation, and elements that are no words."""
+"""The places of elements and points in a translation, and elements that are not words."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.support.html_layers import given, identity, shuffled, upper
 
 
 def place(html, source, target, origins):
-    """`source` and `target`: pieces, parted by |; `origins`: of each target piece the source piece, None: no link."""
+    """Translates `source` to `target`, pieces separated by |; `origins`: source piece of each target piece, or None."""
     sources, targets = source.split("|"), target.split("|")
     size = len(sources)
     matrix = [
@@ -57,7 +57,7 @@ def test_a_drop_capital():
 
 
 def test_an_element_whose_words_were_left_out():
-    """It takes a word beside it that no other element has; marks are no words."""
+    """It takes a neighbouring word that no other element has; punctuation does not count as a word."""
     assert place("a <b>very</b> big dog", "a| very| big| dog", "ein| großer| Hund", [0, 2, 3]) == (
         "<b>ein</b> großer Hund"
     )
@@ -92,7 +92,7 @@ def test_marks_of_letters_are_part_of_words():
 
 @pytest.mark.parametrize("depth", [5, 31, 32, 33, 100])
 def test_deep_elements(depth):
-    """From a depth on, tags part texts: nothing moves over them."""
+    """From a certain depth on, tags separate texts."""
     html = "x " + "".join(f"<b id={number}>w{number} " for number in range(depth)) + "</b>" * depth + " y"
     (result,) = translate_html([html], shuffled)
     at = -1
@@ -103,7 +103,7 @@ def test_deep_elements(depth):
 
 
 def shout(html):
-    """The translation, and the texts that were sent."""
+    """Returns the translation, and the texts for the layer below."""
     sent = []
 
     def below(texts, align):
@@ -194,7 +194,7 @@ def placed(html, source, target, origins):
 
 
 def test_no_word_grows_together_with_what_is_held():
-    """The model left out the space or the bracket; held by a stand-in, and beside its neighbour."""
+    """The model left out the space or the bracket, with a stand-in or beside the neighbour."""
 
     def glued(texts, align):
         return [
@@ -205,13 +205,13 @@ def test_no_word_grows_together_with_what_is_held():
     assert translate_html(["(use <code>a</code>) now"], lambda texts, align: [
         found._replace(target="NUN{1}JETZT") for found in upper(texts, align)
     ]) == ["NUN <code>a</code> JETZT"]  # fmt: skip
-    assert translate_html(["pre<code>a</code>post"], glued) == ["PRE<code>a</code>POST"]  # as it was
+    assert translate_html(["pre<code>a</code>post"], glued) == ["PRE<code>a</code>POST"]  # unchanged
     assert placed("use <img>, now", "use| ,| now", "nun| nutze", [2, 0]) == "<img> nun nutze"
     assert placed("use <img>: now", "use| :| now", "nun|:| nutze", [2, 1, 0]) == "nun <img>: nutze"
 
 
 def test_a_link_none_of_whose_words_is_left_keeps_its_text():
-    """Nobody could follow an empty one. Other elements are empty then."""
+    """An empty link could not be followed. Other elements become empty."""
     found = placed("<b>the dogs:</b> <a href=x>en</a>", "the| dogs|:| en", "Hunde|:", [1, 2])
     assert found == "<b>Hunde:</b> <a href=x>en</a>"
     assert placed("<b>the dogs:</b> <i>en</i>", "the| dogs|:| en", "Hunde|:", [1, 2]) == "<b>Hunde:</b><i></i>"

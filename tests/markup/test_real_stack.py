@@ -1,6 +1,6 @@
-"""HTML through a real Translator: sentences, the engine, alignments. What bergamot's and Firefox's tests ask.
+"""HTML through a real Translator: sentences, the engine, alignments. The inputs of Bergamot's and Firefox's tests.
 
-The model that is here is small: of what it says only tags, and words that it knows well, are asked for.
+The model is small, so the tests check only tags, and words that it knows well.
 """
 
 import re
@@ -17,7 +17,7 @@ def translator():
     return Translator(ROOT / "models" / "ende-tiny")
 
 
-# The inputs of bergamot's 27 cases; where the words are known, what becomes of them.
+# The inputs of Bergamot's 27 cases; with known words, also the translations.
 BERGAMOT = {
     "4": ("", ""),
     "5": ("<p></p>", "<p></p>"),
@@ -86,7 +86,7 @@ def holds(html, found, expected=None):
 
 
 def test_bergamot_1_without_html_tags_are_text(translator):
-    """Nothing is protected: the text goes to the model as it is, nothing is read, nothing put back."""
+    """The text goes to the model unchanged, without protection or parsing."""
     html = "<p>Two dogs &amp; a man.</p>"
     plain, marked = translator.translate(html, protect="none"), translator.translate(html, html=True)
     assert plain == translator.translate(html, html=False, protect="none")

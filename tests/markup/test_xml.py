@@ -1,4 +1,4 @@
-"""XML: what of it is translated, that all else stays to the byte, and what is refused."""
+"""XML: the translated parts, byte equality of everything else, and refusals."""
 
 import contextlib
 import re
@@ -20,7 +20,7 @@ from tests.support.speeds import slow_after
 
 
 def sent(text, **tags):
-    """The texts that are translated, each on its own."""
+    """Returns the translated texts."""
     texts = []
 
     def noting(given, align):
@@ -173,7 +173,7 @@ TAGS = st.dictionaries(st.one_of(NAMES, st.just("*")), st.sampled_from(["keep", 
 
 
 def tags_of(text):
-    """How often each tag is there, as its parser of the standard library has it; entities and prefixes are declared."""
+    """Counts each tag by the standard library's parser; entities and prefixes are declared."""
     head = '<!DOCTYPE r [<!ENTITY e "e">]><r xmlns:n="n">'
     return sorted((one.tag, sorted(one.attrib.items())) for one in ET.fromstring(f"{head}{text}</r>").iter())
 
@@ -235,7 +235,7 @@ def test_a_translator():
 
 
 def test_a_link_of_xml_is_no_link():
-    """An element that is called `a` is empty where its words were left out, as others are."""
+    """An element named `a` becomes empty without its words, like any other."""
 
     def without_en(texts, align):
         sources = [(0, 3), (3, 8), (8, 9), (9, 12)]

@@ -1,4 +1,4 @@
-"""What is no list of texts is refused in one line that says what to give; what is one works, whatever it is."""
+"""Wrong arguments are refused in one line that says what to pass; every kind of list works."""
 
 import enum
 import inspect
@@ -85,7 +85,7 @@ def test_neither_as_a_sentence_of_pieces(student, kind):
     with pytest.raises(TypeError, match=said.replace("sentence 1", "sentence 0")):
         student.detokenize(given)
     with pytest.raises(TypeError, match="^sentence 0 is str, expected a list of pieces"):
-        student.detokenize("Ein Hund.")  # it was taken for its letters
+        student.detokenize("Ein Hund.")  # it would be split into letters
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_hole_among_pieces_is_named_by_sentence_and_place(student):
 
 
 class Word(str, enum.Enum):
-    """Prints as Word.A."""
+    """An enum that prints as Word.A."""
 
     A = "One man."
     B = "Two dogs."
@@ -168,7 +168,7 @@ class Word(str, enum.Enum):
 
 
 class Loud(str):
-    """Whatever it is asked for, it says something else."""
+    """A str subclass whose methods all lie."""
 
     def __str__(self):
         return "loud"
@@ -182,7 +182,7 @@ class Loud(str):
 
 @pytest.mark.parametrize("kind", [Word, Loud])
 def test_a_subclass_of_str_is_its_characters(student, kind):
-    """Enums were translated as their names by translate_iterable."""
+    """translate_iterable once translated the names of enums."""
     plain = ["One man.", "Two dogs."]
     texts = list(map(kind, plain))
     expected, prefix = student.translate(plain), kind("▁One")
@@ -212,7 +212,7 @@ def test_a_subclass_of_str_is_a_path_too(student, tmp_path):
 
 
 def test_what_is_wrong_is_not_read_to_its_end(student):
-    """Of what never ends nothing came, and memory grew."""
+    """An endless iterable must not be read to its end."""
     taken = 0
 
     def numbers():
@@ -298,7 +298,7 @@ def test_whether_it_is_asynchronous_is_a_switch(student):
 
 
 def test_the_sizes_of_a_stream_are_those_of_its_options(student, monkeypatch):
-    """Arguments that nobody gave were stronger than `options`."""
+    """Default arguments once overrode `options`."""
     calls, search = [], Engine.translate
 
     def counted(engine, sources, *arguments):
@@ -326,7 +326,7 @@ def test_the_sizes_of_a_stream_are_those_of_its_options(student, monkeypatch):
 
 @pytest.mark.parametrize("kind", [Translator, Pivot])
 def test_missing_arguments_are_of_a_class_that_users_know(kind):
-    """`Translator()` named an internal class, and so did the methods that it inherits."""
+    """`Translator()` once named an internal class, and so did inherited methods."""
     names = [name for name in dir(kind) if name == "__init__" or not name.startswith("_")]
     methods = [getattr(kind, name) for name in names if inspect.isfunction(getattr(kind, name))]
     assert len(methods) > 3

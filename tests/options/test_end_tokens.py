@@ -1,4 +1,4 @@
-"""Pieces that end a translation besides </s>, and the end of a translation among its pieces."""
+"""Pieces other than </s> that end a translation, and their place among its pieces."""
 
 import pytest
 
@@ -93,7 +93,7 @@ def test_pieces_one_by_one_are_the_same(student, source, whole):
 
 
 def test_all_calls_end_at_the_same_piece(student, source, whole):
-    """Whatever ends it, and however much of it is given, the end itself included: what is given ends nothing."""
+    """Holds for any end token and any prefix, even one that contains it: a forced piece does not end a translation."""
     for begun in range(len(whole) + 1):
         prefix = whole[:begun]
         text = student.detokenize(prefix)

@@ -1,4 +1,4 @@
-"""Options: what they accept, and that every refusal names the option."""
+"""Options: accepted values, and refusals that name the option."""
 
 import dataclasses
 
@@ -252,7 +252,7 @@ def test_a_name_of_another_engine_is_told_what_it_is_here(theirs, ours):
         ):
             make_options({theirs: 1})
     with pytest.raises(TypeError, match=f"^unknown option '{theirs}'(?! .did you mean {ours})"):
-        make_options({theirs: 1}, Options(), ("max_batch_tokens",))  # not where that is none either
+        make_options({theirs: 1}, Options(), ("max_batch_tokens",))  # nor where this option does not exist
 
 
 def test_none_means_not_given_only_where_that_is_the_default():
@@ -281,7 +281,7 @@ def test_what_is_not_given_is_as_in_the_defaults_that_are_given():
     assert make_options({}, defaults) is defaults
     assert make_options({"word_penalty": 1}, defaults) == dataclasses.replace(defaults, word_penalty=1)
     assert make_options({"beam_size": 2, "max_length": None}, defaults) == dataclasses.replace(defaults, beam_size=2)
-    assert make_options({"num_hypotheses": 4}, defaults).num_hypotheses == 4  # as the model's beam allows
+    assert make_options({"num_hypotheses": 4}, defaults).num_hypotheses == 4  # the model's beam is wide enough
     with pytest.raises(ValueError, match="^num_hypotheses is 4 and beam_size is 1"):
         make_options({"num_hypotheses": 4, "beam_size": 1}, defaults)
 

@@ -1,6 +1,6 @@
-"""Forks around first calls: `python -m tests.process.forking KIND FORKS SEED`. Prints what went wrong.
+"""Forks around first calls: `python -m tests.process.forking KIND FORKS SEED`. Prints failures.
 
-A thread makes a first call of a kind; the main thread forks while it is at it, and the child makes the same call.
+A thread makes a first call of a kind; the main thread forks meanwhile, and the child makes the same call.
 """
 
 import os
@@ -19,35 +19,35 @@ SECONDS = 60  # a child that takes longer hangs
 
 
 def full(translator):
-    """The full vocabulary's output layer is packed by the first call."""
+    """The first call packs the full vocabulary's output layer."""
     return translator.translate(TEXTS[0], vocabulary="full").text
 
 
 def threaded(translator):
-    """Threads are started, and what they need is imported."""
+    """The call starts threads, and imports their modules."""
     return [result.text for result in translator.translate(TEXTS)]
 
 
 def positions(translator):
-    """A longer table of positions is made."""
+    """The call makes a longer table of positions."""
     return translator.score("One man. " * 300, "Ein Mann.").log_prob
 
 
 def load(translator):
-    """Readers of other programs' models are imported, and the compiled program is loaded."""
+    """The call imports readers of other programs' models, and loads the compiled program."""
     return Translator(translator).translate(TEXTS[0]).text
 
 
 def made(kind, path):
-    """What a first call of this kind is made with: the parent's thread and the child share it."""
+    """Makes the argument of a first call of this kind, which the parent's thread and the child share."""
     return path if kind is load else Translator(path, inter_threads=2 if kind is threaded else 1)
 
 
 def run(kind, path, forks, seed):
-    """How the children that went wrong ended."""
+    """Returns the failures of children."""
     generator, wrong = random.Random(seed), []
     expected = None if kind is load else kind(made(kind, path))
-    took = 0.1  # seconds that the call takes, about
+    took = 0.1  # approximate seconds of the call
     for _ in range(forks):
         subject, times = made(kind, path), []
 

@@ -1,4 +1,4 @@
-"""A process may fork at any moment, while another thread translates for the first time too: no child hangs."""
+"""A process may fork at any moment, even during another thread's first translation: no child hangs."""
 
 import os
 import threading
@@ -35,13 +35,13 @@ SLOW = pytest.mark.slow
     ),
 )
 def test_around_the_first_call_of_a_kind(kind, count):
-    """Before there was one lock for all that is made late, 41 of 300 children hung at the full vocabulary."""
+    """With several locks for late initialization, 41 of 300 children hung at the full vocabulary."""
     assert forks(kind, count, 1) == "[]"
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(400, marks=SLOW)])
 def test_around_late_imports_and_the_load_of_the_program(tmp_path, count):
-    """These come once in a process."""
+    """These happen once per process."""
     path = KINDS["marian npz"](tmp_path / "model").path
     for seed in range(count):
         assert forks("load", 1, seed, path) == "[]"
@@ -90,7 +90,7 @@ def test_whatever_is_imported_late_is_imported_under_the_lock(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_fork_waits_for_both_locks_in_the_order_in_which_others_take_them():
-    """A thread that has the one of first use writes the program, which takes the other one."""
+    """A thread that holds the lock of first use writes the program, which takes the other lock."""
     inside, go, both = threading.Event(), threading.Event(), []
 
     def first_use():

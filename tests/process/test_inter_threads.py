@@ -1,4 +1,4 @@
-"""Several worker threads: the same bits in the same order, forks survived, Ctrl-C heard."""
+"""Several worker threads: the same bits in the same order, forks, and Ctrl-C."""
 
 import threading
 
@@ -91,7 +91,7 @@ print(threading.active_count(), "concurrent.futures.thread" in sys.modules)
 
 
 def test_a_forked_child_translates_with_the_translator_of_its_parent():
-    """While its parent's threads are at work, and again in a child of its own."""
+    """The parent's threads are working meanwhile; a child of the child translates, too."""
     code = """
 import os, sys
 from cpunmt import Translator
@@ -126,7 +126,7 @@ translator = Translator(sys.argv[1], inter_threads=int(sys.argv[2]))
 
 @pytest.mark.parametrize("threads", slow_after(1, [2, 1]))
 def test_a_thread_may_outlive_the_main_thread(threads):
-    """Its first call with workers, too, which a ThreadPoolExecutor refuses."""
+    """Even its first call with workers works, which a ThreadPoolExecutor would refuse."""
     code = f"""{END}
 main = threading.main_thread()
 def work():
@@ -142,7 +142,7 @@ threading.Thread(target=work).start()
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_exit_while_daemon_threads_translate(threads):
-    """They were in C++ code, or in compiled code whose memory went, when the interpreter did."""
+    """Their C++ or compiled code once lost its memory when the interpreter exited."""
     code = f"""{END}
 def work():
     while True:
@@ -152,7 +152,7 @@ for _ in range(4):
 time.sleep(float(sys.argv[3]))
 """
     before = "import atexit, time; atexit.register(lambda: print(time.process_time() - end < 10))"
-    # runs before, and what cpunmt does between
+    # code that runs before cpunmt's exit handlers and after them
     after = "atexit.register(lambda: globals().update(end=time.process_time()))"
     for moment in (1, 3, 5):
         done = run(f"{before}\n{code}\n{after}", DIRECTORIES["int8"], threads, 0.05 * moment)
@@ -170,7 +170,7 @@ atexit.register(lambda: print(len(translator.translate(lines)), flush=True))
 
 
 def test_what_was_registered_for_the_exit_earlier_may_wait_for_translations():
-    """It runs after what cpunmt does at the exit: threads that it waits for, or whose locks it wants, must go on."""
+    """It runs after cpunmt's exit handler; threads that it needs must continue."""
     before = """
 import atexit, queue, threading
 lock, held, lines_of = threading.Lock(), threading.Event(), queue.Queue()

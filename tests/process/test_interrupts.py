@@ -1,4 +1,4 @@
-"""Ctrl-C ends every call of a Translator at once, whatever it is doing, and the next call works."""
+"""Ctrl-C ends every call of a Translator at once, and the next call works."""
 
 import signal
 import subprocess
@@ -29,7 +29,7 @@ except KeyboardInterrupt:
 print(translator.translate("A dog.").text, flush=True)
 """
 CALLS = {
-    # it was heard when the batch was done: 49 seconds later with a beam of 8
+    # once it was noticed only after the batch: 49 seconds later with a beam of 8
     "translate, wide": "translator.translate(lines, beam_size=64, vocabulary='full', max_batch_tokens=1 << 24)",
     "translate": "translator.translate(lines, beam_size=8)",
     "translate_batch": "translator.translate_batch(pieces, beam_size=8)",
@@ -51,7 +51,7 @@ CASES = [*((call, 1) for call in CALLS), ("translate", 2), ("translate_iterable,
 
 @pytest.mark.parametrize(("call", "threads"), slow_after(1, CASES))
 def test_an_interrupt_is_heard_at_once(tmp_path, call, threads):
-    """One of a text of 4,000 pieces that was scored waited for its end, four seconds."""
+    """Scoring a text of 4,000 pieces once delayed it by four seconds."""
     command = [sys.executable, "-c", CODE.format(call=CALLS[call]), DIRECTORIES["int8"], str(threads), tmp_path]
     process = subprocess.Popen(
         list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", cwd=ROOT
@@ -66,7 +66,7 @@ def test_an_interrupt_is_heard_at_once(tmp_path, call, threads):
         assert process.stdout.readline() == "Ein Hund.\n"
         _, shown = process.communicate(timeout=TIMEOUT)
         assert (process.returncode, shown) == (0, "")
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]  # of an output nothing is left
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]  # no partial output
     finally:
         process.kill()
         process.communicate()

@@ -1,4 +1,4 @@
-"""Commands as processes: signals at any moment, too little memory, streams that are closed, full or do not block."""
+"""Commands as processes: signals at any moment, too little memory, streams that are closed, full or non-blocking."""
 
 import fcntl
 import os
@@ -24,7 +24,7 @@ MODEL, FLOATS = DIRECTORIES["int8"], DIRECTORIES["float32"]
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """What the commands read: text, pairs, models of several kinds."""
+    """Makes the input files of the commands: text, pairs, models of several kinds."""
     folder = tmp_path_factory.mktemp("files")
     (folder / "english").write_text("".join(f"{line}\n" for line in sentences(2000)), "utf-8")
     (folder / "pairs.tsv").write_text("".join(f"{line}\t{line}\n" for line in sentences(300)), "utf-8")
@@ -49,7 +49,7 @@ COMMANDS = {
 
 
 def in_charge(process):
-    """Wait until Python has come to our first lines: it catches SIGTERM then."""
+    """Waits until our first lines run: from then on Python catches SIGTERM."""
     deadline = time.monotonic() + TIMEOUT
     while process.poll() is None and time.monotonic() < deadline:
         with open(f"/proc/{process.pid}/status") as file:
@@ -60,7 +60,7 @@ def in_charge(process):
 
 
 def command(name, files, out):
-    """(arguments of Python's -m, environment)."""
+    """Returns (arguments of Python's -m, environment)."""
     values = {"files": files, "out": out, "model": MODEL, "floats": FLOATS}
     arguments = [part.format(**values) for part in COMMANDS[name].split()]
     if name == "convert again" and not (out / "there").exists():
@@ -70,7 +70,7 @@ def command(name, files, out):
 
 
 def interrupted(name, files, out, moment, number):
-    """(exit status, stderr) of a command that gets a signal `moment` seconds after its first lines."""
+    """Returns (exit status, stderr) of a command that gets a signal `moment` seconds after its first lines."""
     arguments, env = command(name, files, out)
     process = subprocess.Popen(
         [sys.executable, "-m", *arguments],
@@ -127,7 +127,7 @@ LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there i
     ),
 )
 def test_a_signal_ends_a_command_and_nothing_is_left(files, tmp_path, name, moment, number):
-    """Also in the middle of the imports; `quantize` ended in a traceback, `convert` and `--gate` left directories."""
+    """Includes signals during imports; `quantize` once printed a traceback, `convert` and `--gate` left directories."""
     check_interrupted(name, files, tmp_path, moment, number)
 
 
@@ -153,7 +153,7 @@ def test_signals_at_random_moments(files, tmp_path, name):
 
 @LINUX
 def test_an_output_that_was_made_for_nothing_is_removed(tmp_path):
-    """Nothing has been translated when the signal comes; of a link it is the file that was made."""
+    """The signal comes before the first translation; for a link, its new target is removed."""
     os.mkfifo(tmp_path / "input")
     (tmp_path / "link").symlink_to("made")
     for name in ("german", "link"):
@@ -201,13 +201,13 @@ def with_memory(megabytes, *arguments, module="cpunmt", stdin=b""):
 
 def is_one_line(finished, program="cpunmt"):
     shown = finished.stderr.decode()
-    speakers = f"{program}: error: ", "OpenBLAS error: "  # which ends the process itself if it lacks memory
+    speakers = f"{program}: error: ", "OpenBLAS error: "  # which ends the process if it lacks memory
     return finished.returncode == 1 and shown.count("\n") == 1 and shown.startswith(speakers)
 
 
 @LINUX
 def test_a_line_without_an_end_is_refused():
-    """The thread that reads it died of a lack of memory, and the command waited for it for ever."""
+    """Its reader once died for lack of memory, and the command waited for ever."""
     finished = with_memory(900, "translate", "-m", MODEL, "-i", "/dev/zero")
     assert is_one_line(finished) and b"line 1 of the input has more than 16777216 bytes" in finished.stderr
 
@@ -216,7 +216,7 @@ def test_a_line_without_an_end_is_refused():
 @LINUX
 @pytest.mark.parametrize("megabytes", [60, 122, 400, 520])
 def test_too_little_memory_is_one_line_wherever_it_shows(megabytes):
-    """While it is imported, loaded, or at work: 16 MB in one line."""
+    """Tests import, loading and work, in steps of memory."""
     finished = with_memory(megabytes, "translate", "-m", MODEL, stdin=b"A man. " * (2 << 20))
     assert is_one_line(finished), (finished.returncode, finished.stderr)
 
@@ -246,7 +246,7 @@ def test_streams_that_do_not_block_are_waited_for(student):
 
     feeder = threading.Thread(target=feed)
     feeder.start()
-    time.sleep(1.5)  # it waits for a reader
+    time.sleep(1.5)  # waits for a reader
     with open(writing[0], "rb") as file:
         found = file.read().decode()
     feeder.join()
@@ -265,7 +265,7 @@ EVERY_COMMAND = [
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full is Linux's")
 @pytest.mark.parametrize(("module", "arguments"), slow_after(2, EVERY_COMMAND), ids=lambda value: str(value)[:20])
 def test_an_output_that_is_full_or_closed_is_one_line(module, arguments):
-    """It was "Exception ignored", and exit status 120."""
+    """It was once "Exception ignored", with exit status 120."""
     arguments = [argument.format(MODEL, FLOATS) for argument in arguments]
     command = [sys.executable, "-m", module, *arguments]
     if "ls" in arguments:
@@ -273,7 +273,7 @@ def test_an_output_that_is_full_or_closed_is_one_line(module, arguments):
     for shell in ('exec "$@" > /dev/full', 'exec "$@" >&-')[: 1 if "report" in arguments else 2]:
         finished = subprocess.run(["sh", "-c", shell, "sh", *command], capture_output=True, text=True, cwd=ROOT)
         program = "cpunmt-quantize" if module == "quantize" else "cpunmt"
-        if "ls" in arguments:  # there is nothing to write
+        if "ls" in arguments:  # nothing to write
             assert finished.returncode == 0
             continue
         told = [line for line in finished.stderr.splitlines() if "compiling" not in line]

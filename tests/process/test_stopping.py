@@ -1,4 +1,4 @@
-"""What ends a call: of threads, of calls within calls, of items that several want."""
+"""The end of a call: with threads, with nested calls, and with items shared by several calls."""
 
 import threading
 
@@ -23,12 +23,12 @@ def test_what_is_within_is_watched_and_nothing_else():
         check()
         stop.set()
         assert raised() is CancelledError
-        assert Workers(2).submit(raised).result() is CancelledError  # in the context of whoever asks
+        assert Workers(2).submit(raised).result() is CancelledError  # in the context of the thread that submits it
         thread = threading.Thread(target=lambda: seen.append(raised()))
         seen = []
         thread.start()
         thread.join()
-        assert seen == [None]  # a thread of its own is another matter
+        assert seen == [None]  # other threads are not affected
     assert raised() is None
     with pytest.raises(TimeLimitError), under(Watch(time_limit=0)):
         raise AssertionError("it is over before it begins")
@@ -69,14 +69,14 @@ def test_items_are_made_under_it_and_used_without():
 
 
 def test_workers_leave_what_nobody_waits_for():
-    """Also what has begun: an error in one item, or an interrupt, makes the others useless."""
+    """Items in work stop, too: an error in one item, or an interrupt, makes the others useless."""
     workers, begun, left = Workers(2), threading.Barrier(3), threading.Event()
 
     def work(item):
         begun.wait(30)
         if item == 0:
             raise KeyError("the first")
-        while raised() is None:  # as the engine asks between two calls of compiled code
+        while raised() is None:  # as the engine asks between two compiled calls
             pass
         left.set()
 
@@ -98,4 +98,4 @@ def test_work_that_several_share():
     stop.set()
     assert list(shared.unwanted()) == [0, 1, 2] and isinstance(shared.error, CancelledError)
     stop.clear()
-    assert list(shared.unwanted()) == [0, 1, 2]  # once said, it stays so
+    assert list(shared.unwanted()) == [0, 1, 2]  # remains unwanted

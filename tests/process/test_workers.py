@@ -1,4 +1,4 @@
-"""Worker threads: in order, at once, errors come through, forks are survived."""
+"""Worker threads: order, parallel work, errors, forks."""
 
 import os
 import threading
@@ -53,7 +53,7 @@ def test_what_nobody_waits_for_any_more_is_left_undone():
     results.close()
     go.set()
     wait_for(lambda: workers.active == 0)
-    assert len(done) <= 3  # the first, and what the two had begun
+    assert len(done) <= 3  # the first, and the tasks that the two had begun
 
 
 def test_counts_of_batches():
@@ -93,7 +93,7 @@ def test_a_forked_child_starts_threads_of_its_own():
     if child == 0:
         status = 1
         try:
-            idle = workers.active == 0  # what the parent does is nothing of ours
+            idle = workers.active == 0  # the parent's work does not count
             status = 0 if idle and list(workers.map(lambda item: 3 * item, range(5))) == [0, 3, 6, 9, 12] else 2
         finally:
             os._exit(status)
@@ -104,7 +104,7 @@ def test_a_forked_child_starts_threads_of_its_own():
 
 
 def test_a_call_apart_waits_for_no_other_one():
-    """One that was interrupted is still busy with what nobody waits for any more."""
+    """An interrupted call may still be busy with abandoned work."""
     workers, begun, let_go = Workers(1), threading.Event(), threading.Event()
 
     def slow(item):

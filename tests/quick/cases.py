@@ -1,6 +1,6 @@
-"""Texts and options whose translations are known to the bit, with the model that comes along.
+"""Texts and options with translations known to the bit, by the shipped model.
 
-python -m tests.quick.cases     writes tests/quick/known.json, which every Python must give again
+python -m tests.quick.cases     writes tests/quick/known.json, which must be the same with every Python
 """
 
 import json
@@ -45,7 +45,7 @@ GROUPS: list[tuple[dict, list[str]]] = [
 
 
 def told(result) -> list:
-    """All that a translation consists of; floats to the last bit."""
+    """Returns all parts of a translation; floats to the last bit."""
     found = []
     for h in result.hypotheses:
         log_probs = None if h.token_log_probs is None else [value.hex() for value in h.token_log_probs]
@@ -55,7 +55,7 @@ def told(result) -> list:
 
 
 def translated(translator: Translator) -> list[list[list]]:
-    """Of each group, what is told of each text."""
+    """Returns the parts of each text's translation, by group."""
     return [[told(result) for result in translator.translate(texts, **options)] for options, texts in GROUPS]
 
 

@@ -1,6 +1,6 @@
-"""What the quick set shares: the tests that say whether a Python can be used, alone or with all the others.
+"""Fixtures of the quick set, which tests whether a Python can be used, alone or with all other tests.
 
-They need the package, pytest and hypothesis, and nothing else of `tests/`.
+It needs the package, pytest and hypothesis, and nothing else of `tests/`.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ settings.load_profile("quick")
 
 @pytest.fixture(scope="session")
 def cases():
-    """The module beside this one, wherever the tests are run from: `tests` is not on the path then."""
+    """Imports the neighbouring module from anywhere: `tests` may not be on the path."""
     found = importlib.util.spec_from_file_location("quick_cases", Path(__file__).with_name("cases.py"))
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
@@ -27,11 +27,11 @@ def cases():
 
 @pytest.fixture(scope="session")
 def shipped(cases):
-    """A Translator of the model that comes along."""
+    """A Translator of the shipped model."""
     return Translator(cases.MODEL)
 
 
 @pytest.fixture(scope="session")
 def is_free_threaded():
-    """Whether this Python was built without the lock that lets one thread at a time run."""
+    """Whether this Python was built without the global interpreter lock."""
     return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))

@@ -1,4 +1,4 @@
-"""The laws, small: known bits, and that nothing depends on batch, order or thread."""
+"""The laws in small: known bits, and independence of batch, order and thread."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""This Python: what is installed is what is tested, every module can be imported, and the commands start."""
+"""This Python: the installed package is tested, every module can be imported, and the commands start."""
 
 import json
 import os
@@ -36,7 +36,7 @@ print(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def run(*command, **settings) -> str:
-    """The standard output of a command that must succeed, without a warning."""
+    """Returns the standard output of a command that must succeed, without a warning."""
     done = subprocess.run(
         [sys.executable, "-W", "error", *map(str, command)], capture_output=True, encoding="utf-8", **settings
     )
@@ -45,7 +45,7 @@ def run(*command, **settings) -> str:
 
 
 def test_what_is_tested_is_what_is_installed():
-    """`tools.pythons` says where that is; in the checkout it is the checkout."""
+    """`tools.pythons` names its folder; in the checkout it is the checkout."""
     where = os.environ.get("CPUNMT_INSTALLED_IN") or Path(__file__).parents[2]
     assert Path(cpunmt.__file__).resolve().is_relative_to(Path(where).resolve())
     assert sys.version_info >= (3, 10)
@@ -102,7 +102,7 @@ def test_the_server_answers(cases, shipped):
 
 
 def test_nothing_that_translates_takes_the_lock_back(cases, shipped, is_free_threaded):
-    """Where there is none. A library that is not made for it would bring it back when it is imported."""
+    """On a Python without the lock, importing an incompatible library would bring it back."""
     pytest.importorskip("starlette")
     free = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
     text, has_lock = run("-c", WITHOUT_LOCK, cases.MODEL, SENTENCE, env=free).splitlines()

@@ -1,6 +1,6 @@
-"""Many threads, one Translator, everything that is made late or kept: the same bits, with Python's lock or without it.
+"""Many threads share a Translator and everything that is made late or cached: the same bits, with or without the lock.
 
-Each round has a Translator of its own, whose first calls come from all threads at once.
+Each round has its own Translator, whose first calls come from all threads at once.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ KINDS = [
 
 @pytest.fixture
 def short_turns():
-    """Where there is a lock, threads hand it on after a few steps."""
+    """Makes threads switch after a few steps, on a Python with the lock."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield
@@ -40,14 +40,14 @@ def short_turns():
 
 @pytest.fixture(scope="module")
 def expected(cases):
-    """(texts, what is told of each by each kind of options): of one thread, and another Translator."""
+    """Returns (texts, parts of each translation by kind of options), made by one thread with another Translator."""
     texts = [*cases.LINES[:24], *cases.ODD[2:6], "<b>Two</b> dogs.", "\u2603 \u265e \u2622 are signs."]
     alone = Translator(cases.MODEL)
     return texts, [[cases.told(result) for result in alone.translate(texts, **kind)] for kind in KINDS]
 
 
 def in_threads(work) -> list:
-    """What `work(number)` raised, in threads that begin together."""
+    """Returns the errors of `work(number)` in threads that begin together."""
     start, raised = threading.Barrier(THREADS), []
 
     def run(number):
@@ -117,7 +117,7 @@ ways = [_by_list, _by_list, _one_by_one, _one_by_one, _by_stream, _in_any_order,
 
 @pytest.mark.slow
 def test_hundreds_of_options(cases, shipped, short_turns):
-    """What is kept of each search, and what scores are divided by, is thrown away when there are many."""
+    """Caches of searches and of score divisors drop entries when they are full."""
     line = "One man."
     penalties = [round(0.2 + number / 200, 4) for number in range(120)]
     expected = {p: cases.told(shipped.translate(line, beam_size=2, length_penalty=p)) for p in penalties}
@@ -133,7 +133,7 @@ def test_hundreds_of_options(cases, shipped, short_turns):
 
 
 def test_pieces_asynchronously_and_cancelled(cases, shipped, short_turns):
-    """Results of one call that several threads wait for, while others of them are cancelled."""
+    """Several threads wait for results of one call, while others of them are cancelled."""
     pieces = [shipped.tokenize(line) for line in cases.LINES[:40]]
     expected = shipped.translate_batch(pieces)
     translator = Translator(cases.MODEL, inter_threads=2)

@@ -1,4 +1,4 @@
-"""Pairs of an attention matrix, Marian's text of them, and matrices put together."""
+"""Pairs of an attention matrix, Marian's text format, and joined matrices."""
 
 import numpy as np
 import pytest
@@ -91,7 +91,7 @@ def test_parts_follow_each_other_in_source_and_target(parts):
 
 @given(PARTS)
 def test_pairs_and_text_of_parts_are_those_of_the_whole(parts):
-    """But that a piece which gave attention to nothing is aligned within its part."""
+    """Except that a piece without attention is aligned within its part."""
     whole = whole_matrix(parts)
     for threshold in (0.0, 0.5):
         assert threshold_alignment(parts, threshold) == threshold_alignment([whole], threshold)

@@ -1,4 +1,4 @@
-"""How results and a Translator show themselves: short reprs, JSON, a table in a notebook that no text can change."""
+"""Representations of results and of a Translator: short reprs, JSON, a notebook table that texts cannot break."""
 
 import json
 import math
@@ -55,7 +55,7 @@ def test_a_translator_shows_its_model(tmp_path):
     translator.unload_model()
     assert repr(translator) == shown.replace("loaded", "not loaded")
     path = KINDS["marian npz"](tmp_path / "model").path
-    assert repr(Translator(path)) == f"<Translator {str(path)!r}: int8, loaded>"  # nothing says which languages
+    assert repr(Translator(path)) == f"<Translator {str(path)!r}: int8, loaded>"  # its languages are unknown
     (path / "metadata.json").write_text('{"sourceLanguage": "e\\u001b[31m", "targetLanguage": "de"}')
     assert "\x1b" not in repr(Translator(path)) and "'e\\x1b[31m' to 'de'" in repr(Translator(path))
 
@@ -87,7 +87,7 @@ def test_a_result_as_json():
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3, "num_hypotheses": 3, "return_alignments": True}])
 def test_real_results_go_through_json(student, options):
-    """Strictly: no NaN or Infinity, which other programs do not read; no number of NumPy's."""
+    """Strict JSON: without NaN and Infinity, which other programs do not read, and without NumPy's numbers."""
     whole = [*student.translate(["A dog.", "", "Two men."], "Ein", return_token_log_probs=True, **options)]
     whole += student.translate_batch([["▁A"]], return_scores=True, return_attention=True)
     whole += student.score(["A dog.", ""], ["Ein Hund.", "Ja."])
@@ -101,7 +101,7 @@ def test_real_results_go_through_json(student, options):
 
 
 class Reader(HTMLParser):
-    """Tags, attributes and the text of a page."""
+    """A parser that collects the tags, attributes and text of a page."""
 
     def __init__(self, page):
         super().__init__()
@@ -186,7 +186,7 @@ def test_options_replace_the_models_defaults_and_keywords_win(student):
 
 
 def test_options_are_taken_as_a_whole(tmp_path):
-    """A model whose own default is another beam: Options() says 1."""
+    """`Options()` sets a beam of 1, although the model's own default is another."""
     path = KINDS["bergamot"](tmp_path / "model").path
     translator = Translator(path)
     translator.options = replace(translator.options, max_length=2)

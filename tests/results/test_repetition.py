@@ -1,4 +1,4 @@
-"""Loops: exactly what the definition says."""
+"""Loop detection equals its definition."""
 
 from collections import Counter
 from itertools import pairwise
@@ -13,7 +13,7 @@ from cpunmt.text.vocabulary import Vocabulary
 from tests.sample_models.real_model import SHIPPED
 from tests.support.command_line import sentences
 
-# What models wrote that were lost: each turn is a little different from the one before.
+# Output of failing models: each turn differs a little from the one before.
 TURNS = [
     "▁als ▁die ▁Öff nung en , ▁die ▁{} ▁Öff nung ▁der ▁Öff nung en",
     "▁in ▁der ▁Nähe ▁von ▁{} ▁und ▁in ▁der ▁Nähe ▁der",
@@ -22,7 +22,7 @@ TURNS = [
 
 
 def repeats_reference(pieces) -> bool:
-    """The definition of `repeats`, word by word."""
+    """Implements the definition of `repeats` directly."""
     pairs = list(pairwise(pieces))
     for stretch in STRETCHES:
         for begin in range(len(pairs) - stretch.pairs + 1):
@@ -95,7 +95,7 @@ def test_it_equals_its_reference_on_long_texts(pieces):
 @given(st.integers(-3, 3), st.integers(0, 3))
 @settings(max_examples=30)
 def test_it_equals_its_reference_at_its_limits(stretch, more, around):
-    """Of the pairs about as many different ones, or one of them about as often, as there are in a loop."""
+    """Draws numbers of distinct pairs, or of one pair, near the limits for a loop."""
     group = list(range(stretch.different + more))
     pieces = [*(f"x{i}" for i in range(around)), *(group * 3)[: stretch.pairs + 1]]
     assert repeats(pieces) is repeats_reference(pieces) is (more < 0)
@@ -109,7 +109,7 @@ def test_it_equals_its_reference_at_its_limits(stretch, more, around):
 @pytest.mark.parametrize("stretch", STRETCHES)
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_pair_that_leaves_a_stretch_where_it_stands_again(stretch, more):
-    """Twice the length of a stretch apart, a pair is in it once."""
+    """A pair that recurs at twice the length of a stretch is counted once."""
     words = [f"x{i}" for i in range(stretch.pairs + 5)]
     step = stretch.pairs // stretch.alike
     for place in [*(turn * step for turn in range(stretch.alike - 1 + more)), stretch.pairs]:
@@ -119,7 +119,7 @@ def test_a_pair_that_leaves_a_stretch_where_it_stands_again(stretch, more):
 
 @given(st.integers(9, 60), st.integers(1, 4), st.integers(0, 59), st.integers(0, 20))
 def test_long_groups(size, times, more, around):
-    """Of different pieces: three times, and not two times and a part, unless few pairs are different."""
+    """Three repetitions of distinct pieces count, two and a part do not, unless few pairs are distinct."""
     group = [f"a{i}" for i in range(size)]
     pieces = [*(f"x{i}" for i in range(around)), *group * times, *group[: more % size], "y"]
     assert repeats(pieces) is repeats_reference(pieces)
@@ -127,7 +127,7 @@ def test_long_groups(size, times, more, around):
 
 
 def turns_of(kind, phrases, new):
-    """One turn of a loop after the other."""
+    """Yields the turns of a loop."""
     first, second, third = phrases
     for turn in range(1000):
         if kind == "number":
@@ -148,7 +148,7 @@ def turns_of(kind, phrases, new):
 @pytest.mark.parametrize("length", [6, 12])
 @pytest.mark.parametrize("words", [100, 260, 1000])
 def test_loops_of_many_kinds(kind, length, words):
-    """Of 100 words and more, from the beginning or after a good one, and in a script without spaces."""
+    """100 words or more, at the beginning or after a normal one, also in a script without spaces."""
     vocabulary = Vocabulary(SHIPPED / "vocabulary.spm")
     text = [word for line in sentences(600) for word in line.split()]
     new = [word for word in dict.fromkeys(text) if len(word) > 3]
@@ -163,7 +163,7 @@ def test_loops_of_many_kinds(kind, length, words):
 
 
 def test_natural_text_is_no_loop():
-    """Sentences, and twenty of them as one text: captions, which are much alike."""
+    """Tests captions, which are similar to each other, one by one and twenty as one text."""
     vocabulary = Vocabulary(SHIPPED / "vocabulary.spm")
     lines = sentences(2000)
     texts = lines + [" ".join(lines[i : i + 20]) for i in range(0, len(lines), 20)]
@@ -172,7 +172,7 @@ def test_natural_text_is_no_loop():
 
 @pytest.mark.slow
 def test_a_very_long_text_takes_time_in_proportion():
-    """Half a million pieces in seconds: with a product of the stretch and the length it would be minutes."""
+    """Half a million pieces take seconds; quadratic time would be minutes."""
     random = Random(1)
     assert not repeats([random.randrange(40_000) for _ in range(500_000)])
     assert repeats([*range(200_000)] * 3) and not repeats([*range(200_000)] * 2)

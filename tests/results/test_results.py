@@ -1,4 +1,4 @@
-"""Result types: what stands where, and CTranslate2's shape."""
+"""Result types: their fields, and CTranslate2's format."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Small model directories of every kind that other programs have, for tests: random weights, trained vocabularies."""
+"""Small model directories in the formats of all other programs, for tests: random weights, trained vocabularies."""
 
 import gzip
 from collections import Counter
@@ -37,17 +37,17 @@ DECODER = {"relative-paths": True, "beam-size": 2, "normalize": 0.5, "word-penal
 
 
 class Written(NamedTuple):
-    """A directory, and what is in it, in float32."""
+    """A directory, and its contents in float32."""
 
     path: Path
     config: ModelConfig
-    tensors: dict[str, np.ndarray]  # canonical names; of weights that are stored as integers what those stand for
+    tensors: dict[str, np.ndarray]  # canonical names; for quantized weights, their rounded values
     shortlist: Shortlist | None = None
     alphas: dict[str, float] | None = None  # canonical names
 
 
 def stored(tensors) -> dict[str, np.ndarray]:
-    """What is left of weights after they were written as 8-bit integers."""
+    """Rounds weights as 8-bit integers do."""
     rounded = {}
     for name, tensor in tensors.items():
         if tensor.ndim == 2:
@@ -58,7 +58,7 @@ def stored(tensors) -> dict[str, np.ndarray]:
 
 
 def random_lists(seed, config, first=10) -> Shortlist:
-    """Up to 12 target pieces for each source piece."""
+    """Draws up to 12 target pieces for each source piece."""
     generator = np.random.default_rng(seed)
     sizes = generator.integers(0, 13, config.source_size)
     lists = [np.sort(generator.choice(config.vocab_size, size, replace=False)) for size in sizes]
@@ -66,7 +66,7 @@ def random_lists(seed, config, first=10) -> Shortlist:
 
 
 def calibrated(config, tensors) -> dict[str, float]:
-    """Activation scales, one for products of one input."""
+    """Returns activation scales, one for all products of an input."""
     sources = random_sources(1, config.source_size, 6, longest=12)
     found = alphas_of(config, tensors, sources, [None] * len(sources))
     for name in found:
@@ -77,7 +77,7 @@ def calibrated(config, tensors) -> dict[str, float]:
 
 
 def bergamot(folder, config=CONFIG, with_alphas=True, seed=7) -> Written:
-    """As Firefox has it: 8-bit weights, shared or split vocabularies, a binary shortlist."""
+    """Writes Firefox's layout: 8-bit weights, shared or split vocabularies, a binary shortlist."""
     folder.mkdir()
     tensors = random_tensors(config, seed)
     alphas = calibrated(config, tensors) if with_alphas else None
@@ -93,7 +93,7 @@ def bergamot(folder, config=CONFIG, with_alphas=True, seed=7) -> Written:
 
 
 def packed(folder, ending=".gz") -> Written:
-    """The same, each file packed."""
+    """The same, with each file packed."""
     written = bergamot(folder)
     compress = gzip.compress if ending == ".gz" else zstd_module().compress
     for file in list(folder.iterdir()):
@@ -110,7 +110,7 @@ def write_float_bin(path, config, tensors):
 
 
 def marian(folder, model="model.npz") -> Written:
-    """As training leaves it: float32, a text shortlist, decoder.yml."""
+    """Writes the output of a training: float32, a text shortlist, decoder.yml."""
     folder.mkdir()
     tensors = random_tensors(CONFIG, 43)
     write = write_float_bin if model.endswith(".bin") else write_marian_npz
@@ -131,7 +131,7 @@ def marian(folder, model="model.npz") -> Written:
 
 
 def opus(folder, tables=("opus.vocab.yml",)) -> Written:
-    """A release of OPUS-MT: SentencePiece models that cut, YAML tables that number."""
+    """Writes a release of OPUS-MT: SentencePiece models that cut, YAML tables that number."""
     folder.mkdir()
     table = write_vocabulary(folder, train_vocabulary)
     table.pop("<pad>")
@@ -147,13 +147,13 @@ def opus(folder, tables=("opus.vocab.yml",)) -> Written:
 
 
 def words_of(texts) -> dict[str, int]:
-    """A table of the words between the spaces of texts, most frequent first."""
+    """Returns a table of the words between spaces, most frequent first."""
     words = Counter(word for text in texts for word in text.split())
     return {word: number for number, word in enumerate(["</s>", "<unk>", *sorted(words, key=lambda w: (-words[w], w))])}
 
 
 def words(folder, tables=("train.src.vocab.yml", "train.trg.vocab.yml"), seed=5) -> Written:
-    """A recurrent network of words, as Marian's training leaves it: English to German, with tables in YAML alone."""
+    """Writes a recurrent word model in Marian's layout: English to German, with tables in YAML alone."""
     folder.mkdir()
     made = [words_of(TEXT[::2]), words_of(TEXT[1::2])] if len(tables) == 2 else [words_of(TEXT)]
     for name, table in zip(tables, made, strict=True):
@@ -167,7 +167,7 @@ def words(folder, tables=("train.src.vocab.yml", "train.trg.vocab.yml"), seed=5)
 
 
 def huggingface(folder, shape="shared") -> Written:
-    """As `save_pretrained` writes it."""
+    """Writes the layout of `save_pretrained`."""
     folder.mkdir()
     fields, tensors = write_huggingface(folder, shape)
     write_vocabulary(folder, train_vocabulary, separate=shape == "apart")
@@ -176,7 +176,7 @@ def huggingface(folder, shape="shared") -> Written:
 
 
 def files_of(folder: Path) -> BergamotFiles:
-    """The files of a directory as Marian has it, also where it may be of another kind."""
+    """Returns the files of a directory of Marian, or perhaps of another kind."""
     return find_files(FoundModel("marian", folder, listing(folder)))
 
 

@@ -46,7 +46,7 @@ SHAPES = {
 def random_tensors(fields, seed=0) -> dict[str, np.ndarray]:
     """Name -> float32 array, as `save_pretrained` names them, scaled so that translations depend on the source.
 
-    And gently: larger ones magnify the last bits of float32 until two sound programs differ by 1e-4.
+    They are small: larger ones magnify the last bits of float32 until two correct programs differ by 1e-4.
     """
     generator = np.random.RandomState(seed)
     d, size = fields["d_model"], fields["vocab_size"]
@@ -94,7 +94,7 @@ def bfloat16(array) -> np.ndarray:
 
 
 def safetensors_bytes(tensors, kind="F32") -> bytes:
-    """A file as the safetensors library writes it: tensors one after the other, wherever that is."""
+    """Makes a file like the safetensors library, with the tensors in sequence."""
     convert = {"F32": np.float32, "F16": np.float16, "BF16": bfloat16}[kind]
     arrays = {name: (bfloat16(a) if kind == "BF16" else a.astype(convert)) for name, a in tensors.items()}
     header, offset = {"__metadata__": {"format": "pt"}}, 0
@@ -108,7 +108,7 @@ def safetensors_bytes(tensors, kind="F32") -> bytes:
 
 
 def write_huggingface(folder, shape="shared", seed=0, kind="F32", **changes):
-    """config.json and model.safetensors; returns (fields, tensors)."""
+    """Writes config.json and model.safetensors; returns (fields, tensors)."""
     fields = FIELDS | SHAPES[shape] | changes
     tensors = random_tensors(fields, seed)
     folder.mkdir(exist_ok=True)
@@ -118,7 +118,8 @@ def write_huggingface(folder, shape="shared", seed=0, kind="F32", **changes):
 
 
 def write_vocabulary(folder, train, size=97, separate=False):
-    """source.spm, target.spm, vocab.json (and target_vocab.json): pieces in another order than SentencePiece's.
+    """Writes source.spm, target.spm, vocab.json (and target_vocab.json), with pieces in another order than
+    SentencePiece's.
 
     `train` is `small_vocabulary.train_vocabulary`.
     """

@@ -1,6 +1,6 @@
-"""Marian's binary model files, written from the description of the format alone; and what size they will have.
+"""Writes Marian's binary model files, from the description of the format alone; also computes their size.
 
-An item is (name, type, shape, data); `bin_bytes` puts any items into a file, honest or not.
+An item is (name, type, shape, data); `bin_bytes` writes any items, valid or not.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 FLOAT32, INT8 = 0x404, 0x101
-QUANTIZED = {"int8": 0x4101, "int16": 0x4102}  # as browsermt/marian-dev numbers them, so all Bergamot files
+QUANTIZED = {"int8": 0x4101, "int16": 0x4102}  # numbers of browsermt/marian-dev, and so of all Bergamot files
 OPTIONS = "special:model.yml"
 ALIGNMENT = 256
 
@@ -25,12 +25,14 @@ class Item(NamedTuple):
 
 
 def is_quantized(name: str) -> bool:
-    """Whether marian-conv stores the tensor as integers: `_W`, `_W` and one more character, or "Wemb" in it."""
+    """Returns whether marian-conv stores the tensor as integers: `_W`, `_W` and one more character, or "Wemb" in its
+    name.
+    """
     return "Wemb" in name or name.endswith("_W") or name[:-1].endswith("_W")
 
 
 def quantized_bytes(name: str, weights: np.ndarray, precision: str) -> bytes:
-    """The integers of a matrix, transposed unless it is an embedding, and the multiplier."""
+    """Returns the integers of a matrix, transposed unless it is an embedding, and the multiplier."""
     largest, dtype = {"int8": (127, "i1"), "int16": (32767, "<i2")}[precision]
     multiplier = np.float32(127) / np.abs(weights).max() if precision == "int8" else np.float32(1024)
     integers = np.clip(np.rint(weights * multiplier), -largest, largest).astype(dtype)
@@ -39,7 +41,7 @@ def quantized_bytes(name: str, weights: np.ndarray, precision: str) -> bytes:
 
 
 def items_of(tensors: dict, options: bytes, precision: str = "float32", alphas: dict | None = None) -> list[Item]:
-    """The items of a model, sorted, the options last.
+    """Returns the items of a model, sorted, the options last.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def items_of(tensors: dict, options: bytes, precision: str = "float32", alphas: 
 
 
 def bin_bytes(items: list[Item], version: int = 1, padding: int | None = None) -> bytes:
-    """The file. `padding` overrides the bytes before the data, which else make it start at a multiple of 256."""
+    """Returns the file. `padding` overrides the bytes before the data, by default up to a multiple of 256."""
     lengths = [len(item.data) if item.length is None else item.length for item in items]
     table = [[len(item.name), item.type, len(item.shape), length] for item, length in zip(items, lengths, strict=True)]
     head = np.array([version, len(items)], "<u8").tobytes() + np.array(table, "<u8").tobytes()
@@ -75,14 +77,14 @@ def bin_bytes(items: list[Item], version: int = 1, padding: int | None = None) -
 
 
 def write_marian_bin(path: Path, tensors: dict, options: bytes, precision="float32", alphas=None) -> bytes:
-    """Write a model, arguments as `items_of`; returns the bytes of the file."""
+    """Writes a model, arguments as `items_of`; returns the bytes of the file."""
     content = bin_bytes(items_of(tensors, options, precision, alphas))
     path.write_bytes(content)
     return content
 
 
 def predicted_size(shapes: dict[str, tuple[int, ...]], options_length: int, precision: str = "float32") -> int:
-    """Bytes of the file that `write_marian_bin` makes of tensors of these shapes, alphas included."""
+    """Returns the size of the file that `write_marian_bin` writes for tensors of these shapes, alphas included."""
     head = 16 + 8 + 32 + len(OPTIONS) + 1 + 4
     body = options_length + 1
     for name, shape in shapes.items():
@@ -99,13 +101,13 @@ def predicted_size(shapes: dict[str, tuple[int, ...]], options_length: int, prec
 def student_shapes(
     *, dim: int, ffn: int, encoder: int, decoder: int, source: int, target: int, shared: bool, alphas: bool
 ) -> dict[str, tuple[int, int]]:
-    """Marian's name -> shape of all tensors of a student with an SSRU decoder.
+    """Returns Marian's name -> shape for all tensors of a student with an SSRU decoder.
 
     Parameters
     ----------
     source, target : vocabulary sizes
     shared : whether all embeddings are one
-    alphas : with the multipliers of the activations
+    alphas : whether to include the multipliers of the activations
     """
     found = {}
 

@@ -8,7 +8,7 @@ from cpunmt.model.config import ModelConfig
 
 
 def marian_options(*, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_layers=()) -> dict:
-    """The options of a student as Marian saves them, less those that do not matter here."""
+    """Returns the options of a student as Marian saves them, except irrelevant ones."""
     return {
         "type": "transformer",
         "dim-vocabs": [vocab, vocab],
@@ -29,9 +29,9 @@ def marian_options(*, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_layers=(
 
 
 def marian_tensors(seed, *, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_layers=()) -> dict[str, np.ndarray]:
-    """Marian's name -> float32 array, scaled so that translations depend on the source and some of them end.
+    """Returns Marian's name -> float32 array, scaled so that translations depend on the source and some of them end.
 
-    How many do depends on the seed: a test that needs either asserts it.
+    Their number depends on the seed: a test that needs either case asserts it.
     """
     generator = np.random.default_rng(seed)
     tensors = {}
@@ -74,19 +74,19 @@ def marian_tensors(seed, *, d=32, f=64, heads=2, enc=2, dec=2, vocab=96, tied_la
 
 
 def options_item(options: dict, nuls: int = 1) -> np.ndarray:
-    """`special:model.yml`: the YAML text and some NULs as int8."""
+    """Makes `special:model.yml`: the YAML text and some NULs as int8."""
     return np.frombuffer(yaml.safe_dump(options).encode() + b"\0" * nuls, np.int8)
 
 
 def write_marian_npz(path, seed=0, **sizes) -> dict[str, np.ndarray]:
-    """Write a random model (`sizes` as `marian_options`); returns its arrays under Marian's names."""
+    """Writes a random model (`sizes` as `marian_options`); returns its arrays under Marian's names."""
     tensors = marian_tensors(seed, **sizes)
     np.savez(path, **tensors, **{"special:model.yml": options_item(marian_options(**sizes))})
     return tensors
 
 
 def read_marian_npz(path) -> tuple[ModelConfig, dict[str, np.ndarray]]:
-    """Architecture and parameters of a file that holds floats; see `read_marian`."""
+    """Returns architecture and parameters of a file with floats; see `read_marian`."""
     return read_marian(path)[:2]
 
 

@@ -1,4 +1,4 @@
-"""A tiny random model packed as int8 and as float32, for tests of what compares the two."""
+"""A tiny random model packed as int8 and as float32, for tests that compare the two."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -23,14 +23,14 @@ SETS = [
 
 
 class ModelPair(NamedTuple):
-    """Directories of one model."""
+    """The directories of one model."""
 
     int8: Path
     float32: Path
 
 
 def write_pair(folder: Path, seed: int, *flags: str, shortlist=True, vocabulary=None, **sizes) -> ModelPair:
-    """Pack a random model of 128 pieces twice.
+    """Packs a random model of 128 pieces twice.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The float32 checkpoint that a packed float32 model was made of."""
+"""Recovers the float32 checkpoint of a packed float32 model."""
 
 import numpy as np
 
@@ -8,7 +8,9 @@ from cpunmt.model.tensors import linears, norms, others, table_sizes
 
 
 def checkpoint_of(packed: PackedDirectory) -> dict[str, np.ndarray]:
-    """What `model.tensors.checkpoint_tensors` lists: the inverse of `conversion.packed_tensors` with "float32"."""
+    """Returns the tensors that `model.tensors.checkpoint_tensors` lists: inverts `conversion.packed_tensors` with
+    "float32".
+    """
     config, tensors = packed.config, packed.tensors
     if config.scheme != "float32":
         raise ValueError(f"the model is {config.scheme}, expected float32: other weights are rounded")

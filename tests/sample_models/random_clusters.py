@@ -7,7 +7,7 @@ from cpunmt.text.clusters import Clusters
 
 
 def random_clusters(number: int, config: ModelConfig, count: int = 5, most: int = 9, **texts) -> Clusters:
-    """`count` clusters, each of </s> and up to `most` other pieces; `texts` tell how they were made."""
+    """Makes `count` clusters, each of </s> and up to `most` other pieces; `texts` describe their origin."""
     generator = np.random.default_rng(number)
     sets = [np.union1d(generator.integers(0, config.vocab_size, most), [config.eos_id]) for _ in range(count)]
     offsets = np.cumsum([0, *map(len, sets)], dtype=np.int64)
@@ -17,7 +17,7 @@ def random_clusters(number: int, config: ModelConfig, count: int = 5, most: int 
 
 
 def use_clusters(clusters: Clusters, config: ModelConfig):
-    """Look at all that they hold: what a search would."""
+    """Reads all values of the clusters, as a search would."""
     for number in clusters.nearest(clusters.centroids):
         active = clusters.active(number)
         assert config.eos_id in active and 0 <= active.min() <= active.max() < config.vocab_size

@@ -15,7 +15,7 @@ from tests.sample_models.marian_model import read_marian_npz, write_marian_npz
 
 
 def random_checkpoint(seed, **sizes):
-    """(config, float32 tensors) of a random model; sizes as in tests.sample_models.marian_model."""
+    """Returns (config, float32 tensors) of a random model; sizes as in tests.sample_models.marian_model."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
         write_marian_npz(path, seed, **sizes)
@@ -27,13 +27,13 @@ def engine_of(config, tensors, scheme="float32", shortlist=None) -> Engine:
 
 
 def random_sources(seed, vocab_size, count, longest=20) -> list:
-    """`count` sentences of 1 to `longest` ids and the final end-of-sentence id 0."""
+    """Draws `count` sentences of 1 to `longest` ids and the final end-of-sentence id 0."""
     generator = np.random.default_rng(seed)
     return [[*generator.integers(2, vocab_size, generator.integers(1, longest + 1)).tolist(), 0] for _ in range(count)]
 
 
 def random_shortlist(seed, vocab_size, first=10, most=12) -> Shortlist:
-    """A shortlist of up to `most` targets for each source piece."""
+    """Draws a shortlist of up to `most` targets for each source piece."""
     generator = np.random.default_rng(seed)
     lists = [
         np.sort(generator.choice(vocab_size, generator.integers(0, most + 1), replace=False)) for _ in range(vocab_size)
@@ -44,10 +44,10 @@ def random_shortlist(seed, vocab_size, first=10, most=12) -> Shortlist:
 
 
 def random_tensors(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
-    """A float32 checkpoint of any architecture, scaled so that translations depend on the source."""
+    """Draws a float32 checkpoint of any architecture, scaled so that translations depend on the source."""
     generator = np.random.default_rng(seed)
     found = {}
-    recurrent = isinstance(config.architecture, RecurrentConfig)  # what says something between -1 and 1
+    recurrent = isinstance(config.architecture, RecurrentConfig)  # outputs between -1 and 1
     for name, shape in checkpoint_tensors(config).items():
         deviation = 0.1
         if name == "positions":

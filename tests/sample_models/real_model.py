@@ -14,13 +14,13 @@ SHIPPED = ROOT / "models" / "ende-tiny"
 GERMAN = ROOT / "models" / "deen-student"  # from German
 RECURRENT = ROOT / "models" / "ende-gru"
 DIRECTORIES = {"int8": ROOT / "models" / "ende-student", "float32": ROOT / "models" / "ende-student" / "float32"}
-ENSEMBLE = [DIRECTORIES["float32"], SHIPPED]  # of the same vocabularies
+ENSEMBLE = [DIRECTORIES["float32"], SHIPPED]  # with the same vocabularies
 SENTENCES = ROOT / "tests" / "golden" / "sentences.en.txt"
 
 
 @functools.cache
 def engine(scheme: str) -> Engine:
-    """An Engine of the packed model, with its shortlist."""
+    """Loads an Engine of the packed model, with its shortlist."""
     packed = read_directory(DIRECTORIES[scheme])
     size = packed.config.vocab_size
     return Engine(Model(packed.config, packed.tensors), Shortlist.read(packed.shortlist, size, size))
@@ -28,7 +28,7 @@ def engine(scheme: str) -> Engine:
 
 @functools.cache
 def sources(count: int) -> tuple[list[int], ...]:
-    """Ids of the first `count` sentences."""
+    """Returns the ids of the first `count` sentences."""
     lines = SENTENCES.read_text("utf-8").split("\n")[:-1]
     assert len(lines) == 2000
     vocabulary = Vocabulary(read_directory(DIRECTORIES["int8"]).source_vocabulary.pieces)

@@ -42,19 +42,19 @@ NAMED = {
 
 
 def make_config(**options) -> ModelConfig:
-    """A config of tiny size."""
+    """Makes a config of tiny size."""
     sizes = {"model_dim": 32, "encoder_dim": 16, "decoder_dim": 48}
     return ModelConfig.of("config", "recurrent", **{**sizes, "vocab_size": VOCAB, **options})
 
 
 @st.composite
 def configs(draw):
-    """Any recurrent network of tiny size."""
+    """Draws any recurrent network of tiny size."""
     untied, norm, dim = draw(st.booleans()), draw(st.sampled_from(["", "", "marian", "nematus"])), 48
     kinds = st.just("gru") if norm == "nematus" else st.sampled_from(["gru", "lstm"])
     cells = {side: draw(kinds) for side in ("encoder_cell", "decoder_cell")}
-    # norms of states near 0 enlarge what is next to nothing: with a small epsilon, or in LSTMs of several cells, some
-    # random networks are chaotic
+    # norms of states near 0 magnify small differences: with a small epsilon, or in LSTMs of several cells, some random
+    # networks are chaotic
     calm = 1 if norm and "lstm" in cells.values() else 2
     return make_config(
         source_vocab_size=56 if untied else None,

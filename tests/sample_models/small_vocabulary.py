@@ -18,9 +18,9 @@ Im Jahr 1987 hatte die Stadt 3.450 Einwohner; heute sind es "nur" noch 2.906?
 
 
 def train_vocabulary(path, size=128, **options):
-    """Train a unigram model of `size` pieces and write it to `path`: </s> is 0, <unk> is 1, no <s>, no <pad>.
+    """Trains a unigram model of `size` pieces and writes it to `path`: </s> is 0, <unk> is 1, no <s>, no <pad>.
 
-    `options` are those of the SentencePiece trainer. The identity normaliser is the default because Marian's
+    `options` are those of the SentencePiece trainer. The identity normaliser is the default, because Marian's
     (nmt_nfkc) makes the file a hundred times as large.
     """
     model = io.BytesIO()

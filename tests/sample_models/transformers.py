@@ -25,14 +25,14 @@ NAMED = {
 
 
 def make_config(**options) -> ModelConfig:
-    """A config of tiny size."""
+    """Makes a config of tiny size."""
     sizes = {"model_dim": 32, "ffn_dim": 64, "heads": 2, "encoder_layers": 2, "decoder_parameters": (0, 1)}
     return ModelConfig.of(**{**sizes, "vocab_size": VOCAB, **options})
 
 
 @st.composite
 def configs(draw):
-    """Any architecture of tiny size."""
+    """Draws any architecture of tiny size."""
     activation = st.sampled_from(["relu", "swish", "gelu", "gelu_sigmoid"])
     preprocess = draw(st.sampled_from(["", "", "n"]))
     untied = draw(st.booleans())

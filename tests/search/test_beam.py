@@ -42,7 +42,7 @@ def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix)
             assert h.truncated == (h.ids[-1] != EOS and not {*chosen[-1:]} & {*search.end_pieces})
             assert not {*chosen[:-1]} & {*search.end_pieces} and len(h.ids) <= limit
             assert not h.truncated or len(h.ids) == limit
-            free = search.no_repeat_ngram_size != 1  # else all that is left may be forbidden
+            free = search.no_repeat_ngram_size != 1  # otherwise all pieces may be forbidden
             assert h.truncated or len(h.ids) > search.min_length or len(h.ids) == len(prefix) or not free
             assert (h.token_log_probs is not None) == search.token_log_probs
             assert (h.attention is not None) == search.attention
@@ -51,7 +51,7 @@ def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix)
 
 
 def assert_nothing_forbidden(ids, begun, search):
-    """Behind the prefix: without the definition."""
+    """Checks the pieces behind the prefix directly, without the definition."""
     size = search.no_repeat_ngram_size
     grams = [tuple(ids[end - size : end]) for end in range(size, len(ids) + 1)] if size else []
     for place, gram in enumerate(grams, size):
@@ -63,7 +63,7 @@ def assert_nothing_forbidden(ids, begun, search):
 
 @pytest.mark.parametrize("beam", [2, 4])
 def test_a_full_beam_is_filled_however_many_pieces_end(model, beam):
-    """As transformers and CTranslate2 have it: of the best continuations of a hypothesis all but a few may end."""
+    """As in transformers and CTranslate2: all but a few of a hypothesis's best continuations may end."""
     reference, plain, listed, shortlist = model
     ends = tuple(range(2, VOCAB, 2))
     sources = random_sources(8, VOCAB, 30, longest=9)
@@ -78,7 +78,7 @@ def test_a_full_beam_is_filled_however_many_pieces_end(model, beam):
 
 @pytest.mark.parametrize("budget", [1, 30, 1 << 40])
 def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
-    """Same bits; and it stops soon: also while the slots are being filled with long sentences."""
+    """With the same bits, and soon, even while the slots are being filled with long sentences."""
     config, tensors = random_checkpoint(3, d=48, f=32, heads=3, enc=1, dec=2, vocab=101)
     engine = engine_of(config, tensors, shortlist=random_shortlist(4, 101))
     sources = random_sources(6, 101, 30, longest=60)
@@ -100,14 +100,14 @@ def test_a_call_may_stop_at_any_step_and_go_on(monkeypatch, budget):
     [(0, 7), (0.01, 7), (0.25, 6), (0.5, 4), (0.51, 3), (0.75, 2), (0.9, 0), (1, 0)],
 )
 def test_free_slots_are_filled_again_when_so_many_are_free(model, monkeypatch, refill, most_active):
-    """And not before; what is said does not change."""
+    """Not earlier; translations do not change."""
     _, plain, _, _ = model
     sources = random_sources(8, VOCAB, 60, longest=30)
     limits, search = [len(source) for source in sources], Search(min_length=30)  # they end at their limits
     expected = bits(plain.translate(sources, limits, search))
     kept = watch_calls(monkeypatch, plain, 1, "waiting", "active_count", "filling")
     assert bits(plain.translate(sources, limits, search, slots=8, refill=refill)) == expected
-    active = []  # when filling began, but for the first time, and the last ones, when nobody waited
+    active = []  # at each refill, except the first and the last ones, without waiting sentences
     for (waited, before, filling), (waiting, _, _) in itertools.pairwise(kept):
         if waiting > waited and not filling:
             active.append(before)
@@ -117,7 +117,7 @@ def test_free_slots_are_filled_again_when_so_many_are_free(model, monkeypatch, r
 
 
 def test_a_prefix_outside_the_candidates(model):
-    """Its pieces are kept, their log-probability is minus infinity, and the search goes on as well as it can."""
+    """Its pieces are kept with log-probability minus infinity, and the search continues."""
     _, plain, listed, shortlist = model
     source = random_sources(3, VOCAB, 1, longest=5)[0]
     inside = set(shortlist.candidates(source, True).tolist())

@@ -1,4 +1,4 @@
-"""Searches that choose from the pieces of their states' clusters, against searches over all and over shortlists."""
+"""Searches over the clusters of their states, against searches over all pieces and over shortlists."""
 
 import ctypes
 
@@ -24,13 +24,13 @@ seeds = st.integers(0, 2**32 - 1)
 
 @pytest.fixture(scope="module")
 def models():
-    """Scheme -> a model."""
+    """Returns scheme -> a model."""
     config, tensors = random_checkpoint(21, d=DEPTH, f=64, heads=2, enc=1, dec=1, vocab=VOCAB)
     return {scheme: engine_of(config, tensors, scheme).model for scheme in SCHEMES}
 
 
 def clusters_of(sets, seed=0, eos_id=0) -> Clusters:
-    """With random centroids."""
+    """Makes clusters with random centroids."""
     offsets = np.cumsum([0, *map(len, sets)])
     centroids = np.random.default_rng(seed).standard_normal((len(sets), DEPTH)).astype(np.float32)
     return Clusters(centroids, offsets, np.concatenate(sets).astype(np.int32), VOCAB, eos_id)
@@ -44,7 +44,7 @@ def random_sets(seed, count, most=300) -> list:
 @given(seeds, searches(), st.sampled_from(SCHEMES), st.integers(1, 20), st.booleans())
 @settings(deadline=None, max_examples=60)
 def test_clusters_of_all_pieces_are_the_whole_vocabulary(models, seed, search, scheme, count, with_prefix):
-    """Whichever a state belongs to: the same bits."""
+    """The same bits, whatever cluster a state belongs to."""
     everything = clusters_of([np.arange(VOCAB)] * count, seed)
     sources, limits, prefixes = work(seed, VOCAB, 12, with_prefix, most=2)
     engine = Engine(models[scheme], clusters={OTHERS: everything})
@@ -55,7 +55,7 @@ def test_clusters_of_all_pieces_are_the_whole_vocabulary(models, seed, search, s
 @given(seeds, searches(), st.sampled_from(SCHEMES), st.booleans())
 @settings(deadline=None, max_examples=60)
 def test_one_cluster_is_a_shortlist_that_all_sentences_have(models, seed, search, scheme, with_prefix):
-    """Every source piece has the same list, of which no sentence's own piece is missing."""
+    """Every source piece has the same list, which includes all of the sentences' own pieces."""
     sources, limits, prefixes = work(seed, VOCAB, 12, with_prefix, most=2)
     own = np.unique(np.concatenate(sources))
     active = np.union1d(random_sets(seed, 1)[0], own)
@@ -65,12 +65,12 @@ def test_one_cluster_is_a_shortlist_that_all_sentences_have(models, seed, search
     assert shortlist.candidates(sources[0], True).tolist() == active.tolist()
     engine = Engine(models[scheme], shortlist, {OTHERS: clusters_of([active])})
     expected = bits(engine.translate(sources, limits, search._replace(full=False), prefixes))
-    for full in (True, False):  # both: of the same pieces
+    for full in (True, False):  # both have the same pieces
         assert bits(engine.translate(sources, limits, search._replace(full=full, clusters=True), prefixes)) == expected
 
 
 def states_of(engine, source, said) -> np.ndarray:
-    """float32 [pieces, DEPTH]: the states of a translation, each read between two steps of compiled code."""
+    """Returns float32 [pieces, DEPTH]: the states of a translation, each read between two compiled steps."""
     record, workspace, *kept = engine._prepared([source], [len(said)], Search(full=True), [said], 1)
     found, begin, more = [], 1, True
     hidden = np.frombuffer((ctypes.c_char * MEMBER.itemsize).from_address(int(workspace.record["members"][0])), MEMBER)[
@@ -112,7 +112,7 @@ def test_a_step_chooses_from_the_cluster_of_its_state(models, seed, scheme, both
 @given(seeds, searches(), st.sampled_from(SCHEMES), st.sampled_from([None, 1, 3]), st.booleans(), st.booleans())
 @settings(deadline=None, max_examples=60)
 def test_laws(models, seed, search, scheme, slots, both, with_prefix):
-    """The same bits alone, in any batch, block by block and stepwise."""
+    """The same bits alone, in any batch, in blocks and stepwise."""
     clusters = clusters_of(random_sets(seed, 9, VOCAB), seed)
     lists = np.tile([3, 5], VOCAB).astype(np.int32)
     engine = Engine(models[scheme], Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB), {OTHERS: clusters})
@@ -127,7 +127,7 @@ def test_laws(models, seed, search, scheme, slots, both, with_prefix):
 
 
 def test_another_end_piece_and_another_architecture():
-    """</s> stands anywhere among the active pieces."""
+    """</s> may be anywhere among the active pieces."""
     config = ModelConfig.of(
         "config", "recurrent", model_dim=DEPTH, encoder_dim=32, decoder_dim=32, vocab_size=VOCAB, eos_id=350
     )
@@ -154,7 +154,7 @@ def test_without_clusters_is_one_error(models):
 @given(seeds, searches(), st.sampled_from(SCHEMES), st.sampled_from([None, 1, 3]), st.booleans(), st.booleans())
 @settings(deadline=None, max_examples=60)
 def test_each_sentence_has_the_clusters_of_its_target_language(models, seed, search, scheme, slots, both, others):
-    """Which its first or second piece names; a sentence that names none has those of others, or all pieces."""
+    """The first or second piece names it; without a name, a sentence has the default clusters, or all pieces."""
     first, second, rest = (clusters_of(random_sets(seed + i, 5), seed + i) for i in range(3))
     lists = np.tile([3, 5], VOCAB).astype(np.int32)
     shortlist = Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB)

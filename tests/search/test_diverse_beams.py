@@ -1,4 +1,4 @@
-"""Groups of a beam that avoid each other. With any other option, against the definition: test_beam."""
+"""Groups of a beam that avoid each other. test_beam compares other options with the definition."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -15,7 +15,7 @@ PENALTIES = st.sampled_from([0.1, 0.5, 2.0, 50.0])
 
 @st.composite
 def groups_of_beams(draw):
-    """A search with groups: several, of several hypotheses mostly."""
+    """Draws a search with several groups, mostly of several hypotheses."""
     groups, size = draw(st.integers(2, 4)), draw(st.integers(1, 3))
     return Search(
         beam_size=groups * size,
@@ -57,7 +57,7 @@ def test_the_first_group_is_a_beam_of_its_size(model, seed, size, penalty, patie
 
 
 def test_groups_say_what_others_do_not(model):
-    """With a large penalty every group of one has a piece of its own at every step."""
+    """With a large penalty, every group of one has its own piece at every step."""
     _, engine, _, _ = model
     sources = random_sources(3, VOCAB, 20, longest=9)
     search = Search(beam_size=4, num_hypotheses=4, num_beam_groups=4, diversity_penalty=100.0, min_length=6)

@@ -1,4 +1,4 @@
-"""A search that stops when a sentence is settled finds, to the last bit, what one finds that goes on to the end."""
+"""A search that stops when a sentence is settled returns the same bits as one that continues to the end."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ VOCAB = 96
 
 @pytest.fixture(scope="module")
 def engines():
-    """A random model whose translations end soon, without and with a shortlist."""
+    """Makes a random model whose translations end soon, without and with a shortlist."""
     config = ModelConfig.of(
         model_dim=32, ffn_dim=64, heads=2, encoder_layers=1, decoder_parameters=(0,), cell="ssru", vocab_size=VOCAB
     )
@@ -32,7 +32,7 @@ def test_finds_what_a_search_to_the_end_finds(engines, seed, search, with_shortl
     sources = random_sources(seed, VOCAB, 12, longest=9)
     limits = generator.integers(4, 40, len(sources)).tolist()
     prefixes = None
-    if with_prefix:  # some of them end, some have pieces that are no candidates
+    if with_prefix:  # some of them end, some have pieces outside the candidates
         prefixes = [generator.integers(0, VOCAB, generator.integers(0, 4)).tolist() for _ in sources]
         prefixes = [prefix[: prefix.index(0) + 1] if 0 in prefix else prefix for prefix in prefixes]
     engine = engines[with_shortlist]
@@ -54,7 +54,7 @@ def test_of_real_sentences(scheme, count, penalties):
 
 
 def steps(monkeypatch, engine, sources, limits, search) -> int:
-    """Steps of the decoder, each a call of compiled code, for sentences that are translated one by one."""
+    """Counts steps of the decoder, each a compiled call, for sentences that are translated one by one."""
     calls = watch_calls(monkeypatch, engine)
     for source, limit in zip(sources, limits, strict=True):
         engine.translate([source], [limit], search)
@@ -67,7 +67,7 @@ def steps(monkeypatch, engine, sources, limits, search) -> int:
         ({"length_penalty": 0.0}, 0.1),
         ({"length_penalty": 0.0, "word_penalty": 0.2}, 0.1),
         ({"length_penalty": 1.0}, 0.0),
-        ({"length_penalty": 0.0, "num_hypotheses": 4}, None),  # all are wanted: there is nothing to leave out
+        ({"length_penalty": 0.0, "num_hypotheses": 4}, None),  # all are requested: none can be skipped
     ],
 )
 def test_what_it_saves(monkeypatch, changes, least):

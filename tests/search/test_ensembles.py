@@ -1,4 +1,4 @@
-"""Ensembles: beam search with several models against its definition in NumPy, and what must not matter."""
+"""Ensembles: beam search with several models against its definition in NumPy, and invariances."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from tests.support.searches import agree, bits, searches, work
 from tests.support.side_by_side import in_threads
 
 VOCAB = 96
-# (family's module, name), of different cells, of one vocabulary
+# (family's module, name), of different cells, with one vocabulary
 KINDS = [
     (transformers, "opus"),
     (recurrents, "plain"),
@@ -44,7 +44,7 @@ def model_of(config, seed, scheme="float32"):
 
 
 def checkpoint(number):
-    """(config, tensors) of the model of this number."""
+    """Returns (config, tensors) of the model of this number."""
     family, name = KINDS[number % len(KINDS)]
     config = family.make_config(**{**family.NAMED[name], **WIDTHS[family][number % 3], "vocab_size": VOCAB})
     return config, random_tensors(config, number)
@@ -52,7 +52,7 @@ def checkpoint(number):
 
 @pytest.fixture(scope="module")
 def pairs():
-    """(Reference, Model) of each kind."""
+    """Returns (Reference, Model) of each kind."""
     made = [checkpoint(number) for number in range(len(KINDS))]
     return [(Reference(*found), Model(*packed_tensors(*found, "float32"))) for found in made]
 
@@ -149,7 +149,7 @@ def test_law_2_alone_and_in_any_batch(seed, search, weights, with_shortlist, slo
     made = engine.translate([sources[i] for i in order], [limits[i] for i in order], search, slots=slots)
     assert bits(made) == [alone[i] for i in order]
     whole = engine.translate(sources, limits, search._replace(to_the_end=True))
-    assert bits(whole) == alone  # early stopping changes nothing
+    assert bits(whole) == alone  # early stopping does not change the result
 
 
 def test_threads_share_an_ensemble(pairs):

@@ -1,4 +1,4 @@
-"""A beam wide enough for everything finds what trying everything finds."""
+"""A beam wide enough for all hypotheses equals exhaustive search."""
 
 import itertools
 
@@ -17,7 +17,7 @@ SIZES = {"d": 32, "f": 32, "heads": 2, "enc": 1, "dec": 2, "vocab": 5}
 
 
 def all_translations(vocabulary):
-    """Every sequence that ends with </s>, or is cut off at LIMIT."""
+    """Yields every sequence that ends with </s>, or is cut off at LIMIT."""
     words = [i for i in range(vocabulary) if i not in (EOS, UNK)]
     for length in range(LIMIT):
         for begin in itertools.product(words, repeat=length):
@@ -26,7 +26,7 @@ def all_translations(vocabulary):
 
 
 def log_prob(network, source, target):
-    """Of one translation, from a network that decodes it from the start."""
+    """Returns the log-probability of one translation, from a network that decodes it from the start."""
     scores = log_softmax(network.logits(source, target))
     return float(scores[np.arange(len(target)), target].sum())
 

@@ -1,4 +1,4 @@
-"""Fused output: the bits of the stepwise way, whatever is searched; and greedy search without log-probabilities."""
+"""Fused output: the bits of stepwise output, for all searches; and greedy search without log-probabilities."""
 
 import itertools
 import math
@@ -25,7 +25,7 @@ def models():
 
 @pytest.fixture(scope="module")
 def engines(models):
-    """(scheme, with a shortlist) -> an engine."""
+    """Returns (scheme, with a shortlist) -> an engine."""
     config, tensors, shortlist = models
     kinds = itertools.product(("int8", "int16", "float32", "log4"), (None, shortlist))
     return {(kind[0], kind[1] is not None): engine_of(config, tensors, *kind) for kind in kinds}

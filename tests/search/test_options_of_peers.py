@@ -1,7 +1,7 @@
-"""Options that transformers and CTranslate2 have too: what they find with the same model, 100 sentences each.
+"""Options shared with transformers and CTranslate2: the same results with the same model, for 100 sentences each.
 
-`tests.golden.options` recorded it. Where searches differ the definition, changed as docs/migrating.md says theirs is,
-finds what they find.
+`tests.golden.options` recorded theirs. Where searches differ, the definition, changed as docs/migrating.md describes,
+returns their results.
 """
 
 import gzip
@@ -32,16 +32,16 @@ from tests.golden.options import (
 )
 from tests.sample_models.packed_checkpoint import checkpoint_of
 
-# (peer, case): sentences whose best translation, and whose whole list, is theirs; of all others it is all of them
+# (peer, case): number of sentences with equal best translations, and with equal lists; otherwise all of them
 DIFFERENT = {
-    ("ctranslate2", "beam, min_length=12"): (63, 39),  # what is forbidden keeps its share of the probability
-    ("transformers", "beam, repetition_penalty=1.3"): (61, 30),  # the penalty is of logits
+    ("ctranslate2", "beam, min_length=12"): (63, 39),  # forbidden pieces keep their share of the probability
+    ("transformers", "beam, repetition_penalty=1.3"): (61, 30),  # the penalty applies to logits
     ("transformers", "beam, repetition_penalty=0.8"): (54, 20),
     ("ctranslate2", "beam, no_repeat_ngram_size=1"): (68, 24),
     ("ctranslate2", "beam, no_repeat_ngram_size=3"): (75, 64),
     ("ctranslate2", "beam, suppress_sequences"): (91, 74),
     ("ctranslate2", "beam, disable_unk"): (96, 93),
-    ("transformers", "beam, target_prefix"): (51, 39),  # scores count a prefix
+    ("transformers", "beam, target_prefix"): (51, 39),  # scores count the prefix
     ("ctranslate2", "beam, target_prefix"): (22, 21),
     ("ctranslate2", "beam, target_prefix, length_penalty=0"): (62, 61),
     ("ctranslate2", "beam, prefix_bias_beta=0.3"): (98, 98),
@@ -60,13 +60,13 @@ def golden():
 
 @pytest.fixture(scope="module")
 def engines(tmp_path_factory):
-    """Without <unk>, and with it."""
+    """Returns engines without <unk>, and with it."""
     return [engine_of(tmp_path_factory.mktemp("model"), unknown) for unknown in (False, True)]
 
 
 @pytest.fixture(scope="module")
 def references(tmp_path_factory):
-    """The same models, in NumPy."""
+    """Returns the same models, in NumPy."""
     found = []
     for unknown in (False, True):
         folder = tmp_path_factory.mktemp("model")
@@ -87,14 +87,14 @@ def test_translations_are_theirs(engines, golden, name):
         expected = DIFFERENT.get((peer, name), (SENTENCES, SENTENCES))
         assert equal(case, ours, theirs) == expected, peer
         if expected == (SENTENCES, SENTENCES) and "greedy" not in name and case.ordered:
-            begun = "prefix" in name and not case.ours.get("prefix_bias_beta")  # they do not count it
+            begun = "prefix" in name and not case.ours.get("prefix_bias_beta")  # they do not count the prefix
             ours_scores, scores = ([score for found in side for _, score in found] for side in (ours, theirs))
             assert begun or np.abs(np.subtract(ours_scores, scores)).max() < 1e-4
 
 
 @pytest.mark.parametrize("name", DIVERSE)
 def test_groups_of_a_beam_find_what_those_of_transformers_find(engines, golden, name):
-    """Each once. At the length limit it also keeps some that end there, as one group of one sentence does."""
+    """Without duplicates. At the length limit it also keeps some that end there, like a single group."""
     case, theirs = DIVERSE[name], golden["diverse"][name]
     best, all_of_them = equal(case, searched(engines[0], case), theirs)
     assert best == SENTENCES and all_of_them >= SENTENCES - (name.startswith("beam_size=6, num_beam_groups=2"))
@@ -102,7 +102,7 @@ def test_groups_of_a_beam_find_what_those_of_transformers_find(engines, golden, 
 
 
 class PenalizedLater(definition.Models):
-    """The repetition penalty of log-probabilities, as in transformers' beam search."""
+    """Models with the repetition penalty on log-probabilities, as in transformers' beam search."""
 
     def step(self, said, candidates, vocabulary, penalty):
         log_probs, attention = super().step(said, candidates, vocabulary, 1)
@@ -111,7 +111,7 @@ class PenalizedLater(definition.Models):
 
 
 class ForbiddenBefore(definition.Models):
-    """What is forbidden has no share of the probability, as in CTranslate2."""
+    """Models in which forbidden pieces have no share of the probability, as in CTranslate2."""
 
     search: Search
 
@@ -139,7 +139,7 @@ def test_ctranslate2_forbids_before_the_softmax(references, golden, monkeypatch,
 
 
 def check_changed(references, golden, monkeypatch, models, peer, name):
-    """Find all that the peer finds with the definition of our search, but for how `models` score a step."""
+    """Checks that our definition, with the scores of `models`, returns all of the peer's results."""
     case = CASES[name]
     models.search = search = Search(**case.ours)
     monkeypatch.setattr(definition, "Models", models)
@@ -152,7 +152,7 @@ def check_changed(references, golden, monkeypatch, models, peer, name):
 
 
 def first_logits(engine):
-    """float32 [sentences, pieces] of the first pieces; what may never be said has LOWEST."""
+    """Returns float32 [sentences, pieces] of the first pieces; forbidden pieces have LOWEST."""
     sources, _ = sentences()
     made = engine.translate(sources, [1] * len(sources), Search(vocab_logits=True))
     found = np.concatenate([hypotheses[0].logits for hypotheses in made])
@@ -162,7 +162,7 @@ def first_logits(engine):
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_pieces_are_drawn_from_what_theirs_are_drawn_from(engines, golden, program, name):
-    """The probabilities of transformers' filters, and a sample of CTranslate2's."""
+    """Compares with the probabilities of transformers' filters, and with a sample of CTranslate2's."""
     record, _kept = search_record(Search(**DRAWN[name]))
     surprise, count = 0.0, 0
     for logits, theirs, counts in zip(
@@ -181,7 +181,7 @@ def test_pieces_are_drawn_from_what_theirs_are_drawn_from(engines, golden, progr
         likely = shares > 5 / DRAWS
         surprise += (np.square(drawn - DRAWS * shares)[likely] / (DRAWS * shares * (1 - shares))[likely]).sum()
         count += likely.sum()
-    assert abs(surprise / count - 1) < 0.2  # squares of numbers of variance 1
+    assert abs(surprise / count - 1) < 0.2  # squares of standard normal numbers
 
 
 def test_logits_are_those_of_ctranslate2(engines, golden):

@@ -1,4 +1,4 @@
-"""One output layer for the candidates of all sentences side by side: the same bits as each sentence's own."""
+"""One output layer for the joint candidates of all sentences: the same bits as separate layers."""
 
 import pytest
 from hypothesis import given, settings
@@ -10,18 +10,18 @@ from cpunmt.simd import tile_shapes
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 from tests.support.searches import bits, searches, work
 
-VOCAB = 331  # more than one panel is part of a mixture, and the last is not full
+VOCAB = 331  # a mixture has several panels, and the last is not full
 
 
 @pytest.fixture(scope="module")
 def models():
-    """{scheme: (config, tensors, shortlist)}; the shortlists have few candidates, so that sentences differ."""
+    """Returns {scheme: (config, tensors, shortlist)}; the shortlists have few candidates, so that sentences differ."""
     config, tensors = random_checkpoint(11, d=64, f=64, heads=2, enc=1, dec=2, vocab=VOCAB)
     return config, tensors, random_shortlist(5, VOCAB)
 
 
 def engine(models, scheme, shared):
-    """Whose workspaces share an output layer, or do not, whatever the instruction set and the beam."""
+    """Makes an engine whose workspaces share an output layer, or do not, for any instruction set and beam."""
     config, tensors, shortlist = models
     made = engine_of(config, tensors, scheme, shortlist=shortlist)
     inner = made._workspace
@@ -40,7 +40,7 @@ def engine(models, scheme, shared):
 @given(st.integers(0, 2**32 - 1), searches(), st.integers(1, 40), st.sampled_from([None, 2, 5, 16]), st.booleans())
 @settings(deadline=None, max_examples=60)
 def test_sharing_changes_no_bit(models, seed, search, count, slots, with_prefix):
-    sources, limits, prefixes = work(seed, VOCAB, count, with_prefix)  # prefixes are mostly no candidates
+    sources, limits, prefixes = work(seed, VOCAB, count, with_prefix)  # prefixes are mostly outside the candidates
     shared, apart = (engine(models, "int8", choice) for choice in (True, False))
     made = shared.translate(sources, limits, search, prefixes, slots)
     assert bits(made) == bits(apart.translate(sources, limits, search, prefixes, slots))
@@ -51,11 +51,11 @@ def test_sharing_changes_no_bit(models, seed, search, count, slots, with_prefix)
 
 @pytest.mark.parametrize("budget", [1, 7])
 def test_a_call_may_stop_while_slots_are_filled(monkeypatch, models, budget):
-    """Sentences that begin between two calls of compiled code are candidates of the next step's layer."""
+    """Sentences that begin between two compiled calls have their candidates in the next step's layer."""
     sources, limits = random_sources(6, VOCAB, 30, longest=12), [11] * 30
     expected = bits(engine(models, "int8", False).translate(sources, limits))
     monkeypatch.setattr(cpunmt.engine.run, "BUDGET", budget)
-    monkeypatch.setattr(cpunmt.engine.run, "LONGEST_CALL", 0)  # the budget stays
+    monkeypatch.setattr(cpunmt.engine.run, "LONGEST_CALL", 0)  # keeps the budget
     assert bits(engine(models, "int8", True).translate(sources, limits, slots=4)) == expected
 
 
@@ -71,4 +71,4 @@ def test_other_schemes_keep_a_layer_for_each_sentence(models, scheme):
     shared = engine(models, scheme, True)
     shared.translate(random_sources(1, VOCAB, 40, longest=9), [8] * 40)
     assert [w.record["together"][0] for w in shared._workspaces.values()] == [0]
-    assert [w.size.slots for w in shared._workspaces.values()] == [16]  # they use no matrix registers
+    assert [w.size.slots for w in shared._workspaces.values()] == [16]  # they do not use matrix registers

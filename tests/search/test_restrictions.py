@@ -1,4 +1,4 @@
-"""What may not be said again, or not at all. With any other option, against the definition: test_beam."""
+"""Forbidden pieces and repetitions. test_beam compares other options with the definition."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ EOS, UNK, VOCAB = 0, 1, 96
 
 @pytest.fixture
 def engines(model):
-    """With the whole vocabulary, and with a shortlist."""
+    """Returns engines with the whole vocabulary, and with a shortlist."""
     return model[1:3]
 
 
@@ -32,7 +32,7 @@ def test_the_definition_penalizes_a_piece_once():
 
 @pytest.mark.parametrize("beam", [1, 3])
 def test_where_all_is_forbidden_the_translation_ends(engines, beam):
-    """Even before its least length: each piece may be said once, and there are fewer than that length asks for."""
+    """Even before its minimum length: each piece may occur once, and there are fewer than that length needs."""
     for engine in engines:
         for source in random_sources(3, VOCAB, 4, longest=5):
             search = Search(beam_size=beam, num_hypotheses=beam, no_repeat_ngram_size=1, min_length=200)
@@ -68,7 +68,7 @@ def test_options_that_change_nothing_change_no_bit(engines):
 
 
 def test_lists_of_what_is_suppressed_are_not_kept():
-    """They may be long, and others at each call."""
+    """They may be long, and different in each call."""
     engine = engine_of(*random_checkpoint(1))
     for piece in range(2, 6):
         engine.translate([[5, 6, 0]], [6], Search(suppressed=((piece,),)))

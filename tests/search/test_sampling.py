@@ -1,4 +1,4 @@
-"""Samples: chance is as defined, frequencies are the model's, and nothing but sentence, options and seed decides."""
+"""Samples: chance depends only on sentence, options and seed, as defined; frequencies are the model's."""
 
 import collections
 
@@ -20,7 +20,7 @@ ALL = Search(beam_size=4, num_hypotheses=4, sampling_topk=0)
 
 
 def test_the_generator_gives_the_numbers_that_its_authors_publish():
-    """Random123's known answers for philox4x32-10."""
+    """Random123's published results for philox4x32-10."""
     ones, counter = [0xFFFFFFFF] * 4, [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344]
     assert philox([0] * 4, [0] * 2) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
     assert philox(ones, ones[:2]) == [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]
@@ -43,7 +43,7 @@ def test_keys_of_sentences_equal_their_definition(program, pieces):
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 3, 40, 300]), st.sampled_from([1.0, 0.9, 0.5, 0.01]), WORDS)
 @settings(max_examples=200)
 def test_a_draw_equals_its_definition(program, seed, topk, topp, word):
-    """From any logits: the same weights but for rounding, the same piece but where a boundary is that near."""
+    """For any logits: the same weights up to rounding, and the same piece except near a boundary."""
     generator, guard = np.random.default_rng(seed), Guards(0)
     length = int(generator.integers(1, 300))
     logits = np.full(-(-length // 16) * 16, -3e38, np.float32)
@@ -69,7 +69,7 @@ def test_a_draw_equals_its_definition(program, seed, topk, topp, word):
 
 
 def test_frequencies_are_the_models_probabilities(model):
-    """First pieces of 4,000 samples, by their seeds, are as frequent as their probabilities say: chi-square."""
+    """First pieces of 4,000 samples with different seeds have the model's frequencies, by a chi-square test."""
     reference, engine, _, _ = model
     source = random_sources(3, VOCAB, 1, longest=6)[0]
     search = Search(beam_size=64, num_hypotheses=64, sampling_topk=0, sampling_temperature=1.5)
@@ -88,7 +88,7 @@ def test_frequencies_are_the_models_probabilities(model):
 
 
 def test_from_one_piece_is_greedy(model):
-    """A tenth of the highest temperature draws the best but for near ties."""
+    """A tenth of the highest temperature draws the best piece, except near ties."""
     _, plain, _, _ = model
     sources = random_sources(5, VOCAB, 20, longest=8)
     cold = Search(sampling_topk=0, sampling_temperature=0.01)

@@ -21,7 +21,7 @@ from tests.support.speeds import crossed
 def check(config, seed, scheme, schemes=None):
     packed = packed_tensors(config, random_tensors(config, seed), scheme, schemes=schemes)
     near = {"float32": 2e-4, "int16": 1e-3, "int8": 5e-3}
-    chaos = 3 if isinstance(config.architecture, RecurrentConfig) else 1  # what one step is off by reaches later ones
+    chaos = 3 if isinstance(config.architecture, RecurrentConfig) else 1  # an error in one step affects later ones
     widest = max(near[SCHEMES[name]] for name in (scheme, *(schemes or {}).values()))
     compare_packed(packed, random_sources(seed, config.source_size, 6, 12), chaos * widest, 3, chaos * 0.1)
 
@@ -37,7 +37,7 @@ def test_a_named_recurrent_network(name, scheme):
 
 
 @given(st.one_of(configs(), recurrents.configs()), st.integers(0, 2**32 - 1), st.sampled_from(list(SCHEMES)), st.data())
-@settings(max_examples=60, derandomize=True)  # what `check` demands is usual, not certain: always the same models
+@settings(max_examples=60, derandomize=True)  # `check` usually holds, not always: fixed models
 def test_any_architecture_with_any_mixture(config, seed, scheme, data):
     names = data.draw(st.lists(st.sampled_from(matrices(config)), unique=True))
     check(config, seed, scheme, {name: data.draw(st.sampled_from(list(SCHEMES))) for name in names})
@@ -53,7 +53,7 @@ def test_layers_that_share_a_norm_have_readers_of_different_schemes(decoder_para
 
 @pytest.mark.parametrize("scheme", ["log4", "code4"])
 def test_the_same_integers_in_4_bits_and_in_8_say_the_same(scheme):
-    """Single rows are multiplied from 4 bits, several rows from what is decoded: greedy search and beams do either."""
+    """Single rows are multiplied from 4 bits, several rows from decoded weights: greedy search and beams use either."""
     tensors = random_tensors(make_config(ffn_dim=512), 9)
     config, coded = packed_tensors(make_config(ffn_dim=512), tensors, scheme)
     integers = {name: stored_table(config, coded, name).T for name in table_sizes(config)}

@@ -1,4 +1,4 @@
-"""Activation scales that were found beforehand: every product gets the one that belongs to it, in any architecture."""
+"""Static activation scales: every product uses its own, in any architecture."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from tests.sample_models.transformers import NAMED, configs, make_config
 
 
 def observed_alphas(config, tensors, sources):
-    """127 over 0.8 times the largest activation, the same for all products of one input; some values are clipped."""
+    """Returns 127 over 0.8 times the largest activation, equal for products of one input; clips some values."""
     network = Calibrating(config, tensors)
     for source in sources:
         beam_search(network, source, 8)
@@ -45,7 +45,7 @@ def test_a_named_architecture(name):
 
 @pytest.mark.parametrize("name", recurrents.NAMED)
 def test_a_named_recurrent_network(name):
-    """Contexts are quantized, not the encoded words that they are made of: their scale is not for these."""
+    """The scale applies to quantized contexts, not to the encoded words that they are computed from."""
     check(recurrents.make_config(**recurrents.NAMED[name]), 3, near=5e-3)
 
 
@@ -56,7 +56,7 @@ def test_layers_that_share_parameters_have_readers_of_different_scales(decoder_p
 
 
 @given(configs(), st.integers(0, 2**32 - 1))
-@settings(max_examples=15, derandomize=True)  # what `check` demands is usual, not certain: always the same models
+@settings(max_examples=15, derandomize=True)  # `check` usually holds, not always: fixed models
 def test_any_architecture(config, seed):
     check(config, seed)
 
@@ -71,7 +71,7 @@ def test_4_bits_and_layers_that_have_no_8_bit_activations():
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.floats(0.1, 100), st.floats(1, 1e4))
 def test_the_bias_takes_the_offset_back(seed, depth, alpha, multiplier):
-    """But for the rounding of three numbers, of which two may be large and of opposite sign."""
+    """Up to the rounding of three numbers, two of which may be large and of opposite sign."""
     generator = np.random.default_rng(seed)
     q, w = generator.integers(-127, 128, (5, depth)), generator.integers(-127, 128, (depth, 7))
     bias = generator.normal(size=7).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Ties: pieces that are one another's twins, so that every translation has equals. The lower ids come first."""
+"""Ties: pieces come in identical pairs, so every translation has equals. Lower ids come first."""
 
 import itertools
 
@@ -14,11 +14,11 @@ from tests.sample_models.transformers import make_config
 from tests.support.searches import check_first_group
 
 VOCAB, FIRST = 96, 10
-TWINS = range(FIRST, VOCAB - 1, 2)  # the lower ones: each has the same embedding, output row and bias as the next id
+TWINS = range(FIRST, VOCAB - 1, 2)  # the lower pieces: each has the same embedding, output row and bias as the next id
 
 
 def with_twins(tensors):
-    """The same tensors, in which the pieces from FIRST on come in pairs."""
+    """Returns the same tensors, with pairs of pieces from FIRST on."""
     found = {name: tensor.copy() for name, tensor in tensors.items()}
     for name in found:
         if name.endswith("embedding") or name in ("output", "output.bias"):
@@ -27,7 +27,7 @@ def with_twins(tensors):
 
 
 def shortlist_of_pairs(seed) -> Shortlist:
-    """Candidates hold both of a pair, or neither."""
+    """Makes a shortlist whose candidates contain both of a pair, or neither."""
     generator = np.random.default_rng(seed)
     lists = [np.sort(generator.choice(TWINS, 6, replace=False)) for _ in range(VOCAB)]
     ids = np.concatenate([np.stack([low, low + 1], axis=1).ravel() for low in lists]).astype(np.int32)
@@ -36,7 +36,7 @@ def shortlist_of_pairs(seed) -> Shortlist:
 
 @pytest.fixture(scope="module", params=["float32", "int8", "int16"])
 def engines(request):
-    """(without a shortlist, with one)."""
+    """Returns (engine without a shortlist, engine with one)."""
     config, tensors = random_checkpoint(7, d=32, f=64, heads=2, enc=2, dec=2, vocab=VOCAB)
     tensors = with_twins(tensors)
     return [engine_of(config, tensors, request.param, shortlist) for shortlist in (None, shortlist_of_pairs(4))]
@@ -47,14 +47,14 @@ def is_higher(piece) -> bool:
 
 
 def lowered(ids):
-    """The same translation with the lower of every pair."""
+    """Returns the same translation with the lower piece of every pair."""
     return [piece - 1 if is_higher(piece) else piece for piece in ids]
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 4, 6]), st.booleans(), st.sampled_from([0.0, 0.6, 1.0]))
 @settings(max_examples=60)
 def test_the_best_never_has_the_higher_twin(engines, seed, beam, listed, penalty):
-    """Of equal sums the better parent comes first, then the lower id; of equal scores what ended first."""
+    """On equal sums, the better parent comes first, then the lower id; on equal scores, the first to end."""
     sources = [lowered(source) for source in random_sources(seed, VOCAB, 6, longest=9)]  # they are candidates too
     search = Search(beam_size=beam, num_hypotheses=beam, length_penalty=penalty)
     for hypotheses in engines[listed].translate(sources, [12] * len(sources), search):
@@ -68,7 +68,7 @@ def test_the_best_never_has_the_higher_twin(engines, seed, beam, listed, penalty
 
 
 def test_there_are_ties(engines):
-    """Lists of the search above hold translations that are one another's twins."""
+    """Some lists of the search above contain equal translations."""
     sources = [lowered(source) for source in random_sources(1, VOCAB, 40, longest=9)]
     for engine in engines:
         found = engine.translate(sources, [12] * len(sources), Search(beam_size=4, num_hypotheses=4))
@@ -79,7 +79,7 @@ def test_there_are_ties(engines):
 @pytest.mark.parametrize("listed", [False, True])
 @pytest.mark.parametrize("unk_id", [0, 3])
 def test_unknown_pieces_are_barred_whatever_their_id_is(unk_id, listed, beam):
-    """Also as the first of all, whose column is 0."""
+    """Even the first of all, whose column is 0."""
     config = make_config(unk_id=unk_id, eos_id=1)
     tensors = random_tensors(config, 3)
     tensors["output.bias"][unk_id] += 100  # it would always win
@@ -94,6 +94,6 @@ def test_unknown_pieces_are_barred_whatever_their_id_is(unk_id, listed, beam):
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.booleans(), st.sampled_from([0.0, 1.0]))
 @settings(max_examples=30)
 def test_the_first_group_is_a_beam_of_its_size(engines, seed, size, listed, patience):
-    """Of equals those that ended first are kept, as in a beam without groups."""
+    """On ties the first to end are kept, as in a beam without groups."""
     sources = random_sources(seed, VOCAB, 6, longest=9)
     check_first_group(engines[listed], sources, Search(beam_size=size, patience=patience), diversity_penalty=0.5)

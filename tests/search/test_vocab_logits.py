@@ -1,4 +1,4 @@
-"""Logits of a vocabulary, which a search tells if it is asked: they are what its pieces were chosen by."""
+"""Optional logits over a vocabulary: they explain the choice of the pieces."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from tests.definitions.vocab_logits import vocab_logits
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 from tests.support.searches import bits, searches, work
 
-VOCAB = 91  # no multiple of what is computed at once
+VOCAB = 91  # not a multiple of the block size
 SHORTLIST = random_shortlist(4, VOCAB)
 
 
@@ -27,7 +27,7 @@ def checkpoints():
 
 @pytest.fixture(scope="module", params=["one", "shortlist", "ensemble", "ensemble with a shortlist"])
 def model(request, checkpoints):
-    """(definition, engine, its shortlist or None)."""
+    """Returns (definition, engine, its shortlist or None)."""
     shortlist = SHORTLIST if "shortlist" in request.param else None
     engines = [engine_of(*checkpoint, shortlist=shortlist) for checkpoint in checkpoints]
     references = [Reference(*checkpoint) for checkpoint in checkpoints]

@@ -64,7 +64,7 @@ WORDS = [*LOOPING, "OPTIONS", "NATO", "README", "HTML", "HISTORY"]
 
 
 def test_a_heading_whose_translation_loops():
-    """It goes through small letters, and nothing else does."""
+    """A looping heading goes through small letters; other headings do not."""
     translator = Translator(ROOT / "models" / "ende-tiny")
     plain = translator.translate(WORDS, lower_capitals=False)
     small = translator.translate([word.capitalize() for word in WORDS])
@@ -75,7 +75,7 @@ def test_a_heading_whose_translation_loops():
 
 @given(st.text("ABC", min_size=1, max_size=6), st.integers(1, 6), st.integers(1, 9), st.booleans(), st.booleans())
 def test_a_word_that_loops_in_small_letters_too_stays(word, period, count, loops_small, align):
-    """The letters at its end again: a stutter, however long or short; what does not stutter is the model's."""
+    """A stutter at the end is detected at any length; other translations stay the model's."""
     stutter = word + (word[-period:] * count)[:count]
 
     def below(texts, align):
@@ -97,7 +97,7 @@ def test_other_translations_of_a_heading_are_the_models(target):
 
 @pytest.mark.parametrize("options", [{}, {"return_alignments": True}, {"beam_size": 4, "num_hypotheses": 4}])
 def test_a_heading_left_as_it_is_has_spans_within_it(options):
-    """All of a result that a caller may look at is of the text that was left."""
+    """All fields of the result refer to the unchanged text."""
     translator = Translator(ROOT / "models" / "ende-tiny")
     result = translator.translate("LALALALALALALALALALALALA", **options)
     for hypothesis in result.hypotheses:

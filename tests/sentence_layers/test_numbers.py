@@ -1,4 +1,4 @@
-"""Digits that the model changed."""
+"""Repair of digits that the model changed."""
 
 import re
 import time
@@ -37,7 +37,7 @@ def below_that_writes(target):
         ("At 10 today", "Um zehn heute", "Um zehn heute"),
         ("It is big", "Es hat 5", "Es hat 5"),
         ("Of 1 and 2", "Von 2 und 1", "Von 2 und 1"),
-        ("At 5:30 p.m. we went", "Um 17.30 Uhr gingen wir", "Um 17.30 Uhr gingen wir"),  # no mistake
+        ("At 5:30 p.m. we went", "Um 17.30 Uhr gingen wir", "Um 17.30 Uhr gingen wir"),  # not an error
         ("At 5 PM we went", "Um 17 Uhr gingen wir", "Um 17 Uhr gingen wir"),
     ],
 )
@@ -55,7 +55,7 @@ COPIES = {"777": ["77777", "777"], "1998": ["19989", "von"], "12 million": ["122
 
 @st.composite
 def any_alignment(draw):
-    """A source and a target with bad copies; each word, with a space before or behind, is linked to some near it."""
+    """Draws a source, and a target with bad copies; each word is linked to a nearby one."""
     numbers = draw(st.lists(st.sampled_from(sorted(COPIES)), min_size=1, max_size=3))
     words = [
         word
@@ -72,7 +72,7 @@ def any_alignment(draw):
 
 
 def edits_by_definition(aligned):
-    """Each bad copy that one missing number is aligned with, and no other, becomes that number."""
+    """Replaces each bad copy that is aligned with exactly one missing number."""
     missing, surplus = _unmatched(aligned.source, aligned.target)
     touched = []
     for number in missing:
@@ -104,7 +104,7 @@ def test_what_is_replaced_is_as_defined(aligned):
 @pytest.mark.parametrize(
     ("source", "target", "expected"),
     [
-        ("It has 12 million today", "Es hat 122 heute", "Es hat 122 heute"),  # something else is said
+        ("It has 12 million today", "Es hat 122 heute", "Es hat 122 heute"),  # an unrelated number
         ("It has 120 million today", "Es hat 1200 Millionen heute", "Es hat 120 Millionen heute"),
     ],
 )
@@ -116,7 +116,7 @@ def test_what_is_counted_is_the_same(source, target, expected):
     assert number_layer(below)([source], True)[0].target == expected
 
 
-LINKED = [  # what a right translation says, with each number aligned with one of the source's
+LINKED = [  # a right translation, with each number aligned
     ("3 1/2 hours", "3,5 Stunden"),
     ("12/31/99", "31.12.99"),
     ("1200万人", "12 million people"),
@@ -171,7 +171,7 @@ def test_only_numbers_change_and_only_to_the_sources(words):
     made_words = made.target.split(" und ") if words else []
     for before, after in zip(words, made_words, strict=True):
         assert after == before or (before not in ("777", "1998", "42", "5", "x", "Mio.") and after in source)
-    assert number_layer(lambda texts, align: [made])([source], True)[0].target == made.target  # nothing more to mend
+    assert number_layer(lambda texts, align: [made])([source], True)[0].target == made.target  # nothing left to repair
 
 
 def test_many_numbers_take_linear_time():
@@ -182,7 +182,7 @@ def test_many_numbers_take_linear_time():
 
 
 def test_styles_in_frames():
-    """The table of `bench.numbers`: no right translation changes, and bad copies become right or stay."""
+    """The table of `bench.numbers`: right translations stay, bad copies become right or stay."""
     rows = layer_table()
     assert len(rows) == 60
     for pair in ("en-de", "de-en"):

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - signs that look like letters
-"""What a number says, how it is written, and what becomes of its separators."""
+"""The value of a number, its spelling, and its separators in a translation."""
 
 import re
 from fractions import Fraction
@@ -19,7 +19,7 @@ def said(value) -> Fraction:
 
 
 def written(whole, part, group, decimal):
-    """A number with separators."""
+    """Writes a number with separators."""
     grouped = group.join(
         [whole[: len(whole) % 3 or 3], *(whole[i : i + 3] for i in range(len(whole) % 3 or 3, len(whole), 3))]
     )
@@ -69,7 +69,7 @@ AROUND += ["million", "DOZEN", "Tſd", "milk", "ft", "bn", "千万", "mil", "tys
 
 
 def factors_behind(text, at):
-    """What the word behind a number multiplies by, tried word by word."""
+    """Returns the factor of the word behind a number, by trying all words."""
     for factors, whole, begun in _SCALES:
         for word in [f"{word}(?![^\\W\\d_])" for word in whole.split()] + begun.split():
             if re.compile(f"[ \u00a0\u202f-]{{0,2}}{word}", re.IGNORECASE).match(text, at):
@@ -182,7 +182,7 @@ def test_a_bad_copy_is_near_as_defined(digits, others):
         return near if one[0] == other[0] else min(near, distance(one[1:], other) + 1, distance(one, other[1:]) + 1)
 
     near = distance(digits, others)
-    is_within = near == abs(len(digits) - len(others))  # some are left out of the longer one, and nothing else
+    is_within = near == abs(len(digits) - len(others))  # digits were only left out of the longer one
     expected = 2 * len(digits) >= len(others) and (
         (is_within and (len(digits) != len(others) or digits == others))
         or (2 * near <= len(others) and len(digits) <= 2 * len(others))
@@ -194,7 +194,7 @@ def test_a_bad_copy_is_near_as_defined(digits, others):
 @given(NUMBERS, NUMBERS)
 @settings(max_examples=200)
 def test_separators_become_those_of_a_number_there(number, like):
-    """What both are is then written in the same way: decimals and groups are what they were."""
+    """Afterwards both have the same style of decimals and groups."""
     whole, part, _, _ = number
     other_whole, other_part, group, decimal = like
     if len(other_whole) < 4 or not other_part or group not in (",", "."):

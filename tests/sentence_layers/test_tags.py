@@ -1,4 +1,4 @@
-"""Tags in texts that are not said to be HTML."""
+"""Tags in plain text."""
 
 import itertools
 import re
@@ -39,7 +39,7 @@ def test_whatever_the_model_says_all_tags_stay(text, align):
         assert made == shuffled([text], align)[0]
         return
     assert Counter(TAG.findall(made.target)) == tags
-    nests, nested = (Parsed("".join(TAG.findall(html))).nests for html in (made.target, text))  # "a <" is no tag
+    nests, nested = (Parsed("".join(TAG.findall(html))).nests for html in (made.target, text))  # "a <" is not a tag
     assert nests or not nested
     for spans, whole in ((made.source_spans, text), (made.target_spans, made.target)):
         assert all(0 <= begin <= end <= len(whole) for begin, end in spans)
@@ -55,7 +55,7 @@ SOME_TAGS = st.lists(
 @given(SOME_TAGS)
 @settings(max_examples=500)
 def test_a_tag_closes_the_last_one_of_its_name(found):
-    """Tags that are open within that element are points, as are those that no element begins or ends with."""
+    """Open tags within that element are points, and so are tags without a partner."""
     expected, opened = [POINT] * len(found), set()
     for place, tag in enumerate(found):
         if tag.startswith("</"):
@@ -80,7 +80,7 @@ def test_what_looks_like_a_tag(text):
 
 
 def test_sentences_are_as_without_them(translator):
-    """Their words are, and each tag is around the word that the same word became."""
+    """The words equal those of the sentence without tags, and each tag is around the same word."""
     words = translator.translate("Two dogs are here.").text
     for number in range(3):
         parts = ["Two", "dogs", "are", "here."]
@@ -116,7 +116,7 @@ def test_alternatives_have_them_too(translator):
 
 
 def test_alternatives_have_them_beside_what_is_protected(translator):
-    """Links of an alternative are between the engine's own pieces, of which protection puts some together."""
+    """Links of an alternative are between the engine's own pieces, some of which protection joins."""
     text = "See <b>https://example.org</b> for more dogs <i>and</i> cats, or mail a@b.de."
     found = translator.translate(text, protect=["tag", "url", "email"], beam_size=4, num_hypotheses=4)
     assert all(Counter(TAG.findall(one.text)) == Counter(TAG.findall(text)) for one in found.hypotheses)
@@ -137,7 +137,7 @@ def test_time_is_linear(part):
 
 @given(TEXTS)
 def test_what_is_kept_below_is_kept_in_the_text_with_tags(text):
-    """Parts that a layer below did not translate are the same characters of the source and the target."""
+    """Untranslated parts of the layer below have the same characters in source and target."""
 
     def below(texts, align):
         found = []
@@ -153,7 +153,7 @@ def test_what_is_kept_below_is_kept_in_the_text_with_tags(text):
 
 @given(TEXTS)
 def test_where_pieces_stand_between_tags(text):
-    """Each character of the text without tags is the same one with them; an empty span stands before the next one."""
+    """Each character without tags maps to itself with tags; an empty span maps to the next character's place."""
     assume(has_tags(text))
     sentence = _Tagged(text, 0)
     moved = _WithTags(sentence.plain, sentence.marked, sentence.tags)

@@ -1,4 +1,4 @@
-"""Layers that stand in for a model: one that changes nothing, and some that do what the worst model could."""
+"""Layers that replace a model: one that changes nothing, and some that behave as badly as possible."""
 
 import random
 import re
@@ -9,17 +9,17 @@ _PIECES = re.compile(r"\s*\S+|\s+$")
 
 
 def pieces(text):
-    """The spans of its words, spaces before them left out."""
+    """Returns the spans of the words, without the spaces before them."""
     return [(match.end() - len(match.group().lstrip()), match.end()) for match in _PIECES.finditer(text)]
 
 
 def identity(texts, align):
-    """A Layer: the target is the source, a piece is a word, and each is linked to itself."""
+    """A Layer that returns its source: a piece is a word, linked to itself."""
     return [_aligned(text, text, range(len(pieces(text))), align) for text in texts]
 
 
 def hostile(seed):
-    """A Layer that drops, repeats, moves and changes words, stand-ins too, each text by what stands in it."""
+    """Returns a Layer that drops, repeats, moves and changes words and stand-ins, depending only on the text."""
 
     def translate(texts, align):
         return [_spoilt(text, random.Random(f"{seed} {text}"), align) for text in texts]

@@ -1,4 +1,4 @@
-"""A text put together again: what is between its parts, and what its parts have together."""
+"""Joining a text: the gaps between its parts, and the joined results."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The layers that others are built on: sentences to `Aligned`, texts to sentences."""
+"""The basic layers: sentences to `Aligned`, texts to sentences."""
 
 import re
 
@@ -89,7 +89,7 @@ def test_what_a_layer_between_changes_is_in_the_result(shipped):
 
 
 def test_the_language_is_given_to_every_sentence(tmp_path):
-    """Of a model of several languages, whose texts begin with the one to translate into."""
+    """Tests a multilingual model, whose texts begin with the name of the target language."""
     translator = Translator(KINDS["huggingface"](tmp_path / "model").path)
     assert translator.source_vocabulary.languages
     name = translator.source_vocabulary.languages[0]
@@ -106,7 +106,7 @@ def test_the_language_is_given_to_every_sentence(tmp_path):
 
 
 def test_a_model_that_reads_from_the_right(tmp_path):
-    """Its pieces stand where a reader finds them, in both texts."""
+    """Spans of pieces refer to the original order, in both texts."""
     write_marian_npz(tmp_path / "model.npz", BACKWARDS, TENSORS)
     train_vocabulary(tmp_path / "vocab.spm")
     translator = Translator(tmp_path, compute_type="float32")
@@ -119,7 +119,7 @@ def test_a_model_that_reads_from_the_right(tmp_path):
 
 
 class Named:
-    """A vocabulary in which texts may begin with the name of a language, of six characters."""
+    """A vocabulary in which texts may begin with a language's name of six characters."""
 
     def language_end(self, text):
         return 7 if text.startswith(">>de<< ") else 0

@@ -1,4 +1,4 @@
-"""Sentences longer than the model takes: cut where a clause ends, or between words, and never in one."""
+"""Sentences longer than the model takes are cut at the end of a clause or between words, never inside a word."""
 
 # ruff: noqa: RUF001 - marks of other scripts
 
@@ -29,7 +29,7 @@ def test_else_into_parts_of_equal_size():
 
 
 def test_parts_are_as_long_as_sentences_are():
-    """A model that takes 127 pieces, or 511, has rarely seen as many."""
+    """Parts stay short even if a model takes 127 or 511 pieces: it has rarely seen such long sentences."""
     for room in (127, 511):
         found = parts("a " * 600, room)
         assert max(map(letters, found)) <= MOST and sum(map(letters, found)) == 600
@@ -60,7 +60,7 @@ def test_nothing_is_lost_and_no_word_is_cut(text, room):
 
 
 def test_a_long_sentence_of_a_text(student):
-    """Each part is translated as a text of its own; the translations stand apart as their sources do."""
+    """Each part is translated as a separate text; gaps are those of the source."""
     clause = "a man is riding a bicycle in the park, "
     text = (clause * 40).strip(" ,") + "."
     made = student.translate(text, return_alignments=True)

@@ -1,4 +1,4 @@
-"""The cache of sentences: results are the same, it is never larger than it may be, and threads may share it."""
+"""The cache of sentences: equal results, bounded size, and use by several threads."""
 
 import copy
 import pickle

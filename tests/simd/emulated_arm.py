@@ -1,7 +1,7 @@
 """Instructions of aarch64, written in plain LLVM code: sdot, usdot, smmla, smull, saddlp, tbl.
 
-What is proven with them: operand order and layout around the instructions; what is not: the instructions. Those are
-proven by an emulator of the whole processor: `make test-arm`.
+They test the operand order and layout around the instructions, not the instructions themselves; these are tested by an
+emulator of the whole processor: `make test-arm`.
 """
 
 import re
@@ -12,7 +12,7 @@ DECLARATION = re.compile(r"^declare (<[^>]*>) @(llvm\.aarch64\.neon\.(\w+)\.[\w.
 
 
 def emulated(code: str) -> str:
-    """LLVM `code` with functions of plain LLVM code in place of the instructions."""
+    """Replaces the instructions in LLVM `code` by functions of plain LLVM code."""
     for declaration in list(DECLARATION.finditer(code)):
         result, name, instruction = declaration[1], declaration[2], declaration[3]
         operands = re.findall(r"<[^>]*>", declaration[4])
@@ -23,7 +23,7 @@ def emulated(code: str) -> str:
 
 
 def _lanes(kind: str) -> tuple[int, int]:
-    """(lanes, bits) of a vector's type."""
+    """Returns (lanes, bits) of a vector's type."""
     count, bits = re.fullmatch(r"<(\d+) x i(\d+)>", kind).groups()
     return int(count), int(bits)
 
@@ -34,7 +34,7 @@ def _shuffle(made, source, kind, lanes):
 
 
 def _dot(widen):
-    """Lane i: the sum, and the products of lanes 4 i to 4 i + 3."""
+    """Returns, in lane i, the sum plus the products of lanes 4 i to 4 i + 3."""
 
     def body(result, operands):
         lines = [
@@ -52,7 +52,7 @@ def _dot(widen):
 
 
 def _matrix(result, operands):
-    """Lane 2 i + j: the sum, and the products of eight lanes from 8 i on of one with eight from 8 j on of the other."""
+    """Returns in lane 2 i + j the sum plus the products of lanes 8 i to 8 i + 7 and lanes 8 j to 8 j + 7."""
     lines = [f"%{a} = sext {operands[i]} %x{i} to <16 x i32>" for i, a in ((1, "a"), (2, "b"))]
     lines.append(f"%t0 = add {result} %x0, zeroinitializer")
     for k in range(8):
@@ -68,7 +68,7 @@ def _product(result, operands):
 
 
 def _pairs(result, operands):
-    """Sums of neighbours."""
+    """Returns sums of neighbours."""
     count, _ = _lanes(result)
     wide = f"<{2 * count} x i32>"
     lines = [f"%a = sext {operands[0]} %x0 to {wide}"]
@@ -77,7 +77,7 @@ def _pairs(result, operands):
 
 
 def _look_up(result, operands):
-    """Byte k of the table for each k; 0 where there is no such."""
+    """Returns byte k of the table for each k; 0 beyond the table."""
     lines = [f"%r0 = add {result} zeroinitializer, zeroinitializer"]
     for i in range(16):
         lines += [

@@ -1,8 +1,7 @@
 """Matrix registers (AMX) that a machine may lack, in NumPy: ldtilecfg, tileloadd, tdpbusd, tilestored, tilerelease.
 
-Each thread has its own. They do what Intel's manual says, and where a processor would fault, or where what it does
-depends on its configuration in a way that no product here wants, the process ends with an error: a register that is
-not configured, one that is used as more than it was configured for, a configuration that is none.
+Each thread has its own. They follow Intel's manual. The process ends with an error where a processor would fault, or
+for uses that no product here needs: an unconfigured register, a use beyond its configuration, an invalid configuration.
 """
 
 import ctypes
@@ -17,12 +16,12 @@ import numpy as np
 INSTRUCTION = re.compile(r"@llvm\.x86\.(ldtilecfg|tileloadd64|tdpbusd|tilestored64|tilerelease)\(")
 _DECLARATION = re.compile(rf"^declare void {INSTRUCTION.pattern}(.*?)\).*$", re.M)
 
-_COUNT, _ROWS, _BYTES = 8, 16, 64  # of registers, of the rows of one, of the bytes of a row
+_COUNT, _ROWS, _BYTES = 8, 16, 64  # number of registers, rows of one, bytes of a row
 _number, _address, _distance = ctypes.c_uint8, ctypes.c_void_p, ctypes.c_int64
 
 
 class Registers(threading.local):
-    """The registers of a thread, as the instructions see them."""
+    """The registers of a thread, as the instructions access them."""
 
     def __init__(self):
         self.release()
@@ -39,7 +38,7 @@ class Registers(threading.local):
         self.sizes = list(zip(heights.tolist(), widths.tolist(), strict=True))[:_COUNT]
 
     def load(self, number, place, distance):
-        """tileloadd: rows `distance` bytes apart; what lies beyond the configured ones becomes zero."""
+        """tileloadd: rows `distance` bytes apart; beyond the configured ones, zeros."""
         height, width = self.size(number)
         self.content[number] = 0
         self.content[number, :height, :width] = _memory(place, height, width, distance)
@@ -66,18 +65,18 @@ class Registers(threading.local):
         self.content = np.zeros((_COUNT, _ROWS, _BYTES), np.uint8)
 
     def size(self, number):
-        """(rows, bytes of a row) that a register is configured for."""
+        """Returns the configured (rows, bytes of a row) of a register."""
         assert self.sizes[number] != (0, 0), f"register {number} is used and not configured"
         return self.sizes[number]
 
     @property
     def released(self):
-        """Whether none is configured."""
+        """Returns whether all registers are released."""
         return set(self.sizes) == {(0, 0)}
 
 
 def _memory(place, rows, width, distance):
-    """Bytes [rows, width] at an address, as a view."""
+    """Returns bytes [rows, width] at an address, as a view."""
     memory = (ctypes.c_uint8 * (distance * (rows - 1) + width)).from_address(place)
     return np.ndarray((rows, width), np.uint8, memory, strides=(distance, 1))
 
@@ -86,7 +85,7 @@ registers = Registers()
 
 
 def _loud(run):
-    """An exception in a function that machine code calls would be printed and forgotten."""
+    """Makes exceptions fatal: in a function that machine code calls, they would be printed and ignored."""
 
     def called(*arguments):
         try:
@@ -98,7 +97,7 @@ def _loud(run):
     return called
 
 
-_FUNCTIONS = {  # of an instruction, and the types of its operands
+_FUNCTIONS = {  # the types of each instruction's operands
     "ldtilecfg": (registers.configure, (_address,)),
     "tileloadd64": (registers.load, (_number, _address, _distance)),
     "tilestored64": (registers.store, (_number, _address, _distance)),
@@ -109,7 +108,7 @@ _CALLED = {name: ctypes.CFUNCTYPE(None, *types)(_loud(run)) for name, (run, type
 
 
 def emulated(code: str) -> str:
-    """LLVM `code` with calls of `registers` in place of the instructions; for this process only."""
+    """Replaces the instructions in LLVM `code` by calls of `registers`; for this process only."""
     for name, function in _CALLED.items():
         llvm.add_symbol(f"emulated_{name}", ctypes.cast(function, ctypes.c_void_p).value)
     # operands of an instruction may have to be constants (immarg), those of a function must not

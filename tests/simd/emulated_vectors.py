@@ -1,21 +1,21 @@
 """Vector instructions that a machine may lack, written in plain LLVM code: vpdpbusd, vpdpwssd, vpcompressd, vpshufb.
 
-What is proven with them: operand order, offsets and layout around the instructions; what is not: the instructions.
+They test the operand order, offsets and layout around the instructions, not the instructions themselves.
 """
 
 import re
 
-# the product of bytes and of words, the look-up of bytes, and lanes that are put together
+# product of bytes, product of words, look-up of bytes, compression of lanes
 DECLARATION = re.compile(
     r"^declare <(\d+) x i32> @(llvm\.[\w.]*vpdp(busd|wssd)[\w.]*)\(<\d+ x i32>, (<.*?>), <.*?>\).*$", re.M
 )
 SHUFFLE = re.compile(r"^declare <64 x i8> @(llvm\.x86\.avx512\.pshuf\.b\.512)\(.*$", re.M)
 COMPRESS = re.compile(r"^declare <16 x i32> @(llvm\.x86\.avx512\.mask\.compress[\w.]*)\(.*$", re.M)
-KINDS = {"busd": (8, "zext"), "wssd": (16, "sext")}  # bits of an operand's lane, and how the first is widened
+KINDS = {"busd": (8, "zext"), "wssd": (16, "sext")}  # bits of an operand's lane, and the extension of the first operand
 
 
 def emulated(code: str) -> str:
-    """LLVM `code` with functions of plain LLVM code in place of the instructions."""
+    """Replaces the instructions in LLVM `code` by functions of plain LLVM code."""
     for declaration in list(DECLARATION.finditer(code)):
         lanes, name, operand = int(declaration[1]), declaration[2], declaration[4]
         bits, widen = KINDS[declaration[3]]
@@ -42,13 +42,13 @@ def emulated(code: str) -> str:
 
 
 def replaced(code: str, declaration: str, name: str, lines: list[str]) -> str:
-    """LLVM `code` with a function of these lines in place of a declaration, and calls of it."""
+    """Replaces a declaration in LLVM `code` by a function of these lines, and its calls."""
     code = code.replace(declaration, "\n".join(lines))
     return re.sub(rf"(call [^\n]*)@{re.escape(name)}\(", rf"\1@emulated.{name}(", code)
 
 
 def _shuffle(name):
-    """In each 16 bytes: byte k of the first operand, for k the low half of each byte of the second."""
+    """In each 16 bytes, looks up byte k of the first operand, with k the low half of each byte of the second."""
     lines = [
         f"define internal <64 x i8> @emulated.{name}(<64 x i8> %table, <64 x i8> %numbers) {{",
         "%r0 = bitcast i512 0 to <64 x i8>",
@@ -65,7 +65,7 @@ def _shuffle(name):
 
 
 def _compress(name):
-    """The lanes of the first operand that the third has, one after another; the second's where there are no more."""
+    """Packs the lanes of the first operand selected by the third; the second's lanes follow."""
     lines = [
         f"define internal <16 x i32> @emulated.{name}(<16 x i32> %x, <16 x i32> %others, <16 x i1> %chosen) {{",
         "%r0 = bitcast i512 0 to <16 x i32>",

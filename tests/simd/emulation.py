@@ -1,10 +1,9 @@
-"""Run the program of a processor with VNNI, AMX or those of Arm on a machine without those instructions. A script for
-tests:
+"""Runs the program of a processor with VNNI, AMX or Arm's instructions on a machine without these. A script for tests:
 
     CPUNMT_ISA=avx512_vnni python -m tests.simd.emulation MODULE    runs MODULE's main() on that program
 
-Numba compiles every kernel for that processor, instructions included; nothing of that runs. The same code then gets
-the instructions as functions (`emulated_vectors`, `emulated_matrices`), and is compiled for this machine.
+Numba compiles every kernel for that processor, but this code does not run. The same code then gets functions instead of
+the instructions (`emulated_vectors`, `emulated_matrices`), and is compiled for this machine.
 """
 
 import contextlib
@@ -24,13 +23,13 @@ ARM = [path.value for path, row in isa._PATHS.items() if "neon" in row.needs]
 
 
 def emulated(code: str) -> str:
-    """LLVM `code` with functions in place of the instructions."""
+    """Replaces the instructions in LLVM `code` by functions."""
     return emulated_arm.emulated(emulated_matrices.emulated(emulated_vectors.emulated(code)))
 
 
 def pretend():
-    """Make this process one of the processor that CPUNMT_ISA names; before Numba or the kernels are imported."""
-    if os.environ["CPUNMT_ISA"] not in ARM:  # what Numba makes for Arm is nothing that can be run here
+    """Pretends to run on the processor that CPUNMT_ISA names; call it before importing Numba or kernels."""
+    if os.environ["CPUNMT_ISA"] not in ARM:  # Numba's code for Arm cannot run here
         cpu, features = PROCESSORS[os.environ["CPUNMT_ISA"]]
         os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"] = cpu, features
     everything = frozenset().union(*(row.needs for row in isa._PATHS.values()))
@@ -42,9 +41,9 @@ _ARMS, _HIDDEN = "llvm.aarch64.", "hidden.llvm.aarch64."
 
 
 def _hide_instructions():
-    """Let Arm's instructions be functions of other names, or Numba would try to compile them for this machine.
+    """Renames Arm's instructions to functions; otherwise Numba would try to compile them for this machine.
 
-    Before the modules that emit them are imported.
+    Call it before importing modules that emit them.
     """
     from cpunmt.simd import emission
 
@@ -53,18 +52,18 @@ def _hide_instructions():
     def call(builder, name, result_type, arguments):
         if name.startswith(_ARMS):
             name = name.replace(_ARMS, _HIDDEN)
-            llvm.add_symbol(name, 1 << 12)  # an address that nobody calls
+            llvm.add_symbol(name, 1 << 12)  # an address that is never called
         return call_llvm(builder, name, result_type, arguments)
 
     emission.call_llvm = call
 
 
 def install():
-    """Make the emulated program the one that `program.load()` finds."""
+    """Makes the emulated program the one that `program.load()` finds."""
     pretend()
-    compiler.default_settings = contextlib.nullcontext  # or Numba would not compile for that processor
+    compiler.default_settings = contextlib.nullcontext  # otherwise Numba would not compile for that processor
     isa.target_cpu = lambda path, tuned=True: (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-    isa.unseen = lambda path: []  # what LLVM does not find in this processor is emulated
+    isa.unseen = lambda path: []  # undetected features are emulated
     from cpunmt.simd import jit
 
     if isa.current().value in ARM:

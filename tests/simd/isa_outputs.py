@@ -1,4 +1,4 @@
-"""What must be the same on every path, as JSON on stdout. A script for tests, run with CPUNMT_ISA set.
+"""Prints everything that must be equal on all paths, as JSON. A script for tests, run with CPUNMT_ISA set.
 
 python -m tests.simd.isa_outputs
 
@@ -44,7 +44,7 @@ SENTENCES = {"int8": 40, "float32": 8}  # the generic path has no fma: floats ta
 
 
 def integer_cases():
-    """(q, weights) of all sizes: 1 to 200 rows, up to 20 panels, and the largest magnitudes."""
+    """Yields (q, weights) of all sizes: 1 to 200 rows, up to 20 panels, and the largest magnitudes."""
     generator = np.random.default_rng(1)
     for rows in [*range(1, 14), 48, 63, 64, 65, 70, 96, 97, 200]:
         for panels in (1, 2, 3, 4, 5, 8, 20):
@@ -56,7 +56,7 @@ def integer_cases():
 
 
 def word_cases():
-    """The same for int16."""
+    """Yields the same for int16."""
     for seed, (q, weights) in enumerate(integer_cases()):
         yield int16_matmul.random_operands(seed, *q.shape, weights.shape[1])
 
@@ -69,7 +69,7 @@ def digest(arrays) -> str:
 
 
 def kernel_outputs(program):
-    """Kernel -> arrays, of operands that are the same everywhere."""
+    """Returns kernel -> arrays, from operands that are equal everywhere."""
     for rows, sixteens in ((1, 1), (3, 4), (17, 16), (70, 3)):
         depth = 16 * sixteens
         generator = np.random.default_rng(rows)
@@ -135,7 +135,7 @@ def translations(scheme):
 
 
 def overflowing(scheme):
-    """Translations of models with weights so large that sums leave float32: infinity, and what is no number."""
+    """Returns translations of models with weights so large that sums become infinite or NaN."""
     made, plain, normed = [], make_config(), recurrents.make_config(layer_norm="marian", stack=(32, 48))
     for seed, (sizes, name) in enumerate(
         (
@@ -157,7 +157,7 @@ def overflowing(scheme):
 
 
 def recurrent_translations(scheme):
-    """Of every named recurrent network, greedily and by a beam."""
+    """Returns translations of every named recurrent network, greedily and by a beam."""
     made = []
     for seed, options in enumerate(recurrents.NAMED.values()):
         config = recurrents.make_config(**options)

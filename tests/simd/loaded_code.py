@@ -1,4 +1,4 @@
-"""LLVM code in memory, for tests that call it."""
+"""Loads LLVM code into memory, for tests that call it."""
 
 import llvmlite.binding as llvm
 
@@ -6,7 +6,7 @@ from cpunmt.simd import isa
 
 
 def loaded(code: str, name: str = "tiles"):
-    """(execution engine, address of the function) of LLVM `code`, compiled for this machine; keep the engine."""
+    """Compiles LLVM `code` for this machine; returns (execution engine, to be kept, address of the function)."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     cpu, features = isa.target_cpu(isa.supported()[0])

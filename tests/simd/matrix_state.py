@@ -1,4 +1,4 @@
-"""What Linux and the processor know of AMX in this process; None of it without AMX."""
+"""Reads the state of AMX in this process from Linux and the processor; None without AMX."""
 
 import ctypes
 import functools
@@ -20,7 +20,7 @@ assert ctypes.CDLL(None).sigaltstack(ctypes.byref(_stack), None) == 0
 
 
 def permitted() -> bool:
-    """Whether this process may use AMX: it, or whoever forked it, has asked for it."""
+    """Returns whether this process may use AMX: it or a parent has requested it."""
     found = ctypes.c_uint64()
     assert ctypes.CDLL(None).syscall(_ARCH_PRCTL, _GET_PERMISSIONS, ctypes.byref(found)) == 0
     return bool(found.value >> _DATA & 1)
@@ -44,17 +44,17 @@ define void @configure(ptr %place) {
 def _compiled(name, *types):
     engine, address = loaded(CODE, name)
     function = ctypes.CFUNCTYPE(*types)(address)
-    function.engine = engine  # which the code belongs to
+    function.engine = engine  # owns the code
     return function
 
 
 def in_use() -> bool:
-    """Whether this thread's matrix registers hold anything that a switch of threads would have to save."""
+    """Returns whether this thread's matrix registers hold anything that a context switch must save."""
     return bool(_compiled("xgetbv", ctypes.c_uint64, ctypes.c_uint32)(1) >> _CONFIGURATION & 3)  # XINUSE
 
 
 def configure():
-    """Have this thread hold one matrix register, of one row."""
+    """Configures one matrix register of one row in this thread."""
     one = np.zeros(64, np.uint8)
     one[[0, 16, 48]] = 1, 4, 1
     _compiled("configure", None, ctypes.c_void_p)(one.ctypes.data)

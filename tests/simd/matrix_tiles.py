@@ -18,7 +18,7 @@ from tools.tile_code import assembly_of, code_of
 
 
 def check(tiles, shape, rows, steps, mode, generator):
-    """One compiled tile of random integers against the exact product; all lies apart from its neighbours."""
+    """Compares one compiled tile of random integers with the exact product; all arrays lie apart from each other."""
     from cpunmt.simd import matrix_tile, tile
 
     blocks, panels = shape

@@ -1,4 +1,4 @@
-"""What compiled code calls: functions with the arguments of those that emit them, and records on the stack."""
+"""Intrinsics called by compiled code: their arguments fit their emitters, and records lie on the stack."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def test_a_function_is_called_as_what_emits_it():
 
 
 def test_records_of_one_call_lie_apart():
-    """Each in one place, however often it is made: a loop does not grow the stack."""
+    """Each has one place, however often it is made: a loop does not grow the stack."""
     import numba
 
     from cpunmt.simd.intrinsics import address_of, local_record

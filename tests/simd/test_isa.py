@@ -1,4 +1,4 @@
-"""Which path a process takes: the best there is, or the one it is told."""
+"""The choice of a path: the best one, or the one in CPUNMT_ISA."""
 
 import re
 
@@ -15,7 +15,7 @@ UNSUPPORTED = [path for path in Isa if path not in isa.supported()]
 
 
 def ask(name):
-    """The path of a process with CPUNMT_ISA=name: (exit status, stdout, stderr)."""
+    """Returns (exit status, stdout, stderr) of a process with CPUNMT_ISA=name, which prints its path."""
     done = python("-c", "from cpunmt.simd import isa\nprint(isa.current().value)", CPUNMT_ISA=name)
     return done.returncode, done.stdout.strip(), done.stderr
 
@@ -83,7 +83,7 @@ def test_matrix_registers_need_the_operating_system_too(monkeypatch):
 
 
 def test_a_wrong_name_is_one_line_of_the_command():
-    """An import asks for no instruction set, or nothing could catch the error."""
+    """The import does not choose an instruction set, so that callers can catch the error."""
     done = python("-m", "cpunmt", "translate", "-m", DIRECTORIES["int8"], CPUNMT_ISA="avx3")
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch("cpunmt: error: CPUNMT_ISA='avx3' is not an instruction set .*\n", done.stderr)
@@ -94,7 +94,7 @@ def test_the_error_is_one_of_ours():
 
 
 def test_features_are_names_that_llvm_knows():
-    """A misspelt name would switch its path off for ever."""
+    """A misspelt name would disable its path for ever."""
     told = llvm.get_host_cpu_features()  # of the host's own architecture only
     arm = {"neon", "dotprod", "i8mm"}
     for path, row in isa._PATHS.items():
@@ -112,7 +112,7 @@ CALLS = {
 
 @pytest.mark.parametrize("path", CALLS)
 def test_features_of_aarch64_are_names_that_llvm_knows(path):
-    """It makes the instruction that they are for; the host may be another machine."""
+    """Its instruction compiles; the host may be another machine."""
     instruction, call = CALLS[path]
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -141,7 +141,7 @@ def test_the_best_path_compiles_for_this_processor_and_lower_ones_for_less():
 
 
 def test_adding_an_instruction_set_touches_three_files():
-    """The others ask what the chosen one is like; which it is only the libm of the generic path wants to know."""
+    """The others query properties of the chosen one; only the libm of the generic path compares its name."""
     named = {
         path.relative_to(ROOT).as_posix(): set(re.findall(r"\bIsa\.([A-Z]\w+)", path.read_text("utf-8")))
         for folder in ("cpunmt", "bench")

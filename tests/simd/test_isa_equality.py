@@ -28,7 +28,7 @@ def emulated(path):
 
 
 def prebuilt(path):
-    """On the program that a wheel would bring."""
+    """Uses the program of a wheel."""
     command = "tests.support.prebuilt_start", built_programs(), "tests.simd.isa_outputs"
     return output("-m", *command, CPUNMT_ISA=path)
 
@@ -46,7 +46,7 @@ EVERY_PATH = slow_after(
 
 @pytest.fixture(scope="module")
 def run(once):
-    """`run(how, path)` returns the outputs of a path, which are made once for all tests and workers."""
+    """`run(how, path)` returns the outputs of a path, made once for all tests and workers."""
 
     @functools.cache
     def found(how, path):
@@ -59,7 +59,7 @@ def run(once):
 
 @pytest.fixture(scope="module")
 def exact_integers():
-    """Digest of the exact sums of `isa_outputs.integer_cases()` and `isa_outputs.word_cases()`."""
+    """Returns the digest of the exact sums of `isa_outputs.integer_cases()` and `isa_outputs.word_cases()`."""
     bytes_, words = isa_outputs.integer_cases(), isa_outputs.word_cases()
     exact = [int8_matmul_reference(q, pack(weights), weights.shape[1]) for q, weights in bytes_]
     exact += [int16_matmul_reference(q, pack(weights), weights.shape[1]).astype(np.int32) for q, weights in words]
@@ -91,7 +91,7 @@ def test_translations_and_scores_are_the_same_bits(run, how, path, scheme):
 
 @pytest.mark.parametrize("how, path", EVERY_PATH)
 def test_models_whose_numbers_leave_float32_say_the_same(run, how, path):
-    """What an 8-bit activation was made of a NaN depended on the path."""
+    """The 8-bit activation of a NaN once depended on the path."""
     assert run(how, path)["overflowing"] == run(native, PATHS[0])["overflowing"]
 
 

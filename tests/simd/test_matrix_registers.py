@@ -1,4 +1,4 @@
-"""Matrix registers belong to a thread, and Linux has to allow them: other threads, forks and signals do no harm."""
+"""Matrix registers belong to a thread, and Linux must allow them; threads, forks and signals do not disturb them."""
 
 import faulthandler
 import os
@@ -38,7 +38,7 @@ def run(code, name=None):
 
 
 def translated(code, name=None):
-    """(what was said of the path, the translations) of a process that runs `code` first."""
+    """Returns (the message about the path, the translations) of a process that runs `code` first."""
     done = run(code + TRANSLATE, name)
     assert done.returncode == 0, done.stderr
     path, *texts = done.stdout.splitlines()
@@ -48,7 +48,7 @@ def translated(code, name=None):
 
 @AMX
 def test_where_linux_refuses_the_registers_the_next_path_is_taken():
-    """It does where a thread handles signals on a stack that is too small for them."""
+    """Linux refuses them if a thread handles signals on too small a stack."""
     path, texts = translated(matrix_state.SMALL_STACK)
     assert path == f"{BELOW[0]} False"
     assert (f"{Isa.AMX_INT8.value} True", texts) == translated("")
@@ -78,7 +78,7 @@ def test_the_permission_is_one_for_all_threads_and_children():
 
 
 def operands(rows, depth=192, panels=9):
-    """What `multiply` takes."""
+    """Makes the operands of `multiply`."""
     q, weights = random_operands(rows, rows, depth, 16 * panels)
     row_scales, *vectors = random_scales(rows, rows, 16 * panels)
     return q, weights, AFFINE, *vectors, row_scales
@@ -94,7 +94,7 @@ def test_a_product_gives_its_registers_up(program, rows):
 
 @AMX
 def test_registers_in_use_are_seen(program):
-    """Or the test above would prove nothing. What another has left there does not disturb a product, either."""
+    """Shows that the test above can fail. Values left in the registers do not disturb a product either."""
     seen = []
 
     def run():
@@ -137,7 +137,7 @@ def test_a_forked_child_multiplies(program):
 
 @pytest.fixture
 def long_product(program):
-    """A function that runs a product of milliseconds and gives its sums."""
+    """Returns a function that runs a product of milliseconds and returns its sums."""
     guard = Guards()
     q, weights = random_operands(1, 2000, 1024, 1024)
     record = int8_record(guard, weights, *np.ones((2, 1024), np.float32))
@@ -146,7 +146,7 @@ def long_product(program):
     def run():
         out = np.zeros((2000, 1024), np.int32)
         program.int8_linear(record, rows, scales, len(rows), out, INTEGERS)
-        assert guard  # which the record's arrays belong to
+        assert guard  # owns the record's arrays
         return out
 
     return run
@@ -154,7 +154,7 @@ def long_product(program):
 
 @pytest.fixture
 def alarm():
-    """`alarm(seconds, again)` has SIGALRM sent, once or again and again."""
+    """`alarm(seconds, again)` schedules SIGALRM, once or repeatedly."""
     before = signal.getsignal(signal.SIGALRM)
     yield lambda seconds, again=0.0: signal.setitimer(signal.ITIMER_REAL, seconds, again)
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -162,7 +162,7 @@ def alarm():
 
 
 def test_a_handler_multiplies_too(program, long_product, alarm):
-    """Linux writes the registers into the signal's frame, and takes them from there again."""
+    """Linux saves the registers in the signal's frame, and restores them."""
     given, made = operands(40), []
     small, expected = multiply(program, *given), long_product()
 
@@ -177,7 +177,7 @@ def test_a_handler_multiplies_too(program, long_product, alarm):
 
 
 def test_signals_are_handled_on_the_stack_of_faulthandler(long_product, alarm, tmp_path):
-    """Its size was chosen before anything here asked for larger frames."""
+    """Its size was chosen before larger frames were requested here."""
     expected = long_product()
     with open(tmp_path / "stacks", "w") as file:
         faulthandler.register(signal.SIGALRM, file, all_threads=False)

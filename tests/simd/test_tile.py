@@ -1,4 +1,4 @@
-"""Register tiles of the instruction sets that this machine need not have: they compile, and they are right."""
+"""Register tiles of instruction sets that this machine may lack: they compile, and they are right."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from cpunmt.simd.matrix_tile import SHAPES
 from tests.simd import emulated_matrices
 from tests.support.processes import output, python
 
-VNNI = {"avx512_vnni": "zmm", "avx_vnni": "ymm"}  # the registers of each
+VNNI = {"avx512_vnni": "zmm", "avx_vnni": "ymm"}  # registers of each
 
 
 def run(module, path, what):
@@ -25,12 +25,12 @@ def test_vnni_tiles_compile_to_the_instructions(path):
 
 @pytest.mark.parametrize("path", [*VNNI, "i8mm", "dotprod", "neon"])
 def test_tiles_are_exact_with_the_instructions_emulated(path):
-    """The emitted code itself, with plain arithmetic in place of them: order of operands, offsets, layout."""
+    """Runs the code with plain arithmetic instead of the instructions: tests operand order, offsets and layout."""
     assert "shapes are exact" in run("vector_tiles", path, "run")
 
 
 def test_matrix_tiles_compile_to_the_instructions():
-    """With a store of each register of sums and of no other: none is set aside in memory."""
+    """Each register of sums is stored, and no other: none is spilled to memory."""
     words = [line.split()[0] for line in run("matrix_tiles", "amx_int8", "assembly").splitlines() if line.strip()]
     found = {name: words.count(name) for name in ("ldtilecfg", "tdpbusd", "tilestored", "tilerelease")}
     sums = sum(blocks * panels for blocks, panels in SHAPES)
@@ -43,7 +43,7 @@ def test_matrix_tiles_are_exact_with_the_instructions_emulated():
 
 @pytest.fixture
 def registers():
-    """Emulated ones, configured: the first two are of 3 rows, the third is of 16, all of 64 bytes."""
+    """Returns emulated registers: the first two have 3 rows, the third 16, all of 64 bytes."""
     made = emulated_matrices.Registers()
     configure(made, [3, 3, 16])
     return made
@@ -73,7 +73,7 @@ def configure(registers, rows, width=64, palette=1):
     ],
 )
 def test_the_emulation_notices_misuse(registers, misuse, fault):
-    """Or it would prove nothing: a processor faults at all of this."""
+    """A processor faults in all of these cases."""
     registers.multiply(0, 1, 2)
     with pytest.raises(AssertionError, match=fault):
         misuse(registers)
@@ -90,7 +90,7 @@ def test_the_emulation_touches_configured_rows_only(registers):
 
 
 def test_an_error_in_emulated_code_ends_the_process():
-    """ctypes would print it, and the program would go on with a wrong result."""
+    """ctypes would print it, and the program would continue with a wrong result."""
     code = "from tests.simd import emulated_matrices; emulated_matrices._CALLED['tdpbusd'](0, 1, 2); print('went on')"
     done = python("-c", code)
     assert done.returncode == 70 and "register 0 is used and not configured" in done.stderr and not done.stdout
@@ -115,7 +115,7 @@ for tiles in (tile.int8_tiles(), tile.int16_tiles(), float_tile.float_tiles, flo
     ids=["aarch64", "x86-64-v3", "x86-64-v4"],
 )
 def test_generic_tiles_compile_for_other_machines(target, multiply_add, size):
-    """With fused multiply-adds on whole registers, not calls of a library's fma."""
+    """Uses fused multiply-adds on whole registers, not calls of a library's fma."""
     made = output("-c", GENERIC.format(target=target), CPUNMT_ISA="generic")
     lines = [line for line in made.splitlines() if multiply_add in line]
     assert len(lines) >= 4 and any(size in line for line in lines)

@@ -19,7 +19,7 @@ from tools.tile_code import assembly_of, code_of
 
 
 class Kind(NamedTuple):
-    """Tiles of one scheme: bits of an integer, the intrinsic, its shapes; the levels where it reads codes."""
+    """Tiles of one scheme: bits of an integer, the intrinsic, its shapes; the levels if it reads codes."""
 
     bits: int
     made: object
@@ -28,7 +28,7 @@ class Kind(NamedTuple):
 
 
 def operands(bits, rows, columns, depth, extreme, generator):
-    """(q, weights) of that many bits, whose sums an int32 holds."""
+    """Draws (q, weights) of this number of bits, whose sums fit into int32."""
     lowest, most, heaviest = {8: (-128, 127, 127), 16: (-1023, 1023, 16000)}[bits]
     dtype = {8: np.int8, 16: np.int16}[bits]
     if extreme:
@@ -38,7 +38,7 @@ def operands(bits, rows, columns, depth, extreme, generator):
 
 
 def run(kind, tiles, shape, groups, mode, generator):
-    """One compiled tile of random integers against the exact product."""
+    """Compares one compiled tile of random integers with the exact product."""
     from cpunmt.simd import tile
 
     (rows, panel_count), (bits, _, _, levels) = shape, kind

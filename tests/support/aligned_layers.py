@@ -1,4 +1,4 @@
-"""Layers for tests of what stands above them: a real Translator, and one that copies words."""
+"""Layers below the tested ones: a real Translator, and one that copies words."""
 
 import re
 
@@ -7,13 +7,13 @@ from cpunmt.sentences.engine_layer import engine_layer, forced_layer
 
 
 def layers_of(translator, **options):
-    """The lowest layer of a Translator, and what forces a beginning upon its translations."""
+    """Returns the lowest layer of a Translator, and the callable that forces beginnings."""
     settings = translator.call_settings(options, None)
     return engine_layer(translator.loaded, settings), forced_layer(translator.loaded, settings)
 
 
 def word_layer(translate=lambda word: word, order=lambda words: words):
-    """A translator of words, one by one: a piece for each word or sign, with links from each to its own."""
+    """Returns a translator of single words: a piece for each word or sign, linked to its source."""
 
     def one(text, align):
         source = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]

@@ -1,4 +1,4 @@
-"""The programs that a wheel would bring, of the paths that this machine runs: built once, and kept in build/."""
+"""Builds the programs of a wheel for this machine's paths, once, in build/."""
 
 import functools
 import os
@@ -16,23 +16,23 @@ from tools.programs import PATHS
 
 
 def paths() -> list[isa.Isa]:
-    """What this machine runs, of what is built."""
+    """Returns the built paths that this machine runs."""
     return [path for path in PATHS[processor.machine()] if path in isa.supported()]
 
 
 def built_programs() -> Path:
-    """The folder with all of them and their manifest; tests change copies of it only."""
+    """Returns the folder with all programs and their manifest; tests change only copies of it."""
     return _built("programs", *paths())
 
 
 def best_program() -> Path:
-    """The same of the best path alone, which the quick tests use: each path takes half a minute."""
+    """Returns a folder with the best path alone, for the quick tests: each path takes half a minute."""
     return _built("best_program", paths()[0])
 
 
 @functools.cache
 def warmed_up(path: str) -> None:
-    """Compiles the program of a path for this machine's cache, unless it is there; one process at a time."""
+    """Compiles the program of a path into this machine's cache, if missing; one process at a time."""
     with FileLock(ROOT / "build" / f"{path}.lock"):
         run(sys.executable, "-m", "cpunmt", "warmup", cwd=ROOT, env={**os.environ, "CPUNMT_ISA": path})
 

@@ -1,4 +1,4 @@
-"""Running the command line, for its tests."""
+"""Runs the command line, for its tests."""
 
 import contextlib
 import fcntl
@@ -27,26 +27,26 @@ def texts(translator, lines, **options) -> list[str]:
 
 
 def statistics(shown: str) -> dict[str, str]:
-    """What `--stats` and `info` print: name -> value."""
+    """Parses the output of `--stats` and `info`: name -> value."""
     return {name: value.strip() for name, value in (line.split(":", 1) for line in shown.splitlines())}
 
 
 def translate(source, target, *flags) -> int:
-    """The exit status of a translation by this process."""
-    from cpunmt.commands import cli  # not in the processes that only start others
+    """Translates in this process; returns the exit status."""
+    from cpunmt.commands import cli  # not imported in processes that only start others
 
     return cli.main(["translate", "-i", str(source), "-o", str(target), *map(str, flags)])
 
 
 def refusal(capfd) -> str:
-    """The one line on stderr after an error, without its beginning; nothing may stand on stdout."""
+    """Returns the one line on stderr after an error, without its beginning; stdout must be empty."""
     output, shown = capfd.readouterr()
     assert output == "" and shown.count("\n") == 1 and shown.startswith("cpunmt: error: ")
     return shown.removeprefix("cpunmt: error: ")
 
 
 def here(*arguments, stdin=b"", env=None) -> subprocess.CompletedProcess:
-    """What `run` returns, from a command that runs in this process: a pipe and files are its standard streams."""
+    """Like `run`, but in this process, with a pipe and files as standard streams."""
     from cpunmt.commands import cli
 
     with contextlib.ExitStack() as stack:
@@ -85,14 +85,14 @@ def _feed(descriptor, content):
 
 
 def run(*arguments, stdin=b"", **settings):
-    """The finished process; input and output are bytes."""
+    """Runs a command; input and output are bytes."""
     return subprocess.run(
         [*CPUNMT, *map(str, arguments)], input=stdin, capture_output=True, cwd=ROOT, timeout=TIMEOUT, **settings
     )
 
 
 def on_terminal(*arguments, stdin=b"", **settings) -> tuple[int, bytes, str]:
-    """(exit status, stdout, stderr), with a terminal as stderr."""
+    """Returns (exit status, stdout, stderr), with a terminal as stderr."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
     process = subprocess.Popen(

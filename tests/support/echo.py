@@ -1,4 +1,4 @@
-"""A Translator whose model is a rule for words: all that stands above it is real."""
+"""A Translator that uses a rule for words instead of a model: all layers above are real."""
 
 from cpunmt import Hypothesis, Result, Translator
 from tests.sample_models.real_model import DIRECTORIES
@@ -6,7 +6,7 @@ from tests.support.aligned_layers import word_layer
 
 
 class Echo(Translator):
-    """Translates each word as `change` says, and notes which sentences it was given."""
+    """A Translator that changes each word by `change`, and records the sentences."""
 
     def __init__(self, change=lambda word: word):
         super().__init__(DIRECTORIES["int8"])

@@ -1,4 +1,4 @@
-"""Environments of their own, in which the project is installed as a user installs it. Nothing is downloaded."""
+"""Creates environments in which the project is installed as a user installs it. Nothing is downloaded."""
 
 import os
 import site
@@ -9,16 +9,16 @@ from pathlib import Path
 
 
 def run(*command, **settings) -> str:
-    """The standard output of a command that must succeed."""
+    """Returns the standard output of a command that must succeed."""
     finished = subprocess.run(list(map(str, command)), capture_output=True, encoding="utf-8", **settings)
     assert finished.returncode == 0, finished.stderr
     return finished.stdout
 
 
 def environment(folder, *installed, without=()) -> Path:
-    """The interpreter of a new environment in `folder`, where `pip install` has `installed`.
+    """Returns the interpreter of a new environment in `folder`, where `pip install` has `installed`.
 
-    What that depends on comes from the environment of the tests, through a .pth file; but no package of `without`.
+    Dependencies come from the environment of the tests, through a .pth file, except packages of `without`.
     """
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
@@ -37,7 +37,7 @@ def environment(folder, *installed, without=()) -> Path:
 
 
 def _links_to_the_others(place: Path, folder: Path, without) -> Path:
-    """`folder` with a link to whatever `place` has, but for what begins with a name of `without`."""
+    """Fills `folder` with links to the entries of `place`, except names that begin with one of `without`."""
     folder.mkdir()
     for path in place.iterdir() if place.is_dir() else ():
         if not path.name.startswith(tuple(without)) and path.suffix != ".pth":
@@ -46,5 +46,5 @@ def _links_to_the_others(place: Path, folder: Path, without) -> Path:
 
 
 def outside_variables() -> dict[str, str]:
-    """Environment variables of a user who knows nothing of the checkout."""
+    """Returns environment variables of a user without the checkout."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "CPUNMT_MODEL")}

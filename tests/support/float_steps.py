@@ -1,4 +1,4 @@
-"""What IEEE float32 arithmetic does, computed in NumPy: a fused multiply-add, and the unit of rounding."""
+"""IEEE float32 arithmetic in NumPy: a fused multiply-add, and the unit of rounding."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ TINY = 2.0**-149  # and its absolute error where the result is denormal
 
 
 def fma(x, y, z) -> np.ndarray:
-    """x * y + z with one rounding, float32 [broadcast shape]; finite operands, no overflow.
+    """Computes x * y + z with one rounding, float32 [broadcast shape]; finite operands, no overflow.
 
-    The product is exact in float64; the sum is rounded to odd there (Boldo and Melquiond 2008, "Emulation of a
-    FMA and correctly rounded sums"), so that rounding it again to float32 is as good as rounding once.
+    The product is exact in float64; the sum is rounded to odd there (Boldo and Melquiond 2008, "Emulation of a FMA and
+    correctly rounded sums"), so rounding it again to float32 equals rounding once.
     """
     product = np.float64(1) * np.asarray(x, np.float32) * np.asarray(y, np.float32)
     product, z = np.broadcast_arrays(product, np.asarray(z, np.float32).astype(np.float64))
@@ -24,5 +24,5 @@ def fma(x, y, z) -> np.ndarray:
 
 
 def same_bits(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether two float32 arrays are equal bit by bit."""
+    """Returns whether two float32 arrays are equal bit by bit."""
     return x.shape == y.shape and np.array_equal(x.view(np.uint32), y.view(np.uint32))

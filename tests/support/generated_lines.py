@@ -1,4 +1,4 @@
-"""Lines of text that nobody would write, and some that people do: for the laws, which hold for any text."""
+"""Generates lines of text, unusual and usual, for the laws, which hold for any text."""
 
 import random
 
@@ -57,14 +57,14 @@ _ODD = (
 
 
 def generated_lines(count: int, seed: int = 1, short: bool = False) -> list[str]:
-    """`count` texts without line feeds. `short`: mostly a few words, none long."""
+    """Returns `count` texts without line feeds. `short`: mostly a few words, and never long."""
     generator = random.Random(seed)
     real = SENTENCES.read_text("utf-8").split("\n")[:-1]
     return [_line(generator, real, short) for _ in range(count)]
 
 
 def marked_line(generator: random.Random) -> str:
-    """A sentence with something in it that a layer keeps or changes: a span, a tag, a number, capitals, a tab."""
+    """Returns a sentence with something that a layer keeps or changes: a span, a tag, a number, capitals, a tab."""
     words = generator.choice(SENTENCES.read_text("utf-8").split("\n")[:-1]).split()[:12]
     for _ in range(generator.randint(1, 3)):
         part = generator.choice(generator.choice(_PARTS))

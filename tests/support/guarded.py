@@ -3,11 +3,10 @@
     guard = Guards()
     x, out = guard.copy(x), guard.empty((3, 16), np.float32)
     program.some_kernel(x, out)
-    guard.check()                    nothing was written but `out`
+    guard.check()                    only `out` was written
 
-A kernel that reads beyond an array and uses what it finds there gives a wrong result: the marker is a huge float32
-(8.5e37) and a large int8 (126), or, where arrays are misaligned, NaN and -1. One that only reads there is noticed by
-`Pages`, which ends the process.
+A kernel that uses values beyond an array returns a wrong result: the marker is a huge float32 (8.5e37) and a large int8
+(126), or, where arrays are misaligned, NaN and -1. `Pages` detects even unused reads, and ends the process.
 """
 
 import ctypes
@@ -15,11 +14,11 @@ import mmap
 
 import numpy as np
 
-_MARGIN = 4096  # bytes on each side: a write far off should still be seen, not crash the tests
+_MARGIN = 4096  # bytes on each side: a write far off should still be detected, not crash the tests
 
 
 class Guards:
-    """The arrays of one call, and what must not change around and in them."""
+    """The arrays of one call, and the bytes around and in them that must not change."""
 
     def __init__(self, misaligned: int = 0):
         """Arrays begin `misaligned` bytes (below 64) after a cache line."""
@@ -28,18 +27,18 @@ class Guards:
         self._made = []  # (buffer, first byte of the array, its end, content to keep or None)
 
     def empty(self, shape, dtype) -> np.ndarray:
-        """An array that may be written anywhere; it holds markers."""
+        """Returns an array that may be written anywhere; it holds markers."""
         return self._place(shape, dtype, None)
 
     def copy(self, values: np.ndarray, written: bool = False) -> np.ndarray:
-        """A copy of `values` that must stay as it is, unless `written`."""
+        """Returns a copy of `values` that must stay as it is, unless `written`."""
         values = np.ascontiguousarray(values)
         array = self._place(values.shape, values.dtype, None if written else values.tobytes())
         array[...] = values
         return array
 
     def check(self):
-        """Fail if a byte beside an array, or in one that is only read, has changed."""
+        """Fails if a byte beside an array, or in a read-only one, has changed."""
         for buffer, first, end, kept in self._made:
             before, after = np.flatnonzero(buffer[:first] != self._marker), np.flatnonzero(buffer[end:] != self._marker)
             assert not before.size, f"written {first - before[0]} bytes before the array"
@@ -56,7 +55,7 @@ class Guards:
 
 
 class Pages(Guards):
-    """The same, and each array ends where its memory does: reading what comes next is a segmentation fault."""
+    """Guards with arrays at the end of their memory: reading beyond them is a segmentation fault."""
 
     def _place(self, shape, dtype, kept):
         shape = tuple(np.atleast_1d(shape))

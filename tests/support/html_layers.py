@@ -1,4 +1,4 @@
-"""Layers that translate by a rule, and what a parser of the standard library finds in HTML."""
+"""Layers that translate by a rule, and the standard library's parser of HTML."""
 
 import random
 import re
@@ -11,12 +11,12 @@ _PIECE = re.compile(r"\s*(?:\{\d+\}|\w+|[^\w\s])|\s+$")
 
 
 def pieces_of(text):
-    """Spans of words and marks, each with the white space before it."""
+    """Returns spans of words and marks, each with the white space before it."""
     return [found.span() for found in _PIECE.finditer(text)]
 
 
 def in_place(change):
-    """A layer that changes each word by itself."""
+    """Returns a layer that changes each word in its place."""
 
     def layer(texts, align):
         assert texts, "called for nothing"
@@ -40,7 +40,7 @@ upper = in_place(lambda word: word if "{" in word else word.upper())
 
 
 def shuffled(texts, align):
-    """A layer that puts words elsewhere, loses some and says others twice, as the text decides."""
+    """A layer that moves, drops and repeats words, depending only on the text."""
     found = []
     for text in texts:
         chance = random.Random(repr(text))
@@ -61,7 +61,7 @@ def shuffled(texts, align):
 
 
 def given(source, target, sources, targets, matrix):
-    """A layer for one text: pieces as texts, and how much attention each target piece gives to each source piece."""
+    """Returns a layer for one text: pieces as texts, and the attention of each target piece to each source piece."""
 
     def spans(text, pieces):
         assert "".join(pieces) == text
@@ -69,7 +69,7 @@ def given(source, target, sources, targets, matrix):
         return [(end - len(piece), end) for end, piece in zip(ends, pieces, strict=True)]
 
     links = [(max(range(len(row)), key=row.__getitem__), at) for at, row in enumerate(matrix)]
-    links = [(source, target) for source, target in links if source < len(sources)]  # else it is </s>
+    links = [(source, target) for source, target in links if source < len(sources)]  # the other pieces are </s>
 
     def layer(texts, align):
         assert list(texts) == [source]
@@ -79,7 +79,7 @@ def given(source, target, sources, targets, matrix):
 
 
 class Parsed(HTMLParser):
-    """Tags with their attributes, comments and declarations, as they come; whether elements nest."""
+    """Tags with their attributes, comments and declarations, in order; whether elements nest."""
 
     VOID = VOID_ELEMENTS
 
@@ -123,7 +123,7 @@ class Parsed(HTMLParser):
 
 
 def unread(found, names):
-    """Of what `Parsed` found, sorted: without the values of attributes that are translated, and <option>'s."""
+    """Returns `found` sorted, without the values of translated attributes and of <option>."""
     return sorted(
         (
             kind,

@@ -8,7 +8,7 @@ from typing import Any
 def takes_linear_time(use: Callable[[Any], object], content: Callable[[int], Any], count: int) -> None:
     """Asserts that `use(content(n))` takes time in proportion to n, from `count` to ten times that.
 
-    Quadratic time would take 100 times as long; 40 times are allowed. `content` is not measured.
+    Quadratic time would take 100 times as long; 40 times are allowed. The time of `content` does not count.
     """
 
     def seconds(size: int) -> float:
@@ -19,7 +19,7 @@ def takes_linear_time(use: Callable[[Any], object], content: Callable[[int], Any
 
     seconds(count // 10)
     measured = []
-    for _ in range(5):  # a busy machine disturbs one attempt; quadratic time is seen in each
+    for _ in range(5):  # a busy machine disturbs some attempts; quadratic time shows in each
         measured.append((seconds(count), seconds(10 * count)))
         short, long = map(min, zip(*measured, strict=True))
         if long < 40 * max(short, 0.005):

@@ -1,4 +1,4 @@
-"""Options of a translation, drawn from their own definition: whoever adds an option adds it to these tests."""
+"""Options of a translation, drawn from their own definition: a new option is automatically in these tests."""
 
 import re
 from decimal import Decimal
@@ -15,7 +15,7 @@ from cpunmt.sentence_layers.protection.finding import KINDS
 FIELDS = Options.__dataclass_fields__
 INTEGERS = (int, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 DRAWN, ALTERNATIVES = {"sampling_topk": 0}, {"return_alternatives": True}
-COMPANIONS = {  # what an option needs beside it
+COMPANIONS = {  # other options that an option needs
     "tags": {"xml": True},
     "num_hypotheses": {"beam_size": 64},
     "sampling_topp": DRAWN,
@@ -31,7 +31,7 @@ TERMS = {"man": "Kerl", "dogs": "Köter", "the": "das"}
 
 
 def keep_ends(text: str) -> list[tuple[int, int]]:
-    """A function that keeps the first and the last character of a sentence."""
+    """Keeps the first and the last character of a sentence."""
     return [(0, 1), (len(text) - 1, len(text))] if text else []
 
 
@@ -60,7 +60,7 @@ READ = {  # option: pairs of values that mean the same
 
 
 def beside(name, value) -> dict:
-    """What an option needs beside it, to have that value."""
+    """Returns the other options that an option needs to have that value."""
     return {} if value == FIELDS[name].default else COMPANIONS.get(name, {})
 
 
@@ -69,7 +69,7 @@ REALS = (float, Fraction, Decimal, np.float16, np.float32, np.float64, np.longdo
 
 @st.composite
 def of_any_type(draw, option, largest=100):
-    """(a value that fits the option, the same in a type that a caller may have); no integer above `largest`."""
+    """Draws (a value of the option, the same in another accepted type); integers are at most `largest`."""
     rule = option.metadata
     if rule["choices"]:
         value = draw(st.sampled_from(rule["choices"]))
@@ -88,7 +88,7 @@ def of_any_type(draw, option, largest=100):
 
 @st.composite
 def option_sets(draw, names=tuple(FIELDS), most=4, largest=100):
-    """(options, the same options in types that a caller may have)."""
+    """Draws (options, the same options in other accepted types)."""
     chosen = draw(st.lists(st.sampled_from(list(names)), unique=True, max_size=most))
     drawn = {name: draw(of_any_type(FIELDS[name], largest)) for name in chosen}
     return {name: plain for name, (plain, _) in drawn.items()}, {name: typed for name, (_, typed) in drawn.items()}
@@ -96,9 +96,9 @@ def option_sets(draw, names=tuple(FIELDS), most=4, largest=100):
 
 @st.composite
 def consistent_options(draw, clusters=False):
-    """Any options that do not contradict each other; beams and lengths are small. `clusters`: the model has some."""
+    """Draws options without contradictions; beams and lengths are small. `clusters`: the model has some."""
     found, _ = draw(option_sets(most=len(FIELDS), largest=6))
-    if found.pop("xml", False):  # of any texts most are not well-formed
+    if found.pop("xml", False):  # most texts are not well-formed
         found["html"] = True
     if not found.get("html"):
         found.pop("tags", None)

@@ -1,4 +1,4 @@
-"""LINEAR records for tests, made as `model` makes them."""
+"""LINEAR records for tests, made like those of `model`."""
 
 import numpy as np
 
@@ -10,12 +10,12 @@ from tests.support.guarded import Guards
 
 
 def column_totals(weights: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Sums of the real weights of each column."""
+    """Returns sums of the real weights of each column."""
     return scales * weights.sum(axis=0, dtype=np.int32).astype(np.float32)
 
 
 def int8_record(guard: Guards, weights: np.ndarray, scales: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """LINEAR [1] of int8 weights [depth, columns], float32 scales [columns] and bias [columns]."""
+    """Makes LINEAR [1] from int8 weights [depth, columns], float32 scales [columns] and bias [columns]."""
     record = _record(guard, records.INT8, weights, bias)
     start = weights.sum(axis=0, dtype=np.int32) * np.int32(-isa.activation_offset())
     record["scales"] = guard.copy(padded(scales)).ctypes.data
@@ -25,7 +25,7 @@ def int8_record(guard: Guards, weights: np.ndarray, scales: np.ndarray, bias: np
 
 
 def coded_record(guard: Guards, codes: np.ndarray, levels: np.ndarray, scales: np.ndarray, bias: np.ndarray):
-    """The same of weights levels[codes] that have codes beside them."""
+    """The same for weights levels[codes], stored as codes too."""
     record = int8_record(guard, levels[codes], scales, bias)
     record["codes"] = guard.copy(pack_codes(codes)).ctypes.data
     record["levels"] = guard.copy(levels).ctypes.data
@@ -33,7 +33,7 @@ def coded_record(guard: Guards, codes: np.ndarray, levels: np.ndarray, scales: n
 
 
 def rectified_record(guard: Guards, weights, scales, bias, multiplier: float = 0.0) -> np.ndarray:
-    """The same of a layer whose x a ReLU has made, with a multiplier for it or none."""
+    """The same for a layer after a ReLU, with an optional multiplier for its input."""
     record = int8_record(guard, weights, scales, bias)
     rows = by_depth(pack(weights))
     sums, start = weights.sum(axis=0, dtype=np.int32), np.zeros(rows.shape[1], np.int32)
@@ -46,7 +46,7 @@ def rectified_record(guard: Guards, weights, scales, bias, multiplier: float = 0
 
 
 def lists_record(guard: Guards, depth: int, columns: int) -> np.ndarray:
-    """LISTS [1] for a product of that size."""
+    """Makes LISTS [1] for a product of that size."""
     record = np.zeros(1, records.LISTS)
     for name, dtype, length in records.LIST_DEPTHS:
         record[name] = guard.empty(length * depth + 32, dtype).ctypes.data
@@ -55,14 +55,14 @@ def lists_record(guard: Guards, depth: int, columns: int) -> np.ndarray:
 
 
 def int16_record(guard: Guards, weights: np.ndarray, scales: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """LINEAR [1] of int16 weights [depth, columns], float32 scales [columns] and bias [columns]."""
+    """Makes LINEAR [1] from int16 weights [depth, columns], float32 scales [columns] and bias [columns]."""
     record = _record(guard, records.INT16, weights, bias)
     record["scales"] = guard.copy(padded(scales)).ctypes.data
     return record
 
 
 def float_record(guard: Guards, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """LINEAR [1] of float32 weights [depth, columns] and bias [columns]."""
+    """Makes LINEAR [1] from float32 weights [depth, columns] and bias [columns]."""
     return _record(guard, records.FLOAT32, weights, bias)
 
 

@@ -1,4 +1,4 @@
-"""Run a module's main() on prebuilt programs, where nothing has been compiled and nothing can be.
+"""Runs a module's main() on prebuilt programs, without a cache and without a compiler.
 
 python -m tests.support.prebuilt_start FOLDER MODULE
 """

@@ -1,4 +1,4 @@
-"""Other processes, observed without betting on the wall clock: a busy machine makes them slow, not wrong."""
+"""Observes other processes without fixed delays: a busy machine makes them slow, not wrong."""
 
 import os
 import subprocess
@@ -11,33 +11,33 @@ from tests.support.command_line import TIMEOUT
 
 
 def python(*arguments, cwd=ROOT, timeout=TIMEOUT, **variables) -> subprocess.CompletedProcess:
-    """A finished process of Python's, with these variables of the environment more, or without those that are None."""
+    """Runs Python with additional variables of the environment; a value of None removes one."""
     environment = {name: value for name, value in (os.environ | variables).items() if value is not None}
     command = [sys.executable, *map(str, arguments)]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, encoding="utf-8", timeout=timeout)
 
 
 def output(*arguments, **settings) -> str:
-    """The output of such a process, which must succeed."""
+    """Returns the output of such a process, which must succeed."""
     done = python(*arguments, **settings)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def processor_seconds(number: int) -> float:
-    """The processor time of a process that runs, or has ended and was not waited for."""
+    """Returns the processor time of a process that runs, or has ended and was not waited for."""
     fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def has_worked(number: int, seconds: float):
-    """Wait until a process has worked for `seconds` of processor time more."""
+    """Waits until a process has used `seconds` more of processor time."""
     begun = processor_seconds(number)
     wait_for(lambda: processor_seconds(number) >= begun + seconds)
 
 
 def wait_for(what, seconds=TIMEOUT):
-    """The value of `what()` as soon as it is true."""
+    """Returns the value of `what()` as soon as it is true."""
     until = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < until

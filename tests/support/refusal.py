@@ -1,4 +1,4 @@
-"""What a reader says of what it refuses."""
+"""Messages of readers that refuse a file."""
 
 import tracemalloc
 
@@ -8,7 +8,7 @@ from cpunmt.errors import ModelFileError
 
 
 def refusal(read, path, *arguments, **options) -> str:
-    """The message of the ModelFileError that `read(path, ...)` raises; it begins with the path."""
+    """Returns the message of the ModelFileError that `read(path, ...)` raises; it begins with the path."""
     with pytest.raises(ModelFileError) as caught:
         read(path, *arguments, **options)
     assert str(caught.value).startswith(str(path))
@@ -16,7 +16,7 @@ def refusal(read, path, *arguments, **options) -> str:
 
 
 def cheap_refusal(read, path) -> str:
-    """The same; refusing takes no memory to speak of, whatever the file claims."""
+    """The same, and asserts that refusing takes little memory, whatever the file claims."""
     tracemalloc.start()
     try:
         message = refusal(read, path)

@@ -1,4 +1,4 @@
-"""Searches of the engine and their sentences, drawn at random, and what must be equal of what they find."""
+"""Random searches of the engine and sentences for them, and comparisons of results."""
 
 import ctypes
 
@@ -10,12 +10,12 @@ from cpunmt.search.records import WORKSPACE
 from tests.sample_models.random_models import random_sources
 
 either = st.booleans()
-NEAR = 1e-3  # hypotheses of nearly equal score: either may come first, or live on
+NEAR = 1e-3  # hypotheses with scores this close may change places, or leave the beam
 
 
 @st.composite
 def searches(draw, scored=either):
-    """Any search, from the shortlist if there is one; half of them look at logits in blocks (search.fused_output)."""
+    """Draws any search, with the shortlist if given; half of them compute logits in blocks (search.fused_output)."""
     beam = draw(st.integers(1, 6))
     apart = draw(st.sampled_from(["no", "no", "alternatives", "samples"]))
     groups = draw(st.sampled_from([1, 1, 2, 3])) if apart == "no" else 1
@@ -56,7 +56,7 @@ def searches(draw, scored=either):
 
 
 def bits(translations) -> list:
-    """Of each sentence's hypotheses, what must be equal to the last bit: all of it."""
+    """Returns everything in each sentence's hypotheses, for comparison to the last bit."""
     return [
         [h._replace(attention=None if h.attention is None else h.attention.tobytes()) for h in hypotheses]
         for hypotheses in translations
@@ -68,7 +68,7 @@ def close(a, b) -> bool:
 
 
 def agree(made, expected) -> bool:
-    """Whether the hypotheses are the same, in the same order, but for near ties; figures of the same always agree."""
+    """Returns whether the hypotheses agree in order, except near ties; numbers of equal ones must always agree."""
     for hypothesis, wanted in zip(made, expected, strict=False):
         if hypothesis.ids == wanted.ids:
             assert hypothesis.truncated == wanted.truncated
@@ -81,7 +81,7 @@ def agree(made, expected) -> bool:
 
 
 def work(seed, vocabulary, count, with_prefix=True, longest=9, limits=(4, 12), most=3):
-    """(sources, limits, prefixes of at most `most` pieces, or None) of random sentences."""
+    """Draws (sources, limits, prefixes of at most `most` pieces, or None) of random sentences."""
     generator = np.random.default_rng(seed)
     sources = random_sources(seed, vocabulary, count, longest=longest)
     lengths = generator.integers(0, most + 1, count)
@@ -90,7 +90,7 @@ def work(seed, vocabulary, count, with_prefix=True, longest=9, limits=(4, 12), m
 
 
 def check_first_group(engine, sources, alone, **groups):
-    """The hypotheses of the search `alone` are among those of three groups of its size; all go on to the end."""
+    """Checks that the hypotheses of `alone` are among those of three groups of its size; all continue to the end."""
     alone, size = alone._replace(num_hypotheses=alone.beam_size, to_the_end=True), 3 * alone.beam_size
     both = alone._replace(beam_size=size, num_hypotheses=size, num_beam_groups=3, **groups)
     found, expected = (bits(engine.translate(sources, [10] * len(sources), search)) for search in (both, alone))
@@ -99,9 +99,9 @@ def check_first_group(engine, sources, alone, **groups):
 
 
 def watch_calls(monkeypatch, engine, budget=1, *fields) -> list:
-    """Has the engine's compiled code called for `budget` rows at a time; returns the `fields` of its WORKSPACE then."""
+    """Limits compiled calls to `budget` rows; returns the values of the WORKSPACE `fields` at each call."""
     monkeypatch.setattr("cpunmt.engine.run.BUDGET", budget)
-    monkeypatch.setattr("cpunmt.engine.run.LONGEST_CALL", 0)  # the budget stays
+    monkeypatch.setattr("cpunmt.engine.run.LONGEST_CALL", 0)  # keeps the budget
     program, seen = engine._program, []
 
     class Watched:

@@ -1,10 +1,10 @@
-"""Work done by several threads at once."""
+"""Runs work in several threads at once."""
 
 import threading
 
 
 def in_threads(count: int, work) -> list:
-    """What `work(number)` returns in each of `count` threads that begin it together; None where it raised."""
+    """Returns the results of `work(number)` in `count` threads that begin it together; None where it raised."""
     found, start = [None] * count, threading.Barrier(count)
 
     def run(number):

@@ -1,4 +1,4 @@
-"""What the quick set of tests (`make test`) leaves to the thorough one (`make test-all`)."""
+"""Marks the cases that the quick set of tests (`make test`) leaves to the thorough one (`make test-all`)."""
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -21,7 +21,7 @@ def slow(case):
 
 
 def crossed(first, second) -> list:
-    """Returns all pairs of values for a `parametrize`; those are slow that are not needed to have each value once."""
+    """Returns all pairs of values for a `parametrize`; marks pairs slow, except enough to include each value once."""
     first, second = list(first), list(second)
     quick = {(i % len(first), i % len(second)) for i in range(max(len(first), len(second)))}
     return [

@@ -1,4 +1,4 @@
-"""Streams that end badly."""
+"""Streams that end with an error."""
 
 
 def broken(items, error):
@@ -8,7 +8,7 @@ def broken(items, error):
 
 
 def taken(results):
-    """Returns (the results, the error that ends them or None)."""
+    """Returns (the results, the final error or None)."""
     found = []
     try:
         for result in results:

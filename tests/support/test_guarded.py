@@ -1,4 +1,4 @@
-"""The guards see what they are there to see."""
+"""The guards detect errors."""
 
 import signal
 import subprocess

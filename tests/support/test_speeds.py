@@ -1,4 +1,4 @@
-"""Which cases of a table are left to the thorough set."""
+"""The choice of slow cases in a table."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.support.speeds import crossed, slow_after
 
 
 def told(cases) -> list:
-    """(values, whether they are slow) of each case."""
+    """Returns (values, whether they are slow) of each case."""
     return [(getattr(case, "values", case), bool(getattr(case, "marks", ()))) for case in cases]
 
 

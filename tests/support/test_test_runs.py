@@ -1,4 +1,4 @@
-"""Runs of pytest with this project's settings: started with signals ignored, and with a test that hangs."""
+"""Runs of pytest with this project's settings: started with ignored signals, and with a test that hangs."""
 
 import signal
 import subprocess
@@ -8,7 +8,7 @@ from tests.support.command_line import ROOT, TIMEOUT
 
 
 def of_pytest(path, content, *flags, **settings):
-    """The finished run of a file of tests."""
+    """Runs a file of tests."""
     path.write_text(content)
     command = [sys.executable, "-m", "pytest", "-c", "pyproject.toml", "-p", "tests.conftest", "-p", "no:cacheprovider"]
     return subprocess.run(

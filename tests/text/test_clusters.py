@@ -1,4 +1,4 @@
-"""Clusters: the nearest centroid and its pieces, and arrays that are none."""
+"""Clusters: the nearest centroid and its pieces, and invalid arrays."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_of_equally_near_ones_the_first_counts():
 def test_the_nearest_has_the_least_distance(seed, count, rows):
     generator = np.random.default_rng(seed)
     centroids, states = generator.integers(-9, 10, (count, 4)), generator.integers(-9, 10, (rows, 4))
-    distances = ((states[:, None] - centroids) ** 2).sum(axis=2)  # whole numbers: exact, with many that are equal
+    distances = ((states[:, None] - centroids) ** 2).sum(axis=2)  # whole numbers are exact, with many ties
     found = clusters_of(centroids, [[]] * count).nearest(states.astype(np.float32))
     assert np.array_equal(found, distances.argmin(axis=1))
 

@@ -1,4 +1,4 @@
-"""Where pieces stand in a text: through normalization, bytes and unknown characters, to the code point."""
+"""Spans of pieces in a text, despite normalization, bytes and unknown characters, to the code point."""
 
 import pytest
 from hypothesis import given, settings
@@ -67,7 +67,7 @@ def test_bytes_of_a_character_stand_on_it():
     pieces = ["\u2581a", "<0xE8>", "<0xB5>", "<0xB0>", "b"]
     assert source_spans(text, pieces, "\u2581" + text, [0, 0, 1, 2, 3]) == [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
     assert target_spans(pieces, text) == [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
-    assert target_spans(["<0x0A>"], "<0x0A>") == [(0, 6)]  # as it was written
+    assert target_spans(["<0x0A>"], "<0x0A>") == [(0, 6)]  # as written
 
 
 @pytest.mark.parametrize("missing", ["</s>", "", "\u2581", "zzz", "<0xFF>"])

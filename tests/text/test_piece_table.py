@@ -1,4 +1,4 @@
-"""Tables of pieces: whatever a piece is, it stays text; whatever the file, nothing but the documented error."""
+"""Tables of pieces: every piece stays text, and broken files raise only the documented error."""
 
 import gzip
 import json
@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from cpunmt.errors import ModelFileError
 from cpunmt.text.piece_table import read_table
 
-# Pieces that YAML takes for something else, or that have to be quoted there.
+# Pieces that YAML would convert, or that need quotes.
 _LISTED = r"""</s> <unk> , . ▁the yes no null ~ 1e3 0x10 1_000 << = a:b ' " \ it's # - ? : & * ! | > % @ ` [ ] { }
 on off 2001-01-01 .inf -1 é 😀 >>fra<< '' "a" """
 PIECES = _LISTED.split()
 AWKWARD = [*dict.fromkeys(PIECES), "a: b", " ", "\t", "#: x", "", "\x85", "\u2028", "\x7f", "\x01", "▁" * 200, "- a"]
-# PyYAML folds a quoted scalar with other line breaks than these: no program that writes vocabularies does
+# PyYAML folds a quoted scalar with other line breaks than these, which writers of vocabularies never use
 text = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\x85\u2028\u2029"), max_size=20)
 
 
@@ -48,7 +48,7 @@ def test_any_pieces_that_pyyaml_writes_are_read(tmp_path_factory, pieces, escape
 
 
 def test_what_marian_writes_is_read(tmp_path):
-    """yaml-cpp: plain where it can, else double quotes with escapes; older files have tags and keys after `?`."""
+    """yaml-cpp writes plain scalars, or double quotes with escapes; older files have tags and keys after `?`."""
     lines = ['"</s>": 0', "<unk>: 1", '",": 2', "▁the: 3", '"\\"": 4', '"\\x85\\u2028\\U0001F600\\t\\\\": 5', "yes: 6"]
     lines += ["~: 7", "! 'it''s': 8", "? a long one", ": 9", "a:b: 10", "# a comment", "", "<<: 11", "\u3000: 12\r"]
     pieces = ["</s>", "<unk>", ",", "▁the", '"', "\x85\u2028\U0001f600\t\\", "yes", "~", "it's", "a long one", "a:b"]
@@ -59,7 +59,7 @@ def test_what_marian_writes_is_read(tmp_path):
 
 
 def test_nothing_but_a_quote_is_special(tmp_path):
-    """YAML would refuse these; who writes them means a piece."""
+    """YAML would refuse these, but they are meant as pieces."""
     pieces = ["!", "&", "*", "|", ">", "%", "@", "`", "[", "{", ",", "?", "-", ":", "!!", "*a", "&b", "#c"][:-1]
     expected = {piece: i for i, piece in enumerate(pieces)}
     assert table_of(tmp_path / "vocab.yml", "".join(f"{piece}: {i}\n" for i, piece in enumerate(pieces))) == expected

@@ -47,7 +47,7 @@ def test_ids_are_those_of_the_table(vocabulary, folder):
         seen += sum(piece in table for piece in pieces)
         assert vocabulary.ids(pieces) == vocabulary.encode(line)[:-1]
     assert seen > 200  # and not all unknown
-    assert vocabulary.ids(["<pad>", "nothing", "\ud800"]) == [1, 1, 1]  # what lies beyond the model is no piece
+    assert vocabulary.ids(["<pad>", "nothing", "\ud800"]) == [1, 1, 1]  # ids beyond the model are unknown
 
 
 def test_text_comes_back(vocabulary, folder):
@@ -109,7 +109,7 @@ def test_ids_without_a_piece_and_strange_pieces(folder):
 
 
 def test_names_of_the_past(folder):
-    """Nematus called </s> "eos" and <unk> "UNK", or left their ids out."""
+    """Nematus called </s> "eos" and <unk> "UNK", or omitted their ids."""
     for table in ({"eos": 0, "UNK": 1, "a": 2}, {"a": 2}, {"": 0, "UNK": 1, "a": 2}):
         found = made(folder, table)
         assert (found.eos_id, found.unk_id, found.size) == (0, 1, 3)

@@ -1,4 +1,4 @@
-"""Sentences are found as each script's rules have it, every character is kept, and no text takes long."""
+"""Sentence splitting by each script's rules, complete and in linear time."""
 
 import re
 import time
@@ -23,7 +23,7 @@ def unescape(text):
 
 
 def read_case(line):
-    """Language, whether lines end sentences, text, and its sentences as they are marked."""
+    """Parses the language, whether lines end sentences, the text, and its marked sentences."""
     language, marked = line.split("\t")
     marked = unescape(marked)
     sentences = [part.split("¦")[-1].strip() for part in marked.split("‖")]
@@ -63,7 +63,7 @@ def is_blank(text):
 
 
 def check_law(text, spans, newline):
-    """Sentences and gaps make up the text; sentences have content, and gaps none."""
+    """Checks that sentences and gaps make up the text, and that only sentences have content."""
     end_before, gaps = 0, []
     for begin, end in spans:
         assert end_before <= begin < end <= len(text)
@@ -150,7 +150,7 @@ def seconds_of(text, language, newline):
 
 @pytest.mark.parametrize("patterns", slow_after(1, [HOSTILE[::9], HOSTILE]), ids=len)
 def test_no_text_takes_long(patterns):
-    """50 KB in a second: quadratic time would be a minute."""
+    """50 KB in a second; quadratic time would be a minute."""
     for pattern in patterns:
         for text in hostile_texts(pattern, 50_000):
             for newline in (True, False):
@@ -159,7 +159,7 @@ def test_no_text_takes_long(patterns):
 
 @pytest.mark.slow
 def test_time_is_linear():
-    """1 MB of each, where all rules are in use."""
+    """1 MB of each, with all rules in use."""
     for pattern in HOSTILE:
         for text in hostile_texts(pattern, 1_000_000)[:2]:
             assert seconds_of(text, None, False) < 8, pattern

@@ -1,4 +1,4 @@
-"""Shortlists: the candidate set against a plain definition, Marian's binary form, and broken files."""
+"""Shortlists: candidates against a plain definition, Marian's binary form, and broken files."""
 
 import gzip
 import hashlib
@@ -14,7 +14,7 @@ from tests.support.refusal import refusal
 
 
 def make(lists, first=2, vocab_size=64, best=9):
-    """A Shortlist of one ascending list of target ids for each source id."""
+    """Makes a Shortlist from an ascending list of target ids for each source id."""
     offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
     return Shortlist(offsets, np.array([id_ for ids in lists for id_ in ids], np.int32), first, best, vocab_size)
 
@@ -35,7 +35,7 @@ def shortlists(draw):
 
 
 def candidates_reference(shortlist, source_ids, shared):
-    """Sets and loops, straight from the definition."""
+    """Implements the definition with sets and loops."""
     chosen = set(range(shortlist.first))
     for id_ in source_ids:
         chosen |= set(shortlist.ids[shortlist.offsets[id_] : shortlist.offsets[id_ + 1]].tolist())
@@ -124,7 +124,7 @@ def test_binary_layout():
 
 
 def test_checksum_is_that_of_the_format():
-    # By hand: 0 ^ (1 + c); then h ^ (2 + c + 64 h + h // 4), modulo 2^64. The last four bytes do not count.
+    # Calculated by hand: 0 ^ (1 + c); then h ^ (2 + c + 64 h + h // 4), modulo 2^64. The last four bytes do not count.
     c = 0x9E3779B9
     h = 1 + c
     words = np.array([1, 2, 2**64 - 1], "<u8").tobytes()
@@ -149,7 +149,7 @@ def test_a_last_piece_without_offset_has_an_empty_list(tmp_path):
 
 
 def test_a_shortlist_of_a_smaller_or_larger_vocabulary_is_refused(tmp_path):
-    """It would ruin every translation, and say nothing."""
+    """It would ruin every translation silently."""
     path = tmp_path / "lex.bin"
     path.write_bytes(make([[5]] * 500).to_bytes())
     for size in (499, 508, 8000):

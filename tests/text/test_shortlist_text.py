@@ -1,4 +1,4 @@
-"""Shortlists in text form: which pairs are kept, and which files are refused."""
+"""Shortlists in text form: the pairs that are kept, and the files that are refused."""
 
 import gzip
 
@@ -23,7 +23,7 @@ def from_text(path, vocabulary, text, **options):
 
 
 def lists_of(shortlist):
-    """source id -> target ids, of those that have any."""
+    """Returns source id -> target ids, without empty lists."""
     pairs = zip(shortlist.offsets[:-1].tolist(), shortlist.offsets[1:].tolist(), strict=True)
     return {source: shortlist.ids[a:b].tolist() for source, (a, b) in enumerate(pairs) if b > a}
 
@@ -59,7 +59,7 @@ def test_text_null_is_skipped_and_unknown_pieces_are_unk(tmp_path, vocabulary):
 
 
 def test_text_of_another_vocabulary_is_refused(tmp_path, vocabulary):
-    """Where most lines have pieces that are none; a few, as of a vocabulary's rarest letters, are not."""
+    """A shortlist is refused if most lines have unknown pieces, not for a few rare letters."""
     piece, other = vocabulary.pieces([9, 10])
     text = f"{piece} {other} 0.5\n{piece} Quark 0.5\n"
     from_text(tmp_path / "lex.s2t", vocabulary, text)

@@ -1,4 +1,4 @@
-"""Characters that matter, by what is slow and plain."""
+"""Fast checks of characters against slow, plain definitions."""
 
 import re
 

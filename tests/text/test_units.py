@@ -1,4 +1,4 @@
-"""`split`: what of a text is translated by itself."""
+"""`split`: the units of a text."""
 
 import re
 
@@ -29,7 +29,7 @@ def test_each_name():
 @given(st.text("aB. \t\n,", max_size=30), st.sampled_from(["sentence", "paragraph"]))
 @settings(max_examples=500)
 def test_a_tab_between_words_of_a_line_is_between_units(text, split):
-    """A unit has no tab, but for the indent of a line within it; without tabs units are those of spaces."""
+    """Units contain tabs only as the indent of a line; otherwise tabs act like spaces."""
     found = units(text, split, "en")
     assert all("\t" not in line.strip() for begin, end in found for line in text[begin:end].split("\n"))
     columns = [text[slice(*span)] for span in found]
@@ -86,7 +86,7 @@ def test_units_ascend_and_have_no_space_at_their_ends(text, split):
         assert "".join("".join(kept).split()) == "".join(text.split())
 
 
-PLAIN = re.compile(  # the definition, which takes longer where it does not fit
+PLAIN = re.compile(  # the definition, which is slower where it does not match
     "[A-Za-z\u00c0-\u00d6][A-Za-z0-9 ,'\u00c0-\u00d6\u00d8-\u00f6-]*[A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6][.!?]?"
 )
 

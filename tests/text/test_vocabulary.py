@@ -1,4 +1,4 @@
-"""Text to ids and back; whatever the text or the file, nothing but the documented errors."""
+"""Text to ids and back; for any text or file, only the documented errors."""
 
 import numpy as np
 import pytest
@@ -130,7 +130,7 @@ def test_files_that_are_no_vocabulary(tmp_path, path):
     (tmp_path / "text.spm").write_text("</s>\n<unk>\nthe\n")
     assert "not a SentencePiece model" in refusal(Vocabulary, tmp_path / "text.spm")
     with open(tmp_path / "huge.spm", "wb") as file:
-        file.truncate((64 << 20) + 1)  # sparse: takes no space
+        file.truncate((64 << 20) + 1)  # sparse: does not need disk space
     assert "expected at most 67108864" in refusal(Vocabulary, tmp_path / "huge.spm")
 
 
@@ -147,7 +147,7 @@ def test_other_ids_of_eos_and_unk_are_followed(tmp_path):
 
 
 def test_pieces_that_are_halves_of_a_character_are_refused_when_used(tmp_path, path, vocabulary):
-    """Loading looks at all pieces in a row: halves that follow each other pass, alone they are no text."""
+    """Loading joins all pieces: adjacent halves pass, although single halves are not text."""
     letters = [piece if len(piece) == 1 and piece.isascii() else "" for piece in vocabulary.pieces(range(128))]
     first = next(id_ for id_ in range(127) if letters[id_] and letters[id_ + 1])
     content = path.read_bytes()
@@ -163,7 +163,7 @@ def test_pieces_that_are_halves_of_a_character_are_refused_when_used(tmp_path, p
 
 def test_a_damaged_normalizer_is_refused_when_it_makes_what_is_no_text(tmp_path):
     content = (DIRECTORIES["int8"] / "vocabulary.spm").read_bytes()
-    assert content.count(b"\0001\xe2\x81\x842\0") == 1  # what becomes of a half: 1, a bar, 2
+    assert content.count(b"\0001\xe2\x81\x842\0") == 1  # the bytes of two halves: 1, a bar, 2
     (tmp_path / "damaged.spm").write_bytes(content.replace(b"\0001\xe2\x81\x842\0", b"\0001\xe2\x81\xff2\0"))
     damaged = Vocabulary(tmp_path / "damaged.spm")
     assert damaged.surfaces("A dog.") == ["▁A", "▁dog", "."]

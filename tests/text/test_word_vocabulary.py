@@ -1,4 +1,4 @@
-"""Vocabularies of words: a table, and text that is cut at its spaces."""
+"""Word vocabularies: a table, and text cut at spaces."""
 
 import json
 
@@ -42,13 +42,13 @@ def test_it_has_all_that_a_vocabulary_has(vocabulary):
 
 
 def test_words_are_what_stands_between_spaces(vocabulary):
-    """Subwords are words, and not joined: Marian's does neither."""
+    """Subwords count as words, and are not joined, as in Marian."""
     text = "  the play@@ ing  yes  null \u00fcber\t1e3\nother ."
     assert vocabulary.encode(text) == [2, 4, 5, 3, 6, 7, 9, 1, 8, 0]
     assert vocabulary.surfaces(text)[:3] == ["the", "play@@", "ing"] and vocabulary.surfaces(text)[-2] == "other"
     assert [text[begin:end] for begin, end in vocabulary.spans(text)] == vocabulary.surfaces(text)
     assert vocabulary.encode("the\u00a0yes") == [1, 0] != vocabulary.encode("the yes")
-    assert vocabulary.encode("the </s> yes <unk>") == [2, 1, 3, 1, 0]  # a text ends where it ends
+    assert vocabulary.encode("the </s> yes <unk>") == [2, 1, 3, 1, 0]  # </s> within a text does not end it
     assert vocabulary.encode_batch(["", " ", "\n", "\u3000 \u00a0", "the"]) == [[0]] * 4 + [[2, 0]]
 
 
@@ -80,11 +80,11 @@ def test_any_text_has_ids_and_spans(vocabulary, text):
 def test_it_is_written_as_it_was_read(vocabulary, tmp_path):
     (tmp_path / "vocabulary.json").write_bytes(vocabulary.to_json())
     assert read_table(tmp_path / "vocabulary.json") == read_table(vocabulary.path)
-    assert WordVocabulary(vocabulary.path, 8).size == 8  # what the model does not have is no word of it
+    assert WordVocabulary(vocabulary.path, 8).size == 8  # ids beyond the model are dropped
 
 
 def test_pieces_of_sentencepiece_are_no_words(tmp_path):
-    """Text would be cut wrongly, and translated into nonsense without a word."""
+    """Text would be cut wrongly, and translated into nonsense silently."""
     table = {"</s>": 0, "<unk>": 1, "\u2581the": 2, "\u2581yes": 3, "ing": 4}
     (tmp_path / "vocab.json").write_text(json.dumps(table))
     with pytest.raises(ModelFileError, match="a table of SentencePiece's pieces .*; put source.spm"):

@@ -1,4 +1,4 @@
-"""Pieces that are told as they are found: each once, in order, and results are those of a call that tells none."""
+"""Callbacks get each piece once, in order; results equal those without a callback."""
 
 import numpy as np
 import pytest
@@ -95,7 +95,7 @@ def test_what_a_callback_raises_is_raised(student, pieces):
 
 def test_what_cannot_be_told_is_refused(student, pieces):
     def callback(step):
-        raise AssertionError("nothing is told")
+        raise AssertionError("unexpected call")
 
     for options, message in (
         ({"beam_size": 2}, "callback is given and beam_size is 2, expected 1 with it"),
@@ -137,7 +137,7 @@ def test_of_a_stream_each_sentence_has_its_number(student, pieces):
 
 @given(stops=st.lists(st.integers(0, 12), min_size=8, max_size=8), options=consistent_options(), threads=st.booleans())
 def test_any_stops_cut_the_translation_and_touch_no_other(student, threaded, pieces, stops, options, threads):
-    """Whatever the options, and whatever the sentences beside it."""
+    """Holds for any options and any other sentences in the call."""
     without = (*TEXT_ONLY, "patience", "rerank", "num_candidates", "num_beam_groups", "diversity_penalty")
     options = {name: value for name, value in options.items() if name not in without}
     options |= {"beam_size": 1, "num_hypotheses": 1, "prefix_bias_beta": 0.0}
@@ -162,7 +162,7 @@ def test_any_stops_cut_the_translation_and_touch_no_other(student, threaded, pie
 
 
 def test_each_step_is_decoded_once(student, pieces, monkeypatch):
-    """And those of several sentences together."""
+    """Holds for several sentences together, too."""
     searches = []
     engine = student._engine
     monkeypatch.setattr(

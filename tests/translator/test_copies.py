@@ -1,4 +1,4 @@
-"""A Translator in another process, and copies of it: pickled by its path, copied with its weights shared."""
+"""Pickles and copies of a Translator: a pickle stores the path, a copy shares the weights."""
 
 import concurrent.futures
 import copy
@@ -32,7 +32,7 @@ def test_a_pickle_is_a_path_and_arguments(student):
     names = {argument for code, argument, _ in pickletools.genops(content) if code.name == "SHORT_BINUNICODE"}
     assert {name for name in names if name.startswith("cpunmt")} == {"cpunmt.translator.translator"}
     called = [code.name for code, _, _ in pickletools.genops(content) if code.name in ("REDUCE", "INST", "OBJ")]
-    assert called == []  # nothing but the class is made, and its state set
+    assert called == []  # only the class is created, and its state set
 
 
 def test_arguments_are_kept(tmp_path):
@@ -73,7 +73,7 @@ def test_the_folder_above_a_link_is_the_one_that_the_system_means(monkeypatch, t
 
 
 class Named(Translator):
-    """A user's own, which is made with more than a model."""
+    """A user's subclass with more arguments."""
 
     def __init__(self, path, name):
         super().__init__(path)
@@ -87,7 +87,7 @@ def test_what_a_subclass_adds_goes_along(made_by):
     made = made_by(translator)
     assert type(made) is Named and (made.name, made.seen) == ("mine", [7])
     assert made.translate("A dog.").text == "Ein Hund."
-    translator.handle = threading.Lock()  # what cannot be pickled is told, not left out
+    translator.handle = threading.Lock()  # unpicklable attributes raise an error, instead of being dropped
     with pytest.raises(TypeError, match="cannot pickle '_thread.lock' object"):
         pickle.dumps(translator)
 
@@ -144,7 +144,7 @@ def test_a_copy_shares_the_weights_and_nothing_that_changes(made_by):
 
 
 def translated(translator, text):
-    """In another process."""
+    """Translates in another process."""
     return os.getpid(), translator.translate(text)
 
 

@@ -1,4 +1,4 @@
-"""Code that was written for CTranslate2 runs with the import changed: the shapes of its calls, with our model."""
+"""Code for CTranslate2 runs after changing the import: the shapes of its calls, with our model."""
 
 import collections
 import itertools
@@ -27,7 +27,7 @@ def test_a_quick_start(student, tokenizer):
 
 
 def test_a_package_translator(student, tokenizer):
-    """As wrappers of translation packages call it: every paragraph by sentences, several hypotheses, joined by hand."""
+    """A wrapper of translation packages splits paragraphs into sentences and joins several hypotheses itself."""
     translator = ctranslate2.Translator(
         MODEL, device="auto", device_index=0, compute_type="auto", inter_threads=1, intra_threads=0
     )
@@ -64,7 +64,7 @@ def test_a_package_translator(student, tokenizer):
 
 
 def test_a_line_by_line_server(student, tokenizer):
-    """As chat programs call it: greedy, unknown options at their defaults, one sentence at a time."""
+    """A chat program translates greedily, sentence by sentence, with unknown options at their defaults."""
     translator = ctranslate2.Translator(MODEL, "cpu", compute_type="int8", inter_threads=1, intra_threads=1)
     defaults = {
         "max_batch_size": 0,

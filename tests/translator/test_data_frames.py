@@ -1,4 +1,4 @@
-"""Recipes for data frames, as the documentation has them."""
+"""The recipes for data frames in the documentation."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Ensembles of real models: every call takes them, they say what the models do together, wrong ones are told."""
+"""Ensembles of real models: all calls accept them, results combine the models, wrong arguments are errors."""
 
 import copy
 import itertools
@@ -29,12 +29,12 @@ def again(value):
 
 @pytest.fixture(scope="module")
 def both():
-    """The models of the ensemble, each for itself."""
+    """Returns the models of the ensemble."""
     return [Translator(path) for path in ENSEMBLE]
 
 
 def test_the_log_probability_of_a_piece_is_the_weighted_mean(ensemble, both):
-    """Of a translation that is given, over the whole vocabulary."""
+    """Tests a given translation over the whole vocabulary."""
     targets = [result.text for result in both[0].translate(LINES)]
     made, *theirs = (translator.score(LINES, targets) for translator in (ensemble, *both))
     for mean, one, other in zip(made, *theirs, strict=True):
@@ -95,7 +95,7 @@ def test_only_the_ratio_of_weights_counts():
 
 
 def with_shortlist(folder, shortlist: Shortlist | None):
-    """models/ende-tiny with another shortlist, or none."""
+    """Makes models/ende-tiny with another shortlist, or without one."""
     folder.mkdir()
     for name in ("config.json", "vocabulary.spm", "weights.safetensors"):
         (folder / name).symlink_to(SHIPPED / name)
@@ -122,7 +122,7 @@ def differing(tmp_path_factory):
     ("options", "count"), slow_after(1, [({}, 60), ({"beam_size": 4}, 200), ({"vocabulary": "full"}, 200)])
 )
 def test_the_order_of_the_models_does_not_matter(differing, options, count):
-    """But for rounding: the candidates are those of both shortlists, whichever is first."""
+    """Up to rounding: the candidates come from both shortlists in any order."""
     lines = sentences(count)
     one = Translator(differing, weights=[1, 2]).translate(lines, **options)
     other = Translator(differing[::-1], weights=[2, 1]).translate(lines, **options)
@@ -183,7 +183,7 @@ def test_relative_paths_stay_what_they_were(monkeypatch, tmp_path):
 
 
 def test_a_chain_of_ensembles():
-    """Of each language pair one; a chain is what Pivot makes of a list."""
+    """Each language pair has one ensemble; a list given to Pivot is a chain."""
     pivot = Pivot([ENSEMBLE, GERMAN])
     assert [len(translator.paths) for translator in pivot.translators] == [2, 1]
     assert (
@@ -237,11 +237,11 @@ def test_other_vocabularies_are_told(tmp_path):
 @pytest.mark.parametrize("name", ["eos_id", "unk_id"])
 @pytest.mark.parametrize("step", [-1, 1])
 def test_other_ends_and_unknown_pieces_are_told(name, step):
-    """Of vocabularies with the same pieces, whichever has the greater number."""
+    """Vocabularies with the same pieces, where either model may have the larger special id."""
     model = load_model(SHIPPED)
 
     class Other:
-        """The same pieces, but another one is special."""
+        """A vocabulary with the same pieces, but another special one."""
 
         def __getattr__(self, asked):
             return getattr(model.target_vocabulary, asked) + (step if asked == name else 0)
@@ -258,7 +258,7 @@ def test_other_ends_and_unknown_pieces_are_told(name, step):
 
 
 def test_a_model_that_does_not_name_its_languages_goes_with_any(tmp_path):
-    """Only those that are known are compared."""
+    """Unknown languages are not compared."""
     folder = with_shortlist(tmp_path / "unnamed", None)
     metadata = json.loads((folder / "metadata.json").read_text("utf-8"))
     del metadata["source_language"], metadata["target_language"]
@@ -293,4 +293,4 @@ def test_united_shortlists():
 def test_options_hold_for_ensembles(ensemble):
     assert ensemble.translate("A dog.", options=Options(beam_size=4)).text
     with pytest.raises(TypeError, match="weights"):
-        ensemble.translate("A dog.", weights=[1, 2])  # they are the Translator's, not a call's
+        ensemble.translate("A dog.", weights=[1, 2])  # options of a Translator, not of a call

@@ -1,4 +1,4 @@
-"""CTranslate2's `translate_file`: lines of pieces or of text in, as many out, complete or not there."""
+"""CTranslate2's `translate_file`: lines of pieces or text; the output is complete or missing."""
 
 import os
 import stat
@@ -40,7 +40,7 @@ def test_lines_of_pieces(student, tokenized, tmp_path):
 
 def test_lines_of_text_with_the_models_own_functions(student, tmp_path):
     source = tmp_path / "source"
-    source.write_bytes("\r\n".join(LINES).encode())  # as from Windows, and no line feed at the end
+    source.write_bytes("\r\n".join(LINES).encode())  # with Windows line ends, and without a final line feed
     student.translate_file(
         source,
         tmp_path / "target",
@@ -55,7 +55,7 @@ def test_lines_of_text_with_the_models_own_functions(student, tmp_path):
 
 
 def test_of_what_ends_a_line_only_the_last_is_taken(student, tmp_path):
-    """A line feed, and one carriage return before it: another one belongs to the line."""
+    """A line ends at a line feed, with at most one carriage return before it."""
     given, seen = ["a", "b\r", "\r", "", "c\rd"], []
     (tmp_path / "source").write_bytes("".join(f"{line}\r\n" for line in given).encode())
     student.translate_file(
@@ -68,8 +68,8 @@ def test_scores_and_all_hypotheses(student, tokenized, tmp_path):
     options = {"beam_size": 2, "num_hypotheses": 2}
     stats = student.translate_file(tokenized, tmp_path / "target", with_scores=True, **options)
     results = student.translate_batch(list(map(student.tokenize, LINES)), **options)
-    assert stats.num_tokens == sum(len(result.hypotheses[0]) for result in results)  # of the best ones,
-    assert stats.num_tokens != sum(len(result.hypotheses[-1]) for result in results)  # and of no others
+    assert stats.num_tokens == sum(len(result.hypotheses[0]) for result in results)  # of the best hypotheses,
+    assert stats.num_tokens != sum(len(result.hypotheses[-1]) for result in results)  # not of others
     expected = [
         f"{score:g} ||| {' '.join(pieces)}"
         for result in student.translate_batch(list(map(student.tokenize, LINES)), return_scores=True, **options)
@@ -80,7 +80,7 @@ def test_scores_and_all_hypotheses(student, tokenized, tmp_path):
 
 @pytest.mark.parametrize("given", [{"return_scores": True}, {"options": Options(return_scores=True)}])
 def test_scores_by_the_name_that_other_calls_have(student, tokenized, tmp_path, given):
-    """They were asked for, and left out."""
+    """An alias for scores once had no effect."""
     student.translate_file(tokenized, tmp_path / "with", with_scores=True)
     student.translate_file(tokenized, tmp_path / "target", **given)
     assert lines_of(tmp_path / "target") == lines_of(tmp_path / "with") and " ||| " in lines_of(tmp_path / "with")[0]

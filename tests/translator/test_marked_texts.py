@@ -100,7 +100,7 @@ def test_a_glossary_in_all_its_forms(student, tmp_path):
     )
     assert student.translate(text).glossary is None and "glossary" not in student.translate(text).to_dict()
     path.write_text("dogs\tHunde\n", encoding="utf-8")
-    assert "Köter" not in student.translate(text, glossary=path).text  # it is read for each call
+    assert "Köter" not in student.translate(text, glossary=path).text  # read again for each call
     with pytest.raises(TypeError, match="glossary is 5"):
         student.translate(text, glossary=5)
     with pytest.raises(CpunmtError, match="cannot read the glossary"):
@@ -161,7 +161,7 @@ def test_a_result_depends_on_its_text_alone(student, given_texts, options):
     ids=["pattern", "function"],
 )
 def test_what_a_caller_keeps_is_kept_by_a_translator_that_kept_nothing_before(own):
-    text = "Two dogs are playing."  # of which nothing is kept by itself
+    text = "Two dogs are playing."  # nothing is kept by default
     first = Translator(SHIPPED).translate([text], protect=own)[0]
     assert "dogs" in first.text and first == Translator(SHIPPED).translate(text, protect=own)
     page = Translator(SHIPPED).translate(f"<p>{text}</p>", protect=own, html=True).text
@@ -170,7 +170,7 @@ def test_what_a_caller_keeps_is_kept_by_a_translator_that_kept_nothing_before(ow
 
 
 class Spans:
-    """A function that is equal to others, and so can be no key."""
+    """A callable that equals others, and so cannot be a key."""
 
     def __init__(self, *spans):
         self.spans = spans
@@ -213,7 +213,7 @@ def test_pieces_have_no_marks(student):
 
 def test_a_translator_that_has_protected_something_can_be_pickled(student):
     text = "Ask {name} about it."
-    student.translate(text, protect=lambda text: [(0, 3)])  # which cannot be pickled, and goes with its call
+    student.translate(text, protect=lambda text: [(0, 3)])  # cannot be pickled; stays in its call
     expected = student.translate(text, protect="all")
     for other in (pickle.loads(pickle.dumps(student)), copy.copy(student), copy.deepcopy(student)):
         assert other.translate(text, protect="all") == expected

@@ -1,6 +1,6 @@
-"""Samples, alternatives, penalties and what is suppressed: from text and pieces to results, and what is refused.
+"""Samples, alternatives, penalties and suppression, from text and pieces to results; and refusals.
 
-Against their definitions: tests/search. The laws of any options: tests/test_laws.py.
+Tests against definitions are in tests/search, laws of any options in tests/test_laws.py.
 """
 
 import itertools
@@ -49,7 +49,7 @@ def test_samples_of_pieces_and_of_a_stream_are_those_of_the_text(student):
 
 
 def test_scoring_a_sample_gives_its_log_probability(student):
-    """Also where the options that are handed over penalize, or draw: scores are the model's own."""
+    """Scores are the model's own, even if the options penalize or draw."""
     result = student.translate(SENTENCE, vocabulary="full", split="none", **DRAWN)
     for h in result.hypotheses:
         if not h.truncated:
@@ -63,7 +63,7 @@ def test_alternatives_differ_behind_the_prefix(student):
     (found,) = student.translate_batch([student.tokenize(SENTENCE)], [["▁Ein"]], **ways)
     assert len({tuple(pieces[:2]) for pieces in found.hypotheses}) == 4
     assert {pieces[0] for pieces in found.hypotheses} == {"▁Ein"}
-    for pieces in found.hypotheses:  # each goes on greedily
+    for pieces in found.hypotheses:  # each continues greedily
         (alone,) = student.translate_batch([student.tokenize(SENTENCE)], [pieces[:2]])
         assert alone.hypotheses == [pieces]
     (greedy,) = student.translate_batch([student.tokenize(SENTENCE)], [["▁Ein"]])
@@ -73,11 +73,11 @@ def test_alternatives_differ_behind_the_prefix(student):
     assert len(student.translate(SENTENCE, "Ein", split="none", **ways).hypotheses) == 4
     likely = {"min_alternative_expansion_prob": 0.3}
     (told,) = student.translate_batch([student.tokenize(SENTENCE)], [["▁Ein"]], **likely, **ways)
-    assert len(told) == len(few.hypotheses)  # none is told twice
+    assert len(told) == len(few.hypotheses)  # without duplicates
 
 
 def test_a_biased_prefix_may_be_followed(student):
-    """The more, the more probable its pieces are made; what is not given a prefix is as it was."""
+    """More bias makes the prefix more frequent; sentences without a prefix do not change."""
     full = {"vocabulary": "full"}
     plain, forced = student.translate(SENTENCE, **full), student.translate(SENTENCE, "Der Kerl", **full)
     assert plain.text.startswith("Ein Mann") and forced.text.startswith("Der Kerl")
@@ -95,8 +95,8 @@ def test_patience_keeps_the_beam_as_it_is(student):
     lines = sentences(60)
     few, many = (student.translate(lines, beam_size=4, patience=patience, vocabulary="full") for patience in (1, 4))
     better = [b.score - a.score for a, b in zip(few, many, strict=True)]
-    assert min(better) >= -1e-6 and max(better) > 0  # what is found with more patience is never worse
-    assert student.translate(lines, patience=1) == student.translate(lines)  # of a beam of one
+    assert min(better) >= -1e-6 and max(better) > 0  # more patience never finds worse translations
+    assert student.translate(lines, patience=1) == student.translate(lines)  # a beam of one
     five = student.translate(lines[0], beam_size=4, num_hypotheses=4, patience=2)
     assert len({h.text for h in five.hypotheses}) == 4
 
@@ -214,15 +214,15 @@ def test_what_is_endless_is_read_as_far_as_its_bound(student, given, message):
         ),
         (
             {"num_beam_groups": 2, "diversity_penalty": 1, "sampling_topk": 0},
-            "num_beam_groups is 2 and sampling_topk is 0, expected 1: there is no beam of samples or alternatives",
+            "num_beam_groups is 2 and sampling_topk is 0, expected 1: samples and alternatives do not use a beam",
         ),
         (
             {"num_beam_groups": 2, "diversity_penalty": 1, "return_alternatives": True},
-            "num_beam_groups is 2 and return_alternatives is True, expected 1: there",
+            "num_beam_groups is 2 and return_alternatives is True, expected 1: samples",
         ),
         ({"return_alternatives": True, "beam_size": 2}, "beam_size is 2 and return_alternatives is True, expected 1"),
         ({"return_alternatives": True, "sampling_topk": 5}, "return_alternatives is True and sampling_topk is 5, "),
-        ({"sampling_topk": 5, "patience": 2}, "patience is 2.0, expected 1: there is no beam of samples or alternativ"),
+        ({"sampling_topk": 5, "patience": 2}, "patience is 2.0, expected 1: samples and alternatives do not"),
         ({"beam_size": 4, "num_hypotheses": 4, "patience": 0.5}, "num_hypotheses is 4, beam_size 4 and patience 0.5, "),
         ({"min_alternative_expansion_prob": 0.5}, "min_alternative_expansion_prob is 0.5 and return_alternatives is "),
     ],

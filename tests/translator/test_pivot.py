@@ -1,4 +1,4 @@
-"""Two real models one after the other."""
+"""Chains of two real models."""
 
 import copy
 import json
@@ -36,7 +36,7 @@ def round_trip():
 
 
 def named(folder, model, source, target):
-    """A model whose metadata name these languages."""
+    """Makes a model whose metadata name these languages."""
     folder.mkdir()
     for path in model.iterdir():
         if path.is_file() and path.name != "metadata.json":
@@ -48,7 +48,7 @@ def named(folder, model, source, target):
 
 
 def test_countries_scripts_and_other_codes_of_a_language_meet(tmp_path):
-    """One model may name a language as another one does not; two languages never meet."""
+    """Two models may spell the same language differently; different languages do not match."""
     pairs = [
         ("de", "de-AT"),
         ("pt_BR", "pt"),
@@ -135,7 +135,7 @@ def test_alignments_lead_to_the_source(pivot):
 
 
 def test_a_copy_behind_a_model_keeps_its_links():
-    """What is linked to a word of the copy is linked to what the word came from."""
+    """A link to a word of the copy leads to the source of that word."""
     below, _ = layers_of(Translator(SHIPPED))
     lines = sentences(50)
     plain, through = below(lines, True), pivot_layer([below, word_layer()])(lines, True)
@@ -175,7 +175,7 @@ def test_options_of_all_and_of_each(pivot):
 
 
 def test_what_is_suppressed_is_what_the_last_model_must_not_say(round_trip):
-    """The first may say it, and does not use up a generator."""
+    """The first model may say it, and does not consume a generator."""
     line = "Two dogs are playing in the snow."
     plain = round_trip.translate(line)
     assert "dogs" in plain.text and "snow" in plain.text
@@ -262,7 +262,7 @@ def test_three_models(second):
 
 
 def test_a_glossary_above_two_models(pivot):
-    """The second one is random: its words are replaced, or the beginning is forced upon it."""
+    """The second model is random: its words are replaced, or the beginning is forced."""
     glossary, lines = Glossary({"dog": "Hund", "man": "Kerl"}), sentences(60)
     found = pivot.translate(lines, glossary=glossary)
     for line, result in zip(lines, found, strict=True):
@@ -284,14 +284,14 @@ def test_a_beginning_forced_upon_the_last_model(pivot):
 
 def test_one_that_has_kept_what_a_function_said_can_be_handed_on():
     pivot, text = Pivot([SHIPPED, GERMAN]), "Two dogs are playing."
-    kept = pivot.translate(text, protect=lambda text: [(4, 8)])  # which cannot be pickled
+    kept = pivot.translate(text, protect=lambda text: [(4, 8)])  # cannot be pickled
     for other in (pickle.loads(pickle.dumps(pivot)), copy.copy(pivot), copy.deepcopy(pivot)):
         assert other.translate(text, protect=lambda text: [(4, 8)]) == kept
         assert other.translate(text) == pivot.translate(text)
 
 
 def test_capitals_are_lowered_for_the_text_and_not_for_each_model(student):
-    """Text in capitals stays in capitals for both models if the caller asks for it."""
+    """Text in capitals goes through both models unchanged if the caller disables lowering."""
     pivot = Pivot([student, GERMAN])
     plain = {"lower_capitals": False, "protect": "none", "copy_numbers": False}
     text = "A MAN IS RIDING A RED BICYCLE."

@@ -1,4 +1,4 @@
-"""A recurrent network as a packed model: texts in, texts out, and the laws that every model keeps."""
+"""A packed recurrent network: texts in, texts out, and the laws of all models."""
 
 import json
 import resource
@@ -18,7 +18,7 @@ LINES = [*TEXT, "", "dog", "?!", " ".join(TEXT), *(f"{a[:20]} {b[-25:]}" for a i
 
 
 def write_model(folder, scheme="int8", **options):
-    """A directory of a random model with a vocabulary of 128 pieces."""
+    """Writes a random model with a vocabulary of 128 pieces."""
     vocabulary = train_vocabulary(folder / f"{scheme}.spm")
     config = make_config(vocab_size=128, **options)
     path = folder / f"model-{scheme}"
@@ -32,7 +32,7 @@ def model(tmp_path_factory):
 
 
 def test_attention_is_of_the_source(model):
-    """What is left of 1 is that of </s>."""
+    """The rest up to 1 is the attention to </s>."""
     translator = Translator(model)
     for line in TEXT:
         (hypothesis,) = translator.translate(line, return_alignments=True, split="none").hypotheses
@@ -79,9 +79,9 @@ def test_a_config_that_asks_for_more_than_the_file_has_is_refused(model, tmp_pat
     ids=["once", "twice"],
 )
 def test_memory_is_bounded_by_the_model_and_the_call(tmp_path, options, few, many):
-    """Kept products have a limit of their own; a call's memory does not grow with the number of its sentences.
+    """Kept products have a separate limit; a call's memory does not grow with the number of its sentences.
 
-    Some sentences go through the engine twice unless options say otherwise: 16 of them are among `few` times the lines.
+    By default some sentences go through the engine twice: 16 of them are among `few` times the lines.
     """
     translator = Translator(write_model(tmp_path, "float32", encoder_layers=2))
     translator.translate(LINES * few, **options)

@@ -1,4 +1,4 @@
-"""Models that were trained on reversed sentences: inside all is reversed, outside nothing is."""
+"""Models trained on reversed sentences: reversed internally, unchanged for callers."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 BACKWARDS = replace(CONFIG, right_to_left=True)
 TENSORS = random_tensors(BACKWARDS, 49)
 TEXTS = [*TEXT[:4], "A dog.", "Two women", "."]
-WHOLE = {"split": "none"}  # a text is a sentence, even if it is a stop
+WHOLE = {"split": "none"}  # a text is one sentence, despite stops
 LIMIT = 10
 ALL = {"beam_size": 3, "num_hypotheses": 3, "return_token_log_probs": True, "return_alignments": True}
 
@@ -52,7 +52,7 @@ def test_what_is_suppressed_is_read_from_the_left(translator):
 
 
 def turned(ids):
-    """Reversed, but for </s> at the end."""
+    """Reverses ids, except a final </s>."""
     return [*ids[:-1][::-1], 0] if ids[-1:] == [0] else ids[::-1]
 
 
@@ -92,7 +92,7 @@ def test_one_sentence_is_what_it_is_among_others(translator):
 
 
 def test_what_is_scored_is_reversed_too(translator):
-    """The score of a translation is that of finding it."""
+    """The score of a translation equals that of its search."""
     options = {"max_length": LIMIT, "vocabulary": "full", "return_token_log_probs": True}
     results = translator.translate(TEXTS, **WHOLE, **options)
     whole = [(text, result) for text, result in zip(TEXTS, results, strict=True) if not result.truncated]

@@ -1,4 +1,4 @@
-"""CTranslate2's `score_iterable`, `score_file` and `generate_tokens`: streams of scores, and pieces one by one."""
+"""CTranslate2's `score_iterable`, `score_file` and `generate_tokens`: streams of scores and of pieces."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ LINES = sentences(150)
 
 @pytest.fixture(scope="module")
 def pairs(student):
-    """(sources, targets): texts, odd ones too."""
+    """Returns (sources, targets), with unusual texts."""
     return [*LINES, "", "A dog.", ""], [result.text for result in student.translate(LINES)] + ["", "Ein Hund.", "Ja."]
 
 
@@ -168,7 +168,7 @@ def test_the_pieces_are_those_of_a_translation(student, options):
 
 
 def test_pieces_come_one_by_one(student):
-    """The first is there before the second is decoded: the engine is asked for one step at a time."""
+    """Each piece comes before the next is decoded."""
     calls = []
     engine = student._engine
     real = engine._program
@@ -202,7 +202,7 @@ def test_a_prefix_comes_first(student):
 
 
 def test_many_at_once_and_some_given_up(student):
-    """Each has its own memory."""
+    """Each generator has its own memory."""
     sources = [student.tokenize(text) for text in sentences(12)]
     streams = [student.generate_tokens(source) for source in sources]
     found = [[] for _ in sources]

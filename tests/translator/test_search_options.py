@@ -1,6 +1,6 @@
 """Options of the search, from text to results: n-best lists, forced prefixes, lengths, alignments.
 
-The laws of any options: tests/test_laws.py.
+Laws of any options are in tests/test_laws.py.
 """
 
 import math
@@ -18,7 +18,7 @@ SENTENCE = "A man is riding a bicycle in the park."
 
 
 def long_text(student):
-    """More than the model takes at once: it is split."""
+    """Returns a text longer than the model takes."""
     text = " ".join(sentences(40))
     assert len(student.tokenize(text)) > 2 * student.config.max_source_length
     return text
@@ -160,7 +160,7 @@ def test_wrong_prefixes(student):
         list(student.translate_iterable(["a"], []))
 
 
-# What else is told
+# Other reports
 
 
 def test_log_probabilities_of_pieces(student):

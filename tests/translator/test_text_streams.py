@@ -1,4 +1,4 @@
-"""generate_text: what it gives is, put together, what `translate` gives, whatever the options."""
+"""generate_text: its increments join to the output of `translate`, for all options."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -71,11 +71,11 @@ def test_it_comes_piece_by_piece(student):
     assert len(assert_same(student, line)) > 8
     assert len(assert_same(student, f"{line} {line}", split="none")) > 8
     assert len(assert_same(student, line, beam_size=2)) == 1
-    assert len(assert_same(student, f"{line} {line}", beam_size=2)) == 3  # two sentences, and what is between them
+    assert len(assert_same(student, f"{line} {line}", beam_size=2)) == 3  # two sentences, and the gap between them
     steps = []
     stream = student.generate_text(f"{line} {line}", cancel=lambda: steps.append(0))
     next(stream)
-    assert len(steps) < 5  # no more was done than one step
+    assert len(steps) < 5  # only one step was decoded
     stream.close()
     assert student.translate(line).text == "".join(student.generate_text(line))
 
@@ -87,7 +87,7 @@ def test_models_of_words_ensembles_and_what_is_kept(words, ensemble):
 
 
 def test_half_a_character_waits_for_its_other_bytes(tmp_path):
-    """A vocabulary of bytes, and a model of random weights that writes them in any order."""
+    """Uses a byte vocabulary, and a random model that writes bytes in any order."""
     config = foreign_directories.CONFIG.changed(vocab_size=356)
     write_marian_npz(tmp_path / "model.npz", config, random_tensors(config, 3))
     train_vocabulary(tmp_path / "vocab.spm", config.vocab_size, byte_fallback=True)
@@ -119,15 +119,15 @@ def test_one_text_is_expected(student):
 
 
 def test_a_search_that_goes_on_after_an_end_is_told_at_its_end():
-    """With patience the best is not always what ended first, so its pieces are not known before."""
+    """With patience the best hypothesis may not be the first to end, so its pieces are not known before."""
     tiny, asked = Translator(SHIPPED), {"beam_size": 1, "patience": 4, "length_penalty": 2.0}
     lines = sentences(60)
     whole = [result.text for result in tiny.translate(lines, **asked)]
-    assert whole != [result.text for result in tiny.translate(lines, beam_size=1)]  # it matters
+    assert whole != [result.text for result in tiny.translate(lines, beam_size=1)]  # the option has an effect
     assert ["".join(tiny.generate_text(line, **asked)) for line in lines] == whole
 
 
 def test_a_space_goes_with_the_word_behind_it(student):
-    """An emoji is two pieces here, of which the first is a space."""
+    """An emoji is two pieces here, the first of which is a space."""
     increments = assert_same(student, "A dog is here.", "Ein \U0001f600")
     assert len(increments) > 3 and not any(increment.endswith(" ") for increment in increments)

@@ -93,7 +93,7 @@ def test_one_text_is_no_stream(student):
     with pytest.raises(TypeError, match="^translate_iterable takes texts, not one text"):
         student.translate_iterable("A dog.")
     with pytest.raises(TypeError, match="^translate_iterable takes an iterable of texts, or of .* not NoneType$"):
-        student.translate_iterable(None)  # when it is called, not when the first result is asked for
+        student.translate_iterable(None)  # raised by the call, not by the first result
     with pytest.raises(TypeError, match="^target_prefix takes an iterable with an item for each sentence, not int$"):
         student.translate_iterable(["A dog."], 5)
 
@@ -128,7 +128,7 @@ def test_no_pieces_give_no_pieces(student):
 
 
 def test_pieces_may_be_any_iterable(student):
-    """Where they are looked at again, too: an array has no truth value, an iterator is empty by then."""
+    """Includes arrays, which have no truth value, and iterators, which can be read only once."""
     pieces, options = ["▁A", "▁dog"], {"replace_unknowns": True, "return_attention": True}
     (expected,) = student.translate_batch([pieces], **options)
     for same in (np.array(pieces), iter(pieces), tuple(pieces)):
@@ -148,7 +148,7 @@ def test_text_is_no_list_of_pieces(student):
 
 
 def test_a_long_sentence_is_split_and_nothing_is_lost(student):
-    """As one sentence it is cut where sentences end, and the parts are translated as if each were a line."""
+    """As one sentence it is cut where sentences end, and its parts are translated like separate lines."""
     sentence = "A man is riding a bicycle in the park."
     room = student.config.max_source_length - 1
     fit = room // len(student.source_vocabulary.encode(sentence)[:-1])
@@ -162,14 +162,14 @@ def test_a_long_sentence_is_split_and_nothing_is_lost(student):
     assert not made.truncated and all(result.text for result in expected)
     cut = student.translate(
         " ".join([*parts, "Yes."]), max_length=20, split="none"
-    )  # the last part ends before, others do not
+    )  # the last part ends earlier than the others
     assert cut.truncated
 
 
 @given(st.integers(1, 700), st.sampled_from(["a", "dog ", "dogs, ", "1.5 ", "Yes. ", "走", "\u0301"]))
 @settings(max_examples=25)
 def test_every_length_is_translated(student, count, word):
-    """No piece of the source is left out: the result is that of parts that make up the whole."""
+    """All pieces of the source are translated: the result joins parts that make up the whole."""
     vocabulary = student.source_vocabulary
     pieces = vocabulary.pieces(vocabulary.encode(word * count)[:-1])
     cuts = [0, *split_pieces(pieces, student.config.max_source_length - 1, vocabulary.mark), len(pieces)]
@@ -203,7 +203,7 @@ def test_a_length_factor_limits_by_the_source(student):
 
 
 def test_a_warm_start_imports_no_compiler(student):
-    """`student` has seen to it that the program is compiled."""
+    """The fixture `student` ensures that the program is compiled."""
     code = (
         "import sys; from cpunmt import Translator; text = Translator(sys.argv[1]).translate('A dog.').text; "
         "print(text, 'numba' in sys.modules)"
@@ -225,7 +225,7 @@ def threaded():
 
 @pytest.fixture(params=["ordered", "one thread", "three threads"])
 def stream(request, student, threaded):
-    """A function that translates a stream, and returns its results by number, and the error that ends it."""
+    """Returns a function that translates a stream, and returns its results by number and its final error."""
     if request.param == "ordered":
         return lambda items: taken(student.translate_iterable(items))
 
@@ -267,7 +267,7 @@ def test_ctrl_c_of_the_source_ends_the_stream(stream):
 def test_prefixes_of_a_stream(student):
     texts = sentences(5)
     expected = student.translate(texts, "Ein")
-    assert list(student.translate_iterable(texts, "Ein")) == expected  # not a letter for each
+    assert list(student.translate_iterable(texts, "Ein")) == expected  # not one letter for each
     assert list(student.translate_iterable(iter(texts), itertools.repeat("Ein"))) == expected
     found, error = taken(student.translate_iterable(texts, itertools.repeat("Ein", 3)))
     assert found == expected[:3] and str(error) == "target_prefix has 3 items, expected one for each sentence"

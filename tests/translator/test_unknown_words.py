@@ -1,4 +1,4 @@
-"""Vocabularies of words: the model may say <unk>, and the source's word that it attends to most is written for it."""
+"""Word vocabularies: an <unk> is replaced by the source word that gets most of its attention."""
 
 import dataclasses
 import json
@@ -24,7 +24,7 @@ TEXTS = ["A small Wombat runs across the Schnackseln field", "Zwei Frauen lesen 
 
 
 def checkpoint(seed=4):
-    """A random network that says <unk> now and then."""
+    """Makes a random network that sometimes outputs <unk>."""
     config = make_config(vocab_size=WORDS, encoder_dim=48)
     tensors = random_tensors(config, seed)
     tensors["output.bias"][config.unk_id] += 5
@@ -33,7 +33,7 @@ def checkpoint(seed=4):
 
 @pytest.fixture(scope="module")
 def directories(tmp_path_factory):
-    """(a packed model that may say <unk>, the same that may not)."""
+    """Returns (a packed model that may output <unk>, the same model that may not)."""
     folder = tmp_path_factory.mktemp("words")
     train_vocabulary(folder / "words.spm", WORDS, model_type="word")
     write_marian_npz(folder / "model.npz", *checkpoint())
@@ -47,7 +47,7 @@ def test_pieces_are_words(directories):
     vocabulary = Vocabulary(directories[0] / "vocabulary.spm")
     assert vocabulary.size == WORDS
     assert vocabulary.surfaces(TEXTS[0]) == ["▁A", "▁small▁Wombat▁runs", "▁across", "▁the", "▁Schnackseln", "▁field"]
-    assert vocabulary.encode(TEXTS[0]).count(vocabulary.unk_id) == 2  # unknown words side by side are one
+    assert vocabulary.encode(TEXTS[0]).count(vocabulary.unk_id) == 2  # adjacent unknown words are one
 
 
 def test_the_source_word_with_most_attention_is_written(directories):
@@ -72,12 +72,12 @@ def test_the_source_word_with_most_attention_is_written(directories):
 
 
 def test_words_that_the_vocabulary_does_not_know_are_the_models_own(directories):
-    """They were cut out and put back: a vocabulary of words knows hardly a character."""
+    """They were once cut out and put back: a word vocabulary knows few characters."""
     translator = Translator(directories[0])
     for text in TEXTS:
         assert translator.translate(text).text == translator.translate(text, protect="none").text
     address = "See https://example.org/wombat now"
-    assert "https://example.org/wombat" in translator.translate(address).text  # is kept as ever
+    assert "https://example.org/wombat" in translator.translate(address).text  # kept as usual
 
 
 def test_it_is_told(directories, capsys):
@@ -123,7 +123,7 @@ def test_search_is_its_definition(beam):
 
 
 def test_models_without_it_are_written_as_before():
-    """So that they can be read by versions that do not know of it."""
+    """Older versions can read them."""
     config = make_config()
     assert "replace_unknowns" not in config.to_json()
     changed = dataclasses.replace(config, replace_unknowns=True)

@@ -1,4 +1,4 @@
-"""Streams whose results come as soon as they are there: `translate_iterable(..., ordered=False)`."""
+"""Streams that yield results as soon as they are finished: `translate_iterable(..., ordered=False)`."""
 
 import itertools
 import os
@@ -46,7 +46,7 @@ def test_the_results_of_the_items_with_their_numbers(translator, student, count)
 
 
 def test_results_do_not_wait_for_those_of_longer_ones(student):
-    """One thread: the shortest of a window are there before the others have begun."""
+    """With one thread, the shortest of a window come before the others have begun."""
     begun = []
 
     def split(text):
@@ -55,17 +55,17 @@ def test_results_do_not_wait_for_those_of_longer_ones(student):
 
     short, long = "Two men.", "A man sleeps here. " * 30
     window = [long, short] * 128
-    texts = ["A dog."] * 255 + window  # they begin with windows of 1, 2, ..., 128
+    texts = ["A dog."] * 255 + window  # windows of 1, 2, ..., 128 first
     results = student.translate_iterable(texts, ordered=False, split=split)
     numbers = [number for number, _ in itertools.islice(results, 255 + 128)]
-    assert sum(texts[number] == short for number in numbers[255:]) > 120  # a share may begin with a longer one
+    assert sum(texts[number] == short for number in numbers[255:]) > 120  # a share may begin with a longer text
     assert begun.count(short) == 128 > 2 * begun.count(long)
     numbers += [number for number, _ in results]
     assert sorted(numbers) == list(range(len(texts)))
 
 
 def test_nobody_waits_for_a_text_that_takes_long(threaded):
-    """With threads: what comes windows later is there before it."""
+    """With threads, later windows overtake a long text."""
     go, waited = threading.Event(), "The slow one."
 
     def split(text):
@@ -87,7 +87,7 @@ def test_a_stream_without_end_is_read_no_further_than_needed(translator):
     texts = (f"{number} dogs." for number in read)
     results = translator.translate_iterable(texts, ordered=False)
     first = next(results)
-    assert first[1].text and next(read) <= 64  # of three threads some windows are begun, of one thread one
+    assert first[1].text and next(read) <= 64  # three threads have begun several windows, one thread only one
     for _ in range(500):
         next(results)
     assert next(read) < 500 + 2 * 1024
@@ -112,7 +112,7 @@ def test_only_true_and_false(student, wrong):
     pivot = Pivot([student, Translator(GERMAN)])
     for each in (student, pivot):
         with pytest.raises((TypeError, ValueError), match="^ordered is "):
-            each.translate_iterable(["A dog."], ordered=wrong)  # when it is called
+            each.translate_iterable(["A dog."], ordered=wrong)  # raised by the call
 
 
 def test_of_several_models(threaded):
@@ -130,7 +130,6 @@ def test_of_several_models(threaded):
 
 
 def test_shares_that_wait_are_few():
-    """Whatever the windows are."""
     workers, running, most = Workers(2), set(), []
     lock = threading.Lock()
 
@@ -176,7 +175,7 @@ def test_a_fork_does_not_wait_for_what_its_parent_makes():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=TIMEOUT)
     error, new, old = done.stdout.splitlines()
     assert error.startswith("these results are made in process ") and (new, old) == ("40", "1000"), done
-    assert os.getpid()  # this process is none of them
+    assert os.getpid()  # not one of the workers
 
 
 def test_a_stream_that_is_dropped_frees_its_workers():
@@ -187,7 +186,7 @@ def test_a_stream_that_is_dropped_frees_its_workers():
             return items
         begun.set()
         try:
-            while True:  # as the engine asks between two calls of compiled code
+            while True:  # as the engine asks between two compiled calls
                 check()
         finally:
             left.set()

@@ -1,4 +1,4 @@
-"""Texts of several sentences: each is translated as it would be alone, and what is between them stays as it is."""
+"""Texts of several sentences: each is translated as if alone, and everything between them stays."""
 
 import json
 import re
@@ -25,7 +25,7 @@ SENTENCES = ["One man.", "Where is the dog?", "I see him!", "Two dogs play, and 
 GAPS = [" ", "  ", "\t", "\n", "\r\n", "\n\n\t- ", "\n\n> ", "\u2028", " \u200b", "\n\n12 ...\n\n", " \u202e", "\0 "]
 BATCH = 25
 
-# a text as one sentence, with all that is done to sentences by default
+# a text as one sentence, with all default layers
 ALONE = {"split": "none", "protect": "all", "copy_numbers": True, "lower_capitals": True}
 
 
@@ -40,7 +40,7 @@ def texts():
 
 
 def between(text, spans):
-    """What stands before, between and after spans."""
+    """Returns the text before, between and after the spans."""
     ends = [0, *[place for span in spans for place in span], len(text)]
     return [text[begin:end] for begin, end in list(pairwise(ends))[::2]]
 
@@ -55,11 +55,11 @@ def test_no_sentence_is_lost(shipped):
 
 
 def check_the_law(text, made, alone):
-    """Every character between two sentences is kept, and each sentence is what it is alone, to the bit."""
+    """Checks that all text between sentences stays, and that each sentence has the bits of its separate translation."""
     sentences = made.sentences
     gaps = between(text, [s.source for s in sentences])
     for number, gap in enumerate(between(made.text, [s.target for s in sentences])):
-        # a space is put in where the source's script has none
+        # a space is inserted if the source's script does not use spaces
         added = 0 < number < len(sentences) and text[sentences[number - 1].source[1] - 1] in "\u3002\uff0e\uff01\uff1f"
         assert gap == gaps[number] or (added and (gaps[number], gap) == ("", " "))
     assert len(gaps) == len(sentences) + 1
@@ -74,7 +74,7 @@ def check_the_law(text, made, alone):
 
 
 def sentences_of(text, made):
-    """What was translated: a line break in a sentence is a blank."""
+    """Returns the translated sentences, with blanks for line breaks."""
     return [in_a_line(text[slice(*sentence.source)]) for sentence in made.sentences]
 
 
@@ -98,7 +98,7 @@ def test_the_law_of_texts(shipped, split, count):
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """A random model so small that 100,000 texts are translated in minutes."""
+    """Makes a random model that translates 100,000 texts in minutes."""
     folder = tmp_path_factory.mktemp("tiny")
     write_marian_npz(folder / "model.npz", 7, vocab=128, d=32, f=32, enc=1, dec=1)
     train_vocabulary(folder / "vocab.spm")
@@ -107,7 +107,7 @@ def tiny(tmp_path_factory):
 
 @pytest.mark.parametrize("count", slow_after(1, [500, 100_000]))
 def test_the_law_of_many_texts(tiny, count):
-    """Random texts in batches, by all ways to split."""
+    """Random texts in batches, with all values of `split`."""
 
     @given(st.lists(texts(), min_size=BATCH, max_size=BATCH), st.sampled_from(["sentence", "paragraph", "line"]))
     @settings(max_examples=count // BATCH, database=None, suppress_health_check=list(HealthCheck))
@@ -202,7 +202,7 @@ def test_each_sentence_tells_how_sure_its_pieces_are(shipped):
 
 
 def test_pieces_of_a_sentence_in_several_parts():
-    """Each part has an </s>, which is none of the pieces; where one lacks it, nobody knows which."""
+    """Each part has an </s>, which is not a piece; if one lacks it, its part is unknown."""
     rows, spans = (np.ones((2, 3), np.float32), np.ones((1, 3), np.float32)), ((0, 1), (2, 3), (4, 5))
     for terms, told in (
         ((-1.0, -2.0, -9.0, -3.0, -8.0), [((5, 6), -1.0), ((7, 8), -2.0), ((9, 10), -3.0)]),
@@ -213,7 +213,7 @@ def test_pieces_of_a_sentence_in_several_parts():
 
 
 def test_options_hold_for_each_sentence(shipped):
-    """Ranks of n-best lists, prefixes and limits."""
+    """Tests ranks of n-best lists, prefixes and limits."""
     several = shipped.translate("One man. Two dogs.", beam_size=3, num_hypotheses=3, return_token_log_probs=True)
     parts = shipped.translate(["One man.", "Two dogs."], beam_size=3, num_hypotheses=3, return_token_log_probs=True)
     for rank, found in enumerate(several.hypotheses):
@@ -256,7 +256,7 @@ def hostile(size):
 
 @pytest.mark.parametrize("name", slow_after(2, hostile(0)))
 def test_hostile_texts_take_linear_time(shipped, name):
-    """And what is not translated stays."""
+    """Untranslated text stays."""
 
     def use(text):
         made = shipped.translate(text, max_length=3)
@@ -275,7 +275,7 @@ def test_ten_megabytes_in_one_line(shipped):
 
 
 def test_what_several_layers_change_has_a_place_for_each_of_its_pieces(shipped):
-    """Digits are copied, which puts their pieces together, in a sentence of which a sign is kept."""
+    """Digits are copied, which joins their pieces, in a sentence with a kept sign."""
     made = shipped.translate("Yes 777 \u202eOne man.", split="line", return_alignments=True)
     assert made.text.startswith("Ja 777 \u202e") and made.text.count("7") == 3 and made.pieces.count("7") == 3
     assert [len(one.spans) for one in made.hypotheses] == [len(one.pieces) for one in made.hypotheses]

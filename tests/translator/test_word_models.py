@@ -1,4 +1,4 @@
-"""Models of words in YAML tables, two of them, through everything that a model goes through."""
+"""Word models with two YAML tables, through all steps of a model's life."""
 
 import json
 
@@ -20,7 +20,7 @@ def written(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def packed(written, tmp_path_factory):
-    """The same, which may say <unk>, by files that are named one by one."""
+    """Packs the same model so that it may output <unk>, from separately named files."""
     out = tmp_path_factory.mktemp("packed") / "model"
     files = [f"--{side}-vocab={written.path / f'train.{short}.vocab.yml'}" for side, short in SIDES.items()]
     options = ["--scheme", "float32", "--replace-unknowns"]

@@ -1,7 +1,7 @@
 """Minimum Bayes risk: chooses the translation that is most like all other candidates (Kumar and Byrne 2004).
 
-Sampled translations stand for what a reader may want. The worth of a translation is its mean
-similarity to them (Eikema and Aziz 2020). https://aclanthology.org/N04-1022, https://arxiv.org/abs/2005.10283
+Sampled translations represent the possible references. The worth of a translation is its mean similarity to them
+(Eikema and Aziz 2020). https://aclanthology.org/N04-1022, https://arxiv.org/abs/2005.10283
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from cpunmt.options.arguments import text_list, weight_list
 from cpunmt.values.checks import choice
 
 T = TypeVar("T")
-MOST = 1024  # texts: each is compared with each
+MOST = 1024  # texts: all pairs are compared
 
 
 def expected_utilities(
     hypotheses: Iterable[str], utility: Literal["chrf", "bleu"] = "chrf", weights: Iterable[float] | None = None
 ) -> list[float]:
-    """Returns how similar each translation of a sentence is to all of them, 0 to 100: the highest has the least risk.
+    """Returns each translation's similarity to all of them, from 0 to 100: the highest has the least risk.
 
     This is the weighted mean of its utility, with each translation (itself included) as the reference. A repeated text
     counts each time. `Translator.translate(text, rerank="mbr-chrf", num_candidates=32, sampling_topk=0)` does it with
@@ -33,10 +33,10 @@ def expected_utilities(
     hypotheses : translations, at most 1,024
     utility : "chrf" or "bleu", of sentences: equal to sacrebleu's chrF2, and to its BLEU with the effective order and
         the tokenizer 13a
-    weights : of each as a reference, not less than 0, as probabilities; None: equal ones
+    weights : probability of each as a reference, not less than 0; None: equal weights
 
-    Returns a number for each, in order. The same texts in the same order give the same bits on any machine.
-    Raises TypeError or ValueError for a wrong argument.
+    Returns a number for each, in order. The same texts in the same order give the same bits on any machine. Raises
+    TypeError or ValueError for a wrong argument.
     """
     texts = text_list(hypotheses, "expected_utilities", "hypothesis", MOST + 1)
     if len(texts) > MOST:

@@ -112,7 +112,7 @@ Matrix = npt.NDArray[np.int64]
 
 
 def ngram_overlaps(sequences: Sequence[npt.NDArray[np.int64]], longest: int) -> Iterator[tuple[Matrix, Matrix]]:
-    """Counts, for each n from 1 to `longest`, the n-grams of each sequence and those that each two share.
+    """Counts, for each n from 1 to `longest`, the n-grams of each sequence and the common n-grams of each pair.
 
     An n-gram that occurs k times in one and m times in the other counts min(k, m) times.
 

@@ -1,1 +1,1 @@
-"""Formats that are several files in one: the archive, its members that are documents, and books."""
+"""Formats with several files in one: the archive, its members that are documents, and books."""

@@ -1,4 +1,4 @@
-"""EPUB 2 and 3 (W3C, IDPF): the pages of a book, its title, and its table of contents. All other files in it stay."""
+"""EPUB 2 and 3 (W3C, IDPF): translates the pages of a book, title and table of contents; other files stay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_BOOK = ("dc:title", "dc:description", "dc:subject")
 def read_epub(content: bytes) -> Parts:
     """Returns the parts of a book, in the order of its manifest.
 
-    Raises DocumentError if it is no book, or one that may only be read with a key.
+    Raises DocumentError if it is not a book, or needs a key.
     """
     archive = Archive(content)
     locked = _locked(archive)
@@ -82,7 +82,7 @@ def _place(node: Node) -> Iterator[Place]:
 
 
 def _locked(archive: Archive) -> Collection[str]:
-    """Returns the members that can only be read with a key."""
+    """Returns the members that need a key."""
     if _ENCRYPTION not in archive.names:
         return ()
     return {unquote(node.attributes.get("URI", "")) for node in _of(archive, _ENCRYPTION, ["enc:CipherReference"])}

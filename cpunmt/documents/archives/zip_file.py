@@ -1,8 +1,7 @@
-"""A zip file in memory: read within bounds, and written anew with some members changed.
+"""A zip file in memory: reads within bounds, and writes a copy with some members changed.
 
-Nothing is ever written under a member's name, so that a name can do no harm. What is bounded is what reading costs: a
-member gives no more bytes than its header says (`zipfile` holds it to that), and what all headers say is added up
-before the first is read.
+Nothing is ever written under a member's name, so names are harmless. The bounds apply to the sizes in the headers,
+which are added up before the first read; `zipfile` never reads more bytes than a header says.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from cpunmt.markup.units import Unit, Words
 
 MOST_MEMBERS = 1 << 14
 MOST_EXPANDED = 1 << 30  # bytes of all members
-RATIO = 200  # of those to the file's; the most seen of a real one is 40, of a sheet of numbers
+RATIO = 200  # expanded to packed bytes; the highest known real ratio is 40, of a sheet of numbers
 _SLACK = 1 << 20  # bytes; for tiny files
 _ENCRYPTED = 1  # of flag_bits
-_COMPOUND = b"\xd0\xcf\x11\xe0"  # what Office encrypts, and what it wrote before 2007
+_COMPOUND = b"\xd0\xcf\x11\xe0"  # Office's encrypted files, and those from before 2007
 
 
 class Archive:
     """The members of a zip file.
 
-    names  of its files, in its order
+    names  of its files, in their order
 
-    Raises DocumentError if it is no zip file, is encrypted, or is larger than the bounds allow.
+    Raises DocumentError if it is not a zip file, is encrypted, or exceeds the bounds.
     """
 
     def __init__(self, content: bytes):
@@ -39,8 +38,8 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(content))
             self._members = self._zip.infolist()
-        except Exception as error:  # `zipfile` has no word for what it raises of damaged files
-            raise DocumentError(f"is no zip file, as a file of this format is ({error}); check its name") from None
+        except Exception as error:  # `zipfile` does not document its errors for damaged files
+            raise DocumentError(f"is not a zip file, as its format requires ({error}); check its name") from None
         self._check()
         self.names = [member.filename for member in self._members if not member.filename.endswith("/")]
 
@@ -67,9 +66,9 @@ class Archive:
             raise DocumentError(f"{name} in it is broken: {error}") from None
 
     def rewritten(self, changed: Mapping[str, bytes]) -> bytes:
-        """Returns the file with other contents of some members; with none of them, the bytes that were read.
+        """Returns the file with new contents for some members; without any, the original bytes.
 
-        Order, names, dates, rights, comments and the kind of compression stay, and what the other members hold.
+        Order, names, dates, rights, comments, compression types and all other contents stay.
         """
         if not changed:
             return self.content
@@ -83,7 +82,7 @@ class Archive:
 
 
 class Parts:
-    """The members of an archive that have texts, each read by its own reader: `Contents` of the whole file."""
+    """The members of an archive with texts, each with its own reader: `Contents` of the whole file."""
 
     def __init__(self, archive: Archive, parts: Mapping[str, Contents]):
         self.archive, self.parts = archive, parts
@@ -91,11 +90,11 @@ class Parts:
 
     @property
     def units(self) -> list[Unit]:
-        """The units of all parts, in the parts' order."""
+        """All units of the members, in order."""
         return [unit for units in self._units.values() for unit in units]
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
-        """Returns the file; its bytes are those that were read, if no part's are others."""
+        """Returns the file; its original bytes if no member changed."""
         changed, at = {}, 0
         for name, units in self._units.items():
             end = at + len(units)
@@ -115,7 +114,7 @@ def inside(name: str) -> Iterator[None]:
 
 
 def _header(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
-    """Returns a header of the same kind, without what is only true of the old bytes."""
+    """Returns a header of the same kind, without the fields that describe the old bytes."""
     header = zipfile.ZipInfo(member.filename, member.date_time)
     header.compress_type = member.compress_type
     header.create_system, header.external_attr, header.internal_attr = (

@@ -1,4 +1,4 @@
-"""Texts whose lines end where a page or a window was full: finds the lines of each paragraph, and joins them."""
+"""Reconstructs paragraphs from lines that were broken at the width of a page or a window."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _ITEM = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*$")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\xad]$")
-_NEIGHBOURS = 4  # lines on each side that are measured for the width of the column
+_NEIGHBOURS = 4  # lines on each side that determine the width of the column
 _FULL = 0.85  # of that width
-_NARROWEST, _WIDEST = 40, 120  # characters of the longest line of a text that has such lines
+_NARROWEST, _WIDEST = 40, 120  # bounds for the longest line of a text with broken lines, in characters
 
 
 def groups(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yields, for each paragraph, the number of its first line and of the line after its last.
 
-    `lines` have no white space at their ends. Empty lines belong to no paragraph. Two lines belong together where the
+    `lines` have no white space at their ends. Empty lines do not belong to paragraphs. Two lines are joined if the
     first word of the second would not have fitted on the first.
     """
     begin = 0
@@ -34,7 +34,7 @@ def groups(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def joined(lines: Sequence[str]) -> str:
-    """Joins the lines of a paragraph, and the two halves of a hyphenated word."""
+    """Joins the lines of a paragraph, and the halves of a hyphenated word."""
     found = lines[0]
     for line in lines[1:]:
         if _HYPHEN.search(found):
@@ -45,9 +45,9 @@ def joined(lines: Sequence[str]) -> str:
 
 
 def are_broken(lines: Sequence[str]) -> bool:
-    """Returns whether at least half of the line ends stand within a sentence.
+    """Returns whether at least half of the line ends are within sentences.
 
-    A full line and a small letter at the beginning of the next show this. Verses, lists and tables rarely have both.
+    The sign is a full line before a line that begins with a small letter. Verses, lists and tables rarely have this.
     """
     if not _NARROWEST <= max(map(len, lines), default=0) <= _WIDEST:
         return False

@@ -1,7 +1,6 @@
-"""Tables: CSV (RFC 4180, as Python's csv reads it) and TSV. Cells of chosen columns, below the first row.
+"""Tables: CSV (RFC 4180, as Python's csv reads it) and TSV. Translates cells of chosen columns, below the first row.
 
-What separates and quotes cells stays: a cell in quotes stays in quotes, and another gets them if its translation needs
-them.
+Separators and quotes stay: a quoted cell remains quoted, and others get quotes if their translation needs them.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ _SEPARATORS = ",;\t|"
 _ROW_END = re.compile(r"\r\n|\r|\n")
 _NAMED = re.compile(r"sep=([,;\t|])(?:\r\n|\r|\n|$)", re.I)  # Excel's first line
 _QUOTED = re.compile(r'"[^"]*(?:""[^"]*)*"(?!")')
-_SHOWN = 20  # columns in an error
-_LONGEST = 40  # characters of each
+_SHOWN = 20  # columns shown in an error
+_LONGEST = 40  # characters shown of each
 
 Row = list[Span]
 
 
 def read_csv(source: Source, select: Sequence[str] = ()) -> Values:
-    """Returns a value for each cell of the columns `select`: their names in the first row, or their numbers from 1.
+    """Returns a value for each cell of the columns `select`: names in the first row, or numbers from 1.
 
-    What separates cells is the one of `,` `;` tab `|` that is most often in the first row.
+    The separator is the most frequent one of `,` `;` tab `|` in the first row.
 
-    Raises DocumentError for a cell whose quotes do not end, and where no column, or one that is not there, is chosen.
+    Raises DocumentError for an unclosed quote, without `select`, and for a missing column.
     """
     text = source.text
     begin, separator = 0, ""
@@ -37,7 +36,7 @@ def read_csv(source: Source, select: Sequence[str] = ()) -> Values:
 
 
 def read_tsv(source: Source, select: Sequence[str] = ()) -> Values:
-    """Reads cells with tabs between them. If a quote is not that of a cell, all quotes are text."""
+    """Reads cells separated by tabs. If a quote does not enclose a cell, all quotes are text."""
     try:
         return _read(source, 0, "\t", select)
     except _QuoteError:
@@ -45,11 +44,11 @@ def read_tsv(source: Source, select: Sequence[str] = ()) -> Values:
 
 
 class _QuoteError(DocumentError):
-    """A quote that is not as those of cells are."""
+    """A quote that does not enclose a cell."""
 
 
 def _read(source: Source, begin: int, separator: str, select: Sequence[str], quote: str = '"') -> Values:
-    """Reads cells; `quote` is "" if they have no quotes."""
+    """Reads cells; `quote` is "" for cells without quotes."""
     text = source.text
     rows = _rows(text, begin, separator, quote)
     names = [_content(text[slice(*span)], quote) for span in next(rows, [])]
@@ -72,7 +71,7 @@ def _quoted(text: str) -> str:
 
 
 def _bare(separator: str) -> Callable[[str], str]:
-    """Writes a cell without quotes, where it can be read again."""
+    """Writes a cell without quotes, so that it can be read again."""
     needs = re.compile(rf'["\r\n{re.escape(separator)}]')
     return lambda text: _quoted(text) if needs.search(text) else text
 
@@ -86,7 +85,7 @@ def _content(cell: str, quote: str) -> str:
 
 
 def _rows(text: str, begin: int, separator: str, quote: str) -> Iterator[Row]:
-    """Yields the spans of the cells of each row, quotes too."""
+    """Yields the spans of each row's cells, quotes included."""
     bare = re.compile(rf"[^\r\n{re.escape(separator)}]*")
     row: Row = []
     at = begin
@@ -116,7 +115,7 @@ def _broken(text: str, at: int, said: str) -> DocumentError:
 
 
 def _separator(text: str, begin: int) -> str:
-    """Finds the sign that separates the cells of the first row."""
+    """Finds the separator of the first row."""
     count = dict.fromkeys(_SEPARATORS, 0)
     at = begin
     while at < len(text) and text[at] not in "\r\n":
@@ -129,11 +128,11 @@ def _separator(text: str, begin: int) -> str:
             if text[at] in count:
                 count[text[at]] += 1
             at += 1
-    return max(count, key=lambda sign: count[sign])  # of equal ones the first
+    return max(count, key=lambda sign: count[sign])  # on a tie, the first
 
 
 def _columns(names: Sequence[str], select: Sequence[str]) -> list[int]:
-    """Returns the numbers, from 0, of the columns that are chosen."""
+    """Returns the numbers, from 0, of the chosen columns."""
     shown = "; ".join(f"{number} {_short(name)}" for number, name in enumerate(names[:_SHOWN], 1)) or "none"
     shown += "; ..." if len(names) > _SHOWN else ""
     if not select:

@@ -1,4 +1,4 @@
-"""Texts of subtitles: cues that share a sentence, and a translation that is shared out among cues again."""
+"""Joins subtitle cues that share a sentence, and divides its translation among the cues again."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cpunmt.documents.document import Span
 from cpunmt.markup.units import Mark, Words, parts_of
 from cpunmt.text.scripts import EAST_ASIAN, EAST_ASIAN_MARKS
 
-WIDTH = 42  # characters of a line, as most guides for subtitles have it
-_GAP = 3000  # milliseconds after which a sentence does not go on
+WIDTH = 42  # characters of a line, by most subtitling guides
+_GAP = 3000  # milliseconds after which a sentence has ended
 _MOST = 8  # cues of one sentence
-_PAUSE = 6  # characters that a cue may be longer or shorter to end where a clause does
-_TRIES = 20  # of widths, for lines of equal length
+_PAUSE = 6  # deviation in characters that is accepted to end a cue with a clause
+_TRIES = 20  # number of widths to try, for lines of equal length
 _UNSPACED = EAST_ASIAN + EAST_ASIAN_MARKS  # each character may end a line
 _WORD = re.compile(rf"\s*(?:[{_UNSPACED}]|(?:<[^<>]*>|{{[^{{}}]*}}|[^\s{_UNSPACED}])+)")
 _TAG = re.compile(r"<[^<>]*>|\{[^{}]*\}")
@@ -27,7 +27,7 @@ _CLAUSE = re.compile(r"[,.;:!?\u2026\u3001\u3002\uff0c\uff01\uff1f]$")
 class Cue(NamedTuple):
     """A cue without tags in its text.
 
-    begin, end  when it is shown, in milliseconds
+    begin, end  times in milliseconds
     span        of the text in the file
     text        on one line
     width       characters of its longest line
@@ -41,7 +41,7 @@ class Cue(NamedTuple):
 
 
 def goes_on(group: Sequence[Cue], following: Cue) -> bool:
-    """Returns whether the sentence that ends the group goes on in the cue that follows."""
+    """Returns whether the sentence at the end of the group continues in the following cue."""
     last = group[-1]
     if len(group) >= _MOST or not -1 <= following.begin - last.end <= _GAP:
         return False
@@ -51,10 +51,10 @@ def goes_on(group: Sequence[Cue], following: Cue) -> bool:
 
 
 def shared_out(translation: Words, group: Sequence[Cue], line_end: str) -> list[str]:
-    """Returns the text of each cue: a part of the translation of all, which has a mark where each but the first begins.
+    """Returns the text of each cue: its part of the translation, which has a mark at the beginning of each later cue.
 
-    A part ends between words, near where the words of its cue end (by alignment) and where its time does: so none has
-    to be read much faster than the others.
+    A part ends between words, near the end of its cue's words (by alignment) and of its cue's time, so that all cues
+    can be read at a similar speed.
     """
     text, aligned = "", []
     for part in parts_of(translation):
@@ -70,7 +70,7 @@ def shared_out(translation: Words, group: Sequence[Cue], line_end: str) -> list[
     parts, first = [], 0
     for number, at in enumerate(sorted(aligned)):
         timed = total * times[number] / times[-1]
-        last = len(words) - (len(group) - number - 1)  # the others have a word each
+        last = len(words) - (len(group) - number - 1)  # the other cues need a word each
         best = min(
             range(first + 1, max(last, first + 1) + 1),
             key=lambda end: _cost(words, ends, end, at - offset, timed),
@@ -91,7 +91,7 @@ def _cost(words: list[str], ends: list[int], end: int, aligned: int, timed: floa
 
 
 def wrapped(text: str, width: int, line_end: str) -> str:
-    """Wraps a text to few lines of about equal length, of at most `width` characters; tags have no width."""
+    """Wraps a text to a minimum of lines of similar length, at most `width` characters each; tags have no width."""
     words = _WORD.findall(text)
     least = _lines(words, width)
     if len(least) == 1:

@@ -1,4 +1,4 @@
-"""JSON (RFC 8259): the texts among its values, never its keys. All else stays, numbers and white space too."""
+"""JSON (RFC 8259): translates texts among its values, never its keys. Everything else stays, including white space."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.S)
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f", '"': '\\"', "\\": "\\\\"}
 _MUST = re.compile(r'["\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_DEEPEST = 500  # arrays and objects within each other
+_DEEPEST = 500  # nested arrays and objects
 
 
 def read_json(source: Source, select: Sequence[str] = ()) -> Values:
-    """Reads each text that has letters, and that the paths `select` choose; of a chosen object all in it.
+    """Reads each text that has letters and matches the paths `select`; a path to an object selects all texts in it.
 
-    Raises DocumentError for what is not JSON, and for a path that nothing has.
+    Raises DocumentError if the content is not JSON, and for a path without a match.
     """
     text = source.text
     _check(text)
@@ -32,7 +32,7 @@ def read_json(source: Source, select: Sequence[str] = ()) -> Values:
         return f'"{escaped(translation)}"'
 
     values: list[Value] = []
-    keys: list[Key] = []  # of what is open
+    keys: list[Key] = []  # keys of open objects and arrays
     states: list[States] = [paths.root]
     key = ""
     is_key = False
@@ -69,7 +69,7 @@ def read_json(source: Source, select: Sequence[str] = ()) -> Values:
 
 def _values(token: re.Match[str], write: Callable[[str], str]) -> list[Value]:
     content: str = json.loads(token[0]) if "\\" in token[0] else token[0][1:-1]
-    if _SURROGATE.search(content):  # a half of one: no text
+    if _SURROGATE.search(content):  # half of a pair: not text
         return []
     message = Message(content)
     return [single(message, token.span(), write)] if message.units else []
@@ -91,8 +91,8 @@ def _too_deep(text: str, at: int) -> DocumentError:
 def escaping(text: str) -> Callable[[str], str]:
     """Returns a function that writes a text within double quotes, with the escapes that the file `text` uses.
 
-    All beyond ASCII is escaped if the file has such escapes, and nothing beyond ASCII; so is each sign of ASCII, as
-    `/` or `<`, that it has escaped anywhere.
+    Everything beyond ASCII is escaped if the file always does so, and an ASCII sign, such as `/` or `<`, if the file
+    escapes it anywhere.
     """
     seen = {(found[1] or found[2]).lower() for found in _ESCAPE.finditer(text)} if "\\" in text else set()
     codes = {int(one, 16) for one in seen if len(one) == 4}

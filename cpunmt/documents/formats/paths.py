@@ -1,9 +1,9 @@
-"""Which values of a tree are chosen: a part of JSONPath (RFC 9535), for JSON and YAML.
+"""Selects values of a tree by a subset of JSONPath (RFC 9535), for JSON and YAML.
 
-$.title  items[*].text  menu.*.label  $..description  ['a b'][0]  (the `$.` at the beginning can be left out)
+$.title  items[*].text  menu.*.label  $..description  ['a b'][0]  (the initial `$.` is optional)
 
 The arguments of a template's functions (keys such as `Fn::GetAtt`) and the names that others refer to (`Ref`, `$ref`)
-stay, with all that is in them, unless a path names the key. YAML writes the same as `!GetAtt` and `!Ref`.
+stay, with their contents, unless a path names the key. In YAML the same holds for `!GetAtt` and `!Ref`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _EXPECTED = "expected a path such as title, items[*].text, menu.*.label, $..desc
 _SHOWN = 8  # keys in an error
 
 Key = str | int
-Step = tuple[bool, Key | None]  # whether it goes down any number of steps before; None: any key
-States = frozenset[tuple[int, int]]  # paths and how many of their steps are done
+Step = tuple[bool, Key | None]  # (whether any number of steps may come before, the key, None for any key)
+States = frozenset[tuple[int, int]]  # (path, number of its matched steps)
 
-_STAYS: States = frozenset([(-1, 0)])  # of what is in a reference, or in a function's arguments
+_STAYS: States = frozenset([(-1, 0)])  # within a reference or a function's arguments
 
 
 class Paths:
-    """Chooses by paths, or everything where there are none.
+    """A selection by paths; without paths it selects everything.
 
-    Of each value the caller keeps its states: those of the root are `root`, those of what is in it `below` tells.
+    The caller keeps the states of each value: `root` for the root; `below` returns those of a child.
     """
 
     def __init__(self, select: Sequence[str]) -> None:
@@ -42,7 +42,7 @@ class Paths:
         self._note(self.root)
 
     def below(self, states: States, key: Key) -> States:
-        """Returns the states of what has this key, or number from 0, in a value with `states`."""
+        """Returns the states of the child with this key, or index from 0, of a value with `states`."""
         refers = isinstance(key, str) and (key in ("Ref", "$ref") or key.startswith("Fn::"))
         if states is _STAYS or not self._paths:
             return _STAYS if refers else states
@@ -53,7 +53,7 @@ class Paths:
         for number, done in states:
             steps = self._paths[number]
             if done == len(steps):
-                found.add((number, done))  # all that is in what is chosen
+                found.add((number, done))  # everything in a selected value
                 continue
             is_deep, name = steps[done]
             if is_deep:
@@ -68,13 +68,13 @@ class Paths:
         return below
 
     def chosen(self, states: States) -> bool:
-        """Returns whether a value with these states is chosen."""
+        """Returns whether a value with these states is selected."""
         if states is _STAYS:
             return False
         return not self._paths or any(done == len(self._paths[number]) for number, done in states)
 
     def check(self) -> None:
-        """Raises DocumentError if one of the paths has chosen nothing of a file that has been read."""
+        """Raises DocumentError if one of the paths did not match anything; call it after reading a file."""
         for number, path in enumerate(self._select):
             if number not in self._found:
                 keys = ", ".join(map(str, self._top)) or "none"

@@ -1,6 +1,6 @@
-"""PDF: its text, as paragraphs of a plain text; nothing else of it is kept. Read by pypdf, which is an extra.
+"""PDF: extracts its text as plain-text paragraphs, and drops the rest. Read by pypdf, an optional dependency.
 
-A PDF says where glyphs stand, and not what a paragraph is: lines are joined where the next word would not have fitted.
+A PDF stores the positions of glyphs, not paragraphs: two lines are joined where the next word would not have fitted.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
 
 _PAGES = 20_000
-_PAGE_BYTES = 1 << 24  # of the drawing of a page; those of books have some 10 kB
-_STEPS = 5_000_000  # of drawing a page
+_PAGE_BYTES = 1 << 24  # bytes of a page's drawing; those of books have some 10 kB
+_STEPS = 5_000_000  # steps of a page's drawing
 _CHARACTERS = 1 << 26
-_DEEPEST = 20  # forms in forms
+_DEEPEST = 20  # nested forms
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 
 
 class Paragraphs(NamedTuple):
-    """The `Contents` of a PDF: a plain text of paragraphs with blank lines between them."""
+    """The `Contents` of a PDF: plain-text paragraphs with blank lines between them."""
 
     texts: Sequence[str]
 
     @property
     def units(self) -> list[Unit]:
-        """The paragraphs that have letters."""
+        """The paragraphs with letters."""
         return [Unit(text) for text in self.texts if has_letters(text)]
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
@@ -45,10 +45,10 @@ class Paragraphs(NamedTuple):
 
 
 def read_pdf(content: bytes, select: Sequence[str] = ()) -> Paragraphs:
-    """Returns the paragraphs of all pages, in their order.
+    """Returns the paragraphs of all pages, in order.
 
-    Raises DocumentError where pypdf is not installed, and for a file that is no PDF, is encrypted with a password, has
-    no text, or is larger than texts are.
+    Raises DocumentError if pypdf is not installed, and for a file that is not a PDF, needs a password, has no text, or
+    is too large.
     """
     texts: list[str] = []
     size = 0
@@ -87,11 +87,11 @@ def _reader(content: bytes) -> PdfReader:
             raise ValueError("it does not begin with %PDF-")
         try:
             reader = PdfReader(io.BytesIO(content))
-        except NotImplementedError as error:  # of what it reads at once: a kind of encryption
+        except NotImplementedError as error:  # for unsupported encryption, which it detects at once
             raise DocumentError(
                 f"is encrypted in a way that pypdf does not know ({error}); save it without (qpdf --decrypt IN OUT)"
             ) from None
-        if reader.is_encrypted and not reader.decrypt(""):  # most encrypted ones can be read without a password
+        if reader.is_encrypted and not reader.decrypt(""):  # most encrypted files need no password
             raise DocumentError("is encrypted; save it without a password (qpdf --decrypt --password=... IN OUT)")
         if len(reader.pages) > _PAGES:
             raise DocumentError(f"has more than {_PAGES} pages; cut it into parts")
@@ -125,7 +125,7 @@ def _text(page: PageObject, number: int) -> str:
 
 
 def _check_forms(place: Any, number: int, seen: set[int], depth: int = 0) -> None:
-    """Refuses drawings within a page that are too large, before they are read."""
+    """Refuses too large drawings within a page before they are read."""
     resources = place.get("/Resources")
     forms = resources.get_object().get("/XObject") if resources is not None else None
     for form in forms.get_object().values() if forms is not None else ():
@@ -155,13 +155,13 @@ def _said(said: str) -> Iterator[None]:
         raise DocumentError(
             "is encrypted in a way that is read with the package cryptography: pip install 'cpunmt[pdf]'"
         ) from None
-    except Exception as error:  # besides its own errors, those of whatever it meets: KeyError, TypeError, ...
+    except Exception as error:  # besides its own errors it raises KeyError, TypeError, ...
         shown = " ".join(str(error).split())[:200] or type(error).__name__
         raise DocumentError(f"{said} ({shown}); save or export it again") from None
 
 
 def paragraphs(text: str) -> list[str]:
-    """Returns the paragraphs of a page, each on one line, with what was hyphenated at the ends of lines in one."""
+    """Returns the paragraphs of a page, each on one line, with hyphenated words joined."""
     lines = [
         " ".join(line.translate(_LIGATURES).encode("utf-8", "replace").decode().split()) for line in text.splitlines()
     ]

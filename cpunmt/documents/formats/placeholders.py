@@ -1,8 +1,8 @@
-"""Texts of programs: what stands in them that must stay, as marks, and files that are made of such texts.
+"""Texts of programs: turns placeholders and tags into marks, for all formats that consist of such texts.
 
-A placeholder is a part of the sentence and stays (`k`); a tag that has an end stands around words (`g`). Where the
-order of placeholders counts, as in `%s of %d`, the translation must have it too: else it is not used, or they are
-numbered where their language can (POSIX fprintf: `%1$s`).
+A placeholder is a part of the sentence and stays (`k`); a paired tag stands around words (`g`). If the order of
+placeholders counts, as in `%s of %d`, a translation must keep it, or the placeholders are numbered if their language
+allows that (POSIX fprintf: `%1$s`); otherwise the translation is dropped.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from cpunmt.text.signs import has_letters
 
 _CONVERSION = r"[-+ #0'I]{0,6}(?:\*(?:\d{1,2}\$)?|\d{1,9})?(?:\.(?:\*|\d{0,9}))?"
 _LENGTH = r"(?:hh|ll|[hlqjztL])?"
-PERCENT = (  # of a text that is known to have them: even "% d"
+PERCENT = (  # for a text known to have them: even "% d"
     rf"%%|%(?:\(\w{{1,64}}\)|\d{{1,3}}\$)?{_CONVERSION}{_LENGTH}(?:<PRI\w{{1,12}}>|[diouxXeEfFgGaAcCsSpnmr@])"
 )
 BRACES = r"\{[^{}\n]{0,200}(?:\{[^{}\n]{0,50}\}[^{}\n]{0,100})?\}"
-_TRIGGER = re.compile("[{%$@<&]")  # without one of these there is no placeholder
+_TRIGGER = re.compile("[{%$@<&]")  # every placeholder has one of these
 _VOID = frozenset(["br", "hr", "img", "wbr", "input"])
 _TAG = r"<(?P<closes>/?)(?P<tag>[A-Za-z0-9][\w:.-]{0,63})(?:\s[^<>\n]{0,500})?/?>"
 _USUAL = (
@@ -51,23 +51,23 @@ _SPACES = re.compile(r"[^\S ]\s*|\s{2,}")  # a text with marks has single spaces
 
 
 class Message:
-    """A text, in the units that are translated of it: of one with placeholders each line, else all of it.
+    """A text with its units: each line of a text with placeholders, else the whole text.
 
-    units  none: nothing in it is to be translated. One with plurals of ICU (`{n, plural, ...}`) has none
+    units  empty if nothing is translated, as for plurals of ICU (`{n, plural, ...}`)
     """
 
     __slots__ = ("_numbered", "_parts", "_sources", "text", "units")
 
     def __init__(self, text: str, known: str = "", numbered: bool = False) -> None:
-        """Reads a text. Its placeholders are the usual ones and all that the pattern `known` matches.
+        """Parses a text. Placeholders are the usual ones and all matches of the pattern `known`.
 
-        numbered: those that are counted can be numbered, as in `%1$s`.
+        numbered: whether counted placeholders can be numbered, as in `%1$s`.
         """
         self.text = text
         self.units: list[Unit] = []
         self._numbered = numbered
         self._sources: Sources = {}
-        self._parts: list[str | int] = []  # what stays, and the numbers of units
+        self._parts: list[str | int] = []  # fixed texts, and numbers of units
         if not has_letters(text) or _PLURALS.search(text):
             return
         parts: list[Part] = self._marks(text, known) if _TRIGGER.search(text) else [text]
@@ -80,7 +80,7 @@ class Message:
         return sorted(self._sources.values())
 
     def translated(self, translations: Sequence[Words]) -> str | None:
-        """Returns the text of its units' translations; None if their placeholders come in another order."""
+        """Returns the text with its units' translations; None if their placeholders come in another order."""
         if all(unit.words == translation for unit, translation in zip(self.units, translations, strict=True)):
             return self.text
         numbers = [part.number for words in translations for part in parts_of(words) if isinstance(part, Mark)]
@@ -124,7 +124,7 @@ class Message:
         return [*marked.parts, text[begin:]]
 
     def _add(self, parts: list[Part]) -> None:
-        """Adds a unit of texts and marks, without the white space around it, or a part that stays as it is."""
+        """Adds a unit of texts and marks, without the white space around it, or a fixed part."""
         if not has_letters(bare(parts)):
             self._parts += (
                 part if isinstance(part, str) else self._sources[part.number, part.closes] for part in parts
@@ -145,7 +145,7 @@ _ANY = f"{_TAG}|{_USUAL}|{PATTERNS['placeholder']}"
 
 
 def _lines(parts: Sequence[Part], spaces: re.Pattern[str]) -> Iterator[list[Part]]:
-    """Yields the parts between matches of `spaces`, and each match by itself; never splits within a tag."""
+    """Yields the parts between matches of `spaces`, and each match separately; never splits within a tag."""
     line: list[Part] = []
     depth = 0
     for part in parts:
@@ -168,11 +168,11 @@ def _lines(parts: Sequence[Part], spaces: re.Pattern[str]) -> Iterator[list[Part
 
 
 class Value(NamedTuple):
-    """Texts of a file that are written together, or stay.
+    """Texts of a file that are written together or not at all.
 
     messages  the texts
-    spans     what is written, ascending; an empty span is a place to insert something
-    write     the translation of each message -> what is put there, one text for each span
+    spans     the replaced spans, ascending; an empty span is an insertion
+    write     converts the translation of each message to one text per span
     """
 
     messages: Sequence[Message]
@@ -181,14 +181,14 @@ class Value(NamedTuple):
 
 
 def single(message: Message, span: Span, write: Callable[[str], str]) -> Value:
-    """Returns a text that stands in one place."""
+    """Makes the value of a text in one place."""
     return Value([message], [span], lambda texts: [write(texts[0])])
 
 
 class Values(NamedTuple):
-    """The `Contents` of a file that is made of texts.
+    """The `Contents` of a file that consists of texts.
 
-    together  is written too, if any of the values is
+    together  is written too if any of the values is
     """
 
     source: Source
@@ -197,7 +197,7 @@ class Values(NamedTuple):
 
     @property
     def units(self) -> list[Unit]:
-        """All that is translated, in order."""
+        """All units to translate, in order."""
         return [unit for value in self.values for message in value.messages for unit in message.units]
 
     def rendered(self, translations: Sequence[Words]) -> bytes:

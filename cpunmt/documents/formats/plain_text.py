@@ -1,8 +1,7 @@
-"""Plain text and HTML. Of HTML the page is a unit, of which the option `html` says what is translated.
+"""Plain text and HTML. An HTML page is one unit; the option `html` decides what is translated.
 
-Of plain text a paragraph is a unit; what separates paragraphs stays, and so do tabs.
-
-Where lines end because they were full, each paragraph is put together, and broken into lines again.
+In plain text each paragraph is a unit; separators of paragraphs and tabs stay. If lines were broken at a fixed width,
+each paragraph is joined, and broken into lines again.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def _cells(text: str, run: Span) -> list[Span]:
 
 
 def _joined(source: Source, run: Span, width: int) -> Iterator[Place]:
-    """Yields the places of a run whose lines are broken: its paragraphs, or the cells of those with tabs."""
+    """Yields the places of a run with broken lines: its paragraphs, or the cells of those with tabs."""
     text = source.text
     spans = _lines(text, run)
     lines = [_line(text, span) for span in spans]
@@ -90,7 +89,7 @@ def _paragraphs(text: str) -> list[tuple[int, int]]:
 
 
 def read_web_page(source: Source) -> Document:
-    """Reads one unit, or none where there are no letters."""
+    """Reads the page as one unit; without letters it has zero units."""
     if not has_letters(source.text):
         return Document(source, ())
     page = Place(Unit(source.text, True), ((0, len(source.text)),), lambda translation: [translation])

@@ -1,4 +1,4 @@
-"""Catalogues of gettext (.po, .pot): translations that are empty are filled, and marked as fuzzy; all else stays.
+"""Catalogues of gettext (.po, .pot): fills empty translations, and marks them as fuzzy; everything else stays.
 
 As in the GNU gettext manual, "The Format of PO Files". An entry is: flags (`#,`), a context, `msgid`, `msgid_plural`,
 and `msgstr` or one `msgstr[n]` for each plural form of the language.
@@ -25,7 +25,7 @@ _ESCAPED = {character: f"\\{name}" for name, character in _NAMED.items()} | {'"'
 _MUST = re.compile(r'["\\\x00-\x1f\x7f]')
 _CHARSET = re.compile(r"(Content-Type:[^\n]{0,200}?charset=)([^\s;\\]*)", re.I)
 _PLURAL = re.compile(r"Plural-Forms:[^\n]{0,200}?plural=([^\n;]{1,1000})", re.I)
-_NUMBERS = 200  # the first ones, which tell how the forms of plurals are used
+_NUMBERS = 200  # numbers examined to find the use of each plural form
 _ASCII = frozenset(["CHARSET", "ASCII", "US-ASCII", "ANSI_X3.4-1968"])
 _NUMBERED = frozenset(
     ["c-format", "objc-format", "php-format", "java-printf-format", "kde-format", "gcc-internal-format"]
@@ -41,7 +41,7 @@ _WORDS = re.compile(r"\\n|[^ ]+? *(?=\\n$)|[^ ]* +|[^ ]+")
 
 
 class _String(NamedTuple):
-    """span: of what stands behind the key word, over all its lines, without white space at its ends."""
+    """span: of the text behind the key word, over all its lines, without white space at its ends."""
 
     span: Span
     text: str
@@ -55,7 +55,7 @@ class _Entry:
     def __init__(self) -> None:
         self.flags: set[str] = set()
         self.flags_at = -1  # behind the `#,`
-        self.begin = -1  # of the first line that is no comment of translators or programs
+        self.begin = -1  # of the first line that is not a comment of translators or programs
         self.context = False
         self.id: _String | None = None
         self.plural: _String | None = None
@@ -63,9 +63,9 @@ class _Entry:
 
 
 def read_po(source: Source) -> Values:
-    """Returns a value for each `msgstr` that is empty, but for that of the header.
+    """Reads a value for each empty `msgstr` outside the header.
 
-    Raises DocumentError for what is no catalogue, and one whose header names another charset than UTF-8.
+    Raises DocumentError if it is not a catalogue, or its header names another charset than UTF-8.
     """
     reader = _Reader(source.text)
     values: list[Value] = []
@@ -92,14 +92,14 @@ def read_po(source: Source) -> Values:
 
 
 class _Singular(NamedTuple):
-    """The form of the number 1, and whether no other number has it, but 0 perhaps."""
+    """The plural form of the number 1, and whether all other numbers, except perhaps 0, have other forms."""
 
     form: int
     is_alone: bool
 
 
 def _singular(header: str) -> _Singular:
-    """Reads the form of 1 from the header; without one it is as in English."""
+    """Finds the form of 1 by the header; without a header, as in English."""
     if found := _PLURAL.search(header):
         try:
             form_of = c2py(found[1])
@@ -111,7 +111,7 @@ def _singular(header: str) -> _Singular:
 
 
 def _values(entry: _Entry, singular: _Singular, line_end: str) -> list[Value]:
-    """Returns the values of an entry's empty translations."""
+    """Makes the values of an entry's empty translations."""
     known = ""
     if "no-c-format" not in entry.flags and any(flag.endswith("-format") for flag in entry.flags):
         known = BRACES if entry.flags & _BRACED else PERCENT
@@ -145,13 +145,13 @@ def _values(entry: _Entry, singular: _Singular, line_end: str) -> list[Value]:
 
 
 def _in_utf8(text: str, strings: Sequence[_String]) -> list[tuple[Span, str]]:
-    """Returns the edits of a header whose charset is ASCII."""
+    """Returns edits for a header whose charset is ASCII."""
     found = [match for string in strings if (match := _CHARSET.search(text, *string.span))]
     return [(match.span(2), "UTF-8") for match in found]
 
 
 def _without_accelerator(text: str) -> str:
-    """Removes the sign before the letter of a label's key: `&File`, `_File`. A label has it once."""
+    """Removes the sign before the letter of a label's key, `&File`, `_File`, if it occurs once."""
     if len(text) > _LONGEST_LABEL or "\n" in text:
         return text
     for pattern in (_AMPERSAND, _UNDERSCORE):
@@ -162,13 +162,13 @@ def _without_accelerator(text: str) -> str:
 
 
 class _Reader:
-    """The entries of a catalogue."""
+    """A reader of a catalogue's entries."""
 
     def __init__(self, text: str) -> None:
         self.entries: list[_Entry] = []
         self._text = text
         self._entry = _Entry()
-        self._strings: list[str] = []  # of the key word that is open
+        self._strings: list[str] = []  # strings of the open key word
         self._word = ""
         self._form = 0
         self._span = (0, 0)
@@ -226,7 +226,7 @@ class _Reader:
         self._span = line.span("string")
 
     def _close(self) -> None:
-        """Takes the end of a key word's strings."""
+        """Ends the strings of a key word."""
         if not self._word:
             return
         text = "".join(string[1:-1] for string in self._strings)
@@ -242,7 +242,7 @@ class _Reader:
             self._entry.strings.append(found)
 
     def _end(self) -> None:
-        """Takes the end of an entry, if there is one."""
+        """Ends the current entry, if there is one."""
         entry = self._entry
         if entry.id is None and not entry.context:
             if entry.begin >= 0 or entry.flags:
@@ -255,7 +255,7 @@ class _Reader:
 
 
 def _read(text: str) -> str:
-    """Reads the inside of quotes."""
+    """Decodes the text between quotes."""
     if "\\" not in text:
         return text
 
@@ -268,7 +268,7 @@ def _read(text: str) -> str:
 
 
 def _quoted(text: str, is_parted: bool, line_end: str) -> str:
-    """Returns a text as strings: on one line, or as gettext writes it, on lines of its own that end at spaces."""
+    """Writes a text as strings: on one line, or as gettext does, on lines of its own that end at spaces."""
     lines = [
         _MUST.sub(lambda found: _ESCAPED.get(found[0]) or f"\\{ord(found[0]):03o}", line) for line in _CUT.findall(text)
     ]

@@ -1,6 +1,6 @@
 """Subtitles: SubRip (.srt) and WebVTT (W3C, .vtt). Numbers, times, settings, notes and styles stay.
 
-A sentence that goes over several cues is translated at once, and shared out among them again.
+A sentence over several cues is translated as one, and divided among them again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def read_srt(source: Source) -> Document:
 
 
 def read_vtt(source: Source) -> Document:
-    """Reads WebVTT. Blocks without times are no texts."""
+    """Reads WebVTT. Blocks without times are not texts."""
     return Document(source, _Reader(source, True).places)
 
 
@@ -48,13 +48,13 @@ class _Reader:
     def _blocks(self) -> Iterator[tuple[tuple[int, int] | None, Span]]:
         """Yields the times of each block of lines, or None, and the span of the lines that follow them."""
         times: tuple[int, int] | None = None
-        begin = end = before = -1  # of the block; where it ends before its last line
+        begin = end = before = -1  # of the block; the end before its last line
         last = ""
         for found in LINE.finditer(self.text):
             line = found[1]
             timed = _TIMES.match(line)
             if timed or not line.strip():
-                if timed and times is not None and last.strip().isdecimal():  # the number of the cue that begins
+                if timed and times is not None and last.strip().isdecimal():  # the number of the next cue
                     end = before
                 if 0 <= begin < end and not (timed and times is None):
                     yield times, (begin, end)
@@ -97,7 +97,7 @@ class _Reader:
         self.group.append(cue)
 
     def _speakers(self, body: str, offset: int, lines: list[Span]) -> None:
-        """Adds a place for each of several speakers: a dash begins the words of one."""
+        """Adds a place for each of several speakers; a dash begins the words of each."""
         begin = end = lines[0][0]
         for at, last in lines:
             if dash := _DASH.match(body, at, last):
@@ -108,7 +108,7 @@ class _Reader:
         self._marked((offset + begin, offset + end), WIDTH)
 
     def _end(self) -> None:
-        """Takes the end of the group's sentence."""
+        """Ends the sentence of the group."""
         group, self.group = self.group, []
         if len(group) == 1:
             self._add(Unit(group[0].text), group)
@@ -166,7 +166,7 @@ def _marked(body: str) -> Marked:
 
 
 def _nests(before: str, after: str) -> bool:
-    """Returns whether the tags before a text and those after it belong together."""
+    """Returns whether the tags before and after a text match."""
     opened = [tag for tag in _TAG.finditer(before) if tag[2]]
     closed = [tag for tag in _TAG.finditer(after) if tag[2]]
     names = [tag[2] for tag in opened] == [tag[2] for tag in reversed(closed)]
@@ -174,7 +174,7 @@ def _nests(before: str, after: str) -> bool:
 
 
 def _trimmed(body: str, begin: int) -> int:
-    """Finds the end of a text that tags and white space follow."""
+    """Finds the end of a text, before its final tags and white space."""
     end = len(body)
     while begin < end:
         if body[end - 1].isspace() or body[end - 1] in "\u266a\u266b":

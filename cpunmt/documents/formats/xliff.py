@@ -1,9 +1,8 @@
-"""XLIFF 1.2 and 2 (OASIS): a source that has no translation yet gets one, marked as one to be reviewed; others stay.
+"""XLIFF 1.2 and 2 (OASIS): fills missing translations, and marks them for review; others stay.
 
-Inline codes go with their words: those that have content (`g`, `pc`, `mrk`) around them, and so do two that belong
-together (`bpt` and `ept`, `bx` and `ex`, `sc` and `ec`). What stands for a value in the sentence (an interpolation)
-and what is marked as protected is a part of it, and all others (`x`, `ph`, ...) stand beside them, with what they hold.
-What says translate="no" stays, and so does what is in it.
+Inline codes with content (`g`, `pc`, `mrk`) stand around their words, and so do pairs of codes (`bpt` and `ept`, `bx`
+and `ex`, `sc` and `ec`). A code for a value in the sentence (an interpolation) or a protected part belongs to the
+sentence. All other codes (`x`, `ph`, ...) stand beside it, with their content. Parts with translate="no" stay.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from cpunmt.text.signs import has_letters
 
 _SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}
 _AROUND = ("g", "pc", "mrk")
-# Codes that begin and end something -> the family and the attribute that name their pair; Angular has an `x` for each
+# Codes that begin or end something -> the family and the attribute that name their pair; Angular has an `x` for each
 _BEGINS = {"bpt": ("bpt", "rid"), "bx": ("bx", "rid"), "sc": ("sc", "id"), "sm": ("sm", "id")}
 _ENDS = {"ept": ("bpt", "rid"), "ex": ("bx", "rid"), "ec": ("sc", "startRef"), "em": ("sm", "startRef")}
 _ANGULAR = re.compile(r"(START|CLOSE)(_\w+)")
 _STATE = re.compile(r"""\s+state(?:-qualifier)?\s*=\s*(?:"[^"]*"|'[^']*')""")
 _UNDONE = ("new", "needs-translation", "initial")  # states of a target that only repeats its source
-_REVIEW = ' state="needs-review-translation" state-qualifier="mt-suggestion"'  # of 1.2; 2 has a state of the segment
-_VALUE = re.compile(r"INTERPOLATION|ICU|[{%]")  # in what tells of a code: it stands for a word
+_REVIEW = ' state="needs-review-translation" state-qualifier="mt-suggestion"'  # of 1.2; in 2 the segment has a state
+_VALUE = re.compile(r"INTERPOLATION|ICU|[{%]")  # in the description of a code: it stands for a word
 
 
 def read_xliff(source: Source) -> Document:
-    """Returns a unit for each source, in the order of the file, that has letters and no translation."""
+    """Returns a unit for each source with letters and without a translation, in the order of the file."""
     text = source.text
     files = list(nodes(text, _SPACES, ["x:file", "file"]))
     if not files:
@@ -72,7 +71,7 @@ def _place(text: str, unit: Node) -> Iterator[Place]:
 
 
 def _filled(text: str, target: Node, made: str, attributes: str) -> str:
-    """Returns a target that was there, with other attributes that tell its state."""
+    """Returns an existing target with new attributes for its state."""
     tag = text[target.begin : target.inner[0]].rstrip("/> \t\r\n")
     name = tag[1:].split()[0]
     if attributes:
@@ -92,7 +91,7 @@ def _words(node: Node) -> str:
 
 
 def _new_target(text: str, source: Node, made: str, attributes: str) -> str:
-    """Returns a target to put behind the source, on a line of its own where the source has one."""
+    """Returns a target to insert behind the source, on its own line if the source has one."""
     line = text.rfind("\n", 0, source.begin)
     indent = text[line + 1 : source.begin]
     between = ("\r\n" if text[line - 1] == "\r" else "\n") + indent if line >= 0 and not indent.strip() else ""
@@ -102,9 +101,9 @@ def _new_target(text: str, source: Node, made: str, attributes: str) -> str:
 
 
 class _Inline:
-    """The inside of a source.
+    """The content of a source.
 
-    unit  None: nothing in it is to be translated
+    unit  None if nothing is to be translated
     """
 
     unit: Unit | None
@@ -112,13 +111,13 @@ class _Inline:
     def __init__(self, text: str, source: Node) -> None:
         self._text = text
         self._parts: list[Part] = []
-        self._sources: dict[tuple[int, bool], str] = {}  # number of a mark, whether it is an end -> what stands there
+        self._sources: dict[tuple[int, bool], str] = {}  # (number of a mark, whether it is an end) -> its source
         self._count = 0
-        self._open: list[dict[str, list[int]]] = []  # in each element: pair -> places among the parts where it begins
+        self._open: list[dict[str, list[int]]] = []  # for each element: pair -> places among the parts where it begins
         self._begun: list[tuple[str, int, int]] = []  # in order: pair, place among the parts, depth
-        self._dead: set[int] = set()  # places in `_begun` whose pair crosses another
-        self._crossing: dict[int, int] = {}  # number of a code that begins something -> that of the one that ends it
-        self._alone: dict[str, int] = {}  # pair across the edge of an element -> number of the code that begins it
+        self._dead: set[int] = set()  # places in `_begun` of pairs that cross others
+        self._crossing: dict[int, int] = {}  # number of a beginning code -> number of its end
+        self._alone: dict[str, int] = {}  # pair across the edge of an element -> number of its beginning code
         self._take(source)
         text = bare(self._parts)
         self._before = text[: len(text) - len(text.lstrip())]
@@ -128,12 +127,12 @@ class _Inline:
             self.unit = unit_of(self._parts) if self._sources else Unit(text.strip())
 
     def write(self, translation: Words) -> str:
-        """Writes the translation of the unit as a target holds it."""
+        """Writes the translation of the unit as the content of a target."""
         if isinstance(translation, str):
             return escaped(self._before + translation + self._after)
         parts = list(translation)
         places = {part.number: at for at, part in enumerate(parts) if isinstance(part, Mark)}
-        for begin, end in self._crossing.items():  # two codes that cannot be placed as a pair keep their order
+        for begin, end in self._crossing.items():  # two codes that do not nest keep their order
             one, other = places[begin], places[end]
             if other < one:
                 parts[one], parts[other] = parts[other], parts[one]
@@ -169,7 +168,7 @@ class _Inline:
         self._leave(len(self._open))
 
     def _leave(self, depth: int) -> None:
-        """Gives up pairs that begin within the element of this depth and do not end in it."""
+        """Drops pairs that begin, but do not end, within the element of this depth."""
         while self._begun and self._begun[-1][2] > depth:
             self._drop()
 
@@ -186,7 +185,7 @@ class _Inline:
         return part.number
 
     def _end(self, pair: str, number: int) -> None:
-        """Makes a pair of the last part and the code that begins it, if the pairs between them nest."""
+        """Pairs the last part with the code that begins it, if the pairs between them nest."""
         if not self._open[-1].get(pair):
             outer = next((level[pair] for level in reversed(self._open) if level.get(pair)), None)
             if outer:
@@ -205,7 +204,7 @@ class _Inline:
 
 
 def _pair(code: Node) -> tuple[str, str]:
-    """Returns the name of the pair that a code begins and of the pair that it ends; "" for neither."""
+    """Returns the names of the pairs that a code begins and ends; "" for neither."""
     kind, attributes = _kind(code), code.attributes
     if kind == "x" and (found := _ANGULAR.fullmatch(attributes.get("id", ""))):
         return (found[2], "") if found[1] == "START" else ("", found[2])
@@ -218,10 +217,10 @@ def _pair(code: Node) -> tuple[str, str]:
 
 
 def _is_kept(code: Node) -> bool:
-    """Returns whether a code is marked as one that is not translated."""
+    """Returns whether a code is marked as untranslatable."""
     return code.attributes.get("mtype") == "protected" or code.attributes.get("translate") == "no"
 
 
 def _kind(node: Node) -> str:
-    """Returns the name of an element of XLIFF; "" of others, and of texts."""
+    """Returns the name of an XLIFF element; "" for others, and for texts."""
     return node.name[2:] if node.name.startswith("x:") else "" if "}" in node.name else node.name

@@ -1,8 +1,8 @@
-"""YAML (1.1, as PyYAML reads it): the texts among its values, never its keys.
+"""YAML (1.1, as PyYAML reads it): translates texts among its values, never its keys.
 
-Keys, anchors, aliases, tags and comments stay, and so does what is no text: numbers, dates, true, null, and what has a
-tag of its own, with all that is in it. Nothing is made of the file but events, so that no alias is followed and no
-object is made.
+Keys, anchors, aliases, tags and comments stay, and so do values that are not texts: numbers, dates, true, null, and
+everything under a tag of its own. The file is only read as events, so aliases are not expanded and objects are not
+constructed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cpunmt.documents.formats.paths import Key, Paths, States
 from cpunmt.documents.formats.placeholders import Message, Value, Values, single
 
 _BREAKS = "\n\x85\u2028\u2029"
-_DEEPEST = 100  # collections within each other: PyYAML takes long for more
+_DEEPEST = 100  # nested collections: PyYAML takes long for more
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+(?:#[^\n]*\n\s*)*)*")
 _ESCAPED = re.compile(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[89a-fA-F])")
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -33,9 +33,9 @@ _RESOLVER = yaml.SafeLoader("")
 
 
 def read_yaml(source: Source, select: Sequence[str] = ()) -> Values:
-    """Reads each text that has letters, and that the paths `select` choose; of a chosen mapping all in it.
+    """Reads each text that has letters and matches the paths `select`; a path to a mapping selects all texts in it.
 
-    Raises DocumentError for what is not YAML, and for a path that nothing has.
+    Raises DocumentError if the content is not YAML, and for a path without a match.
     """
     paths = Paths(select)
     writer = _Writer(source)
@@ -50,7 +50,7 @@ def read_yaml(source: Source, select: Sequence[str] = ()) -> Values:
 
 
 def _is_text(event: yaml.ScalarEvent) -> bool:
-    if _SURROGATE.search(event.value):  # a half of a character
+    if _SURROGATE.search(event.value):  # half of a character
         return False
     if event.tag not in (None, "!", _TEXT):
         return False
@@ -63,15 +63,15 @@ def _is_own(tag: str | None) -> bool:
 
 
 def _resolved(value: str) -> str:
-    """Returns the tag of a text without quotes."""
+    """Returns the tag that YAML resolves for a text without quotes."""
     return str(_RESOLVER.resolve(yaml.ScalarNode, value, (True, False)))
 
 
 class _Open:
-    """A collection that is open.
+    """An open collection.
 
-    key      of the value that comes next, None before a key
-    in_flow  whether it stands in brackets
+    key      of the next value, None before a key
+    in_flow  whether it is within brackets
     stays    whether it is a key, has a tag of its own, or is within such a collection
     """
 
@@ -80,9 +80,9 @@ class _Open:
 
 
 def _scalars(text: str, paths: Paths) -> Iterator[tuple[yaml.ScalarEvent, States, bool]]:
-    """Yields each scalar that may be translated, its states, and whether it stands in brackets.
+    """Yields each translatable scalar, its states, and whether it is within brackets.
 
-    Leaves out keys, all within a key, and all within a collection that has a tag of its own.
+    Skips keys, all scalars within a key, and all within a collection with a tag of its own.
     """
     opened: list[_Open] = []
     for event in _events(text):
@@ -128,7 +128,7 @@ def _events(text: str) -> Iterator[yaml.Event]:
 
 
 class _Writer:
-    """Writes texts in the style that they had; in double quotes what this style cannot say."""
+    """A writer of texts in their original style, or in double quotes if that style cannot express them."""
 
     def __init__(self, source: Source) -> None:
         self._text = source.text
@@ -209,7 +209,7 @@ def _spaces(line: str) -> int:
 
 
 def _is_plain(text: str, in_flow: bool) -> bool:
-    """Returns whether a text is still a text without quotes."""
+    """Returns whether a text would still be read as a text without quotes."""
     if not text or _NOT_PLAIN.match(text) or _UNPRINTABLE.search(text) or text.lower() in ("y", "n"):
         return False
     return not (in_flow and _OF_FLOW.search(text)) and _resolved(text) == _TEXT

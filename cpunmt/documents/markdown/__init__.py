@@ -1,1 +1,1 @@
-"""Markdown: its blocks, the texts and tags of a paragraph, and a paragraph as HTML and back."""
+"""Markdown: its blocks, the texts and tags of a paragraph, and conversion of a paragraph to HTML and back."""

@@ -1,8 +1,7 @@
-"""Markdown (CommonMark 0.31 and GitHub's tables), read by lines: what of them is text, and what is layout and stays.
+"""Reads the lines of Markdown (CommonMark 0.31 and GitHub's tables), and separates text from layout, which stays.
 
-Front matter, code, definitions of links, bars of tables, and what stands before a text (bullets, numbers,
-marks of quotations and headings) are kept. A paragraph is a unit, up to a line break that its author wants; so is a
-block of HTML, as a page is.
+Layout is front matter, code, definitions of links, bars of tables, and prefixes of lines (bullets, numbers, marks of
+quotations and headings). Each paragraph is a unit, up to a line break set by its author; so is a block of HTML.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _HEADING_END = re.compile(r"(?:^|[ \t])#+$")
 _DEFINITION = re.compile(r"\[(?!\^)((?:[^\[\]\\]|\\.){1,999})\]:")
 _NOTE = re.compile(r"\[\^[^\s\[\]]{1,200}\]:[ \t]*")
 _ALERT = re.compile(r"\[![A-Za-z][\w-]{0,40}\][-+]?(?=\s|$)")
-_DESCRIPTION = re.compile(r":[ \t]+(?=\S)")  # of a term, on the line before
+_DESCRIPTION = re.compile(r":[ \t]+(?=\S)")  # of a term on the line before
 _TITLE = re.compile(r"(?:\"[^\"]*\"|'[^']*'|\([^()]*\))$")
 _RAW = re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)|<(!--)|<(\?)|<(!)[A-Za-z]", re.I)
 _RAW_ENDS = {"!--": "-->", "?": "?>", "!": ">"}
@@ -42,12 +41,12 @@ _HTML = re.compile(
 _ALONE = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*(?=[\s/>])[^<>]*>[ \t]*$")  # not `<https://...>`
 _CELL_END = re.compile(r"(?<!\\)\|")
 _TAB = 4
-_WIDTH = 60  # characters that a line of a wrapped paragraph may have at least, where the file has such lines
+_WIDTH = 60  # shortest line limit of a wrapped paragraph, in files with such lines
 _DEEPEST = 16  # items that begin on one line
 
 
 def read_markdown(source: Source) -> Document:
-    """Returns a unit for each paragraph, heading, item and cell of a table that has letters."""
+    """Returns a unit for each paragraph, heading, item and table cell with letters."""
     return Document(source, _Reader(source.text).places)
 
 
@@ -58,10 +57,10 @@ class _Reader:
         self.width = min(_WIDTH, max(end - begin for begin, end in self.lines))
         self.labels = _labels(text, self.lines)
         self.places: list[Place] = []
-        self.paragraph: list[Span] = []  # the lines of the paragraph that is open, without what stands before them
-        self.broken: set[int] = set()  # numbers of the lines that end with a break
-        self.depth = 0  # of quotations, of the line before
-        self.list_indent = 0  # where the text of the last item begins
+        self.paragraph: list[Span] = []  # lines of the open paragraph, without prefixes
+        self.broken: set[int] = set()  # numbers of lines that end with a break
+        self.depth = 0  # depth of quotations on the line before
+        self.list_indent = 0  # offset of the last item's text
         number = self._front_matter()
         while number < len(self.lines):
             number = self._line(number)
@@ -79,7 +78,7 @@ class _Reader:
         return self.text[slice(*self.lines[number])]
 
     def _line(self, number: int) -> int:
-        """Takes a line, or several, and returns the number of the next."""
+        """Processes one line or more, and returns the number of the next."""
         begin, end = self.lines[number]
         quotes = _QUOTES.match(self.text, begin, end)
         depth = self.text.count(">", begin, quotes.end()) if quotes else 0
@@ -126,7 +125,7 @@ class _Reader:
         return self._content(number, begin, line)
 
     def _content(self, number: int, begin: int, line: str) -> int:
-        """Takes a line whose text is `line`, from `begin` on, and returns the number of the next."""
+        """Processes a line whose text is `line`, from `begin` on, and returns the number of the next."""
         if fence := _FENCE.match(line):
             self._end()
             return self._fenced(number, fence[0]) if fence[0][0] != ":" else number + 1
@@ -160,7 +159,7 @@ class _Reader:
     def _definition(self, number: int, said: list[str]) -> int:
         """Returns the number of the line after the definition of a link.
 
-        Its address and title may stand on lines of their own.
+        Its address and title may be on lines of their own.
         """
         number += 1
         if not said and number < len(self.lines):
@@ -171,7 +170,7 @@ class _Reader:
         return number
 
     def _take(self, number: int, begin: int, line: str) -> None:
-        """Takes a line of a paragraph."""
+        """Adds a line to the paragraph."""
         slashes = len(line) - len(line.rstrip("\\"))
         size = len(line) - slashes % 2
         if size:
@@ -180,7 +179,7 @@ class _Reader:
                 self.broken.add(len(self.paragraph) - 1)
 
     def _fenced(self, number: int, fence: str) -> int:
-        """Returns the line after the end of what `fence` begins."""
+        """Returns the line after the block that `fence` opens."""
         quoted = self._of(number).lstrip().startswith(">")
         for other in range(number + 1, len(self.lines)):
             line = self._of(other).strip()
@@ -205,14 +204,14 @@ class _Reader:
         return after
 
     def _page(self, number: int, begin: int, after: int) -> None:
-        """Adds the place of HTML from `begin` on, up to the line `after`; a quotation keeps it as it is."""
+        """Adds the place of HTML from `begin` on, up to the line `after`; within a quotation it stays."""
         span = (begin, self.lines[after - 1][1])
         if has_letters(self.text[slice(*span)]) and ">" not in self.text[self.lines[number][0] : begin]:
             unit = Unit(self.text[slice(*span)], True)
             self.places.append(Place(unit, (span,), lambda translation: [translation]))
 
     def _past(self, number: int, end: str) -> int:
-        """Returns the line after the one that has `end`; "": a blank one."""
+        """Returns the line after the one that contains `end`; "": a blank one."""
         for other in range(number, len(self.lines)):
             line = self._of(other)
             if (end and end in line.lower()) or not (end or line.strip()):
@@ -224,7 +223,7 @@ class _Reader:
         return "|" in below and "-" in below and not below.strip("|:- \t")
 
     def _table(self, number: int) -> int:
-        """Takes the rows of a table, and returns the number of the line after the last."""
+        """Reads the rows of a table, and returns the number of the line after the last."""
         under = number + 1
         while number < len(self.lines) and "|" in self._of(number):
             begin, end = self.lines[number]
@@ -238,13 +237,13 @@ class _Reader:
         return number
 
     def _end(self) -> None:
-        """Takes the end of a paragraph."""
+        """Ends the open paragraph."""
         if self.paragraph:
             self._add(self.paragraph, broken=self.broken)
             self.paragraph, self.broken = [], set()
 
     def _add(self, lines: list[Span], in_table: bool = False, broken: Collection[int] = ()) -> None:
-        """Adds the place of a text on these lines; `broken`: the numbers of lines that end with a break."""
+        """Adds the place of a text on these lines; `broken`: numbers of lines that end with a break."""
         lines = [trimmed(self.text, span) for span in lines]
         if ATTRIBUTES.fullmatch(self.text, self.text.rfind("{", *lines[-1]), lines[-1][1]):  # of the whole block
             begin, end = lines[-1][0], self.text.rfind("{", *lines[-1])
@@ -279,7 +278,7 @@ def _is_row(line: str, labels: Collection[str]) -> bool:
 def wrapped(words: Sequence[str], width: int, between: str) -> str:
     """Wraps words to lines of at most `width` characters, joined by `between`.
 
-    A line is longer where its last word is, or where the next line would begin a block.
+    A line is longer if its last word is, or if the next line would begin a block.
     """
     lines: list[str] = []
     line = ""
@@ -298,12 +297,12 @@ def _begins_block(word: str) -> bool:
 
 
 def _labels(text: str, lines: list[Span]) -> Collection[str]:
-    """Returns the names of links that are defined, in small letters."""
+    """Returns the names of defined links, in small letters."""
     found = (_DEFINITION.match(text[begin:end].lstrip("> ")) for begin, end in lines)
     return {label_of(definition[1]) for definition in found if definition}
 
 
 def _indent(line: str) -> int:
-    """Columns of white space before a line."""
+    """Returns the width of the white space before a line, in columns."""
     blank = line[: len(line) - len(line.lstrip(" \t"))]
     return len(blank.expandtabs(_TAB)) if "\t" in blank else len(blank)

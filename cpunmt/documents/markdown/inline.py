@@ -1,7 +1,7 @@
 """Reads the inside of a paragraph of Markdown (CommonMark 0.31, GitHub's ~~strokes~~) as texts and tags.
 
-Emphasis, links and tags of HTML stand around words; code, formulas and addresses are parts of the sentence that stay.
-A sign without a partner is text. One pass, in time linear in the length.
+Emphasis, links and tags of HTML stand around words; code, formulas and addresses are fixed parts of the sentence. A
+sign without a partner is text. Takes one pass, in time linear in the length.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _run_of(signs: str, before: str, after: str) -> _Run:
 
 
 def _pair(runs: Sequence[_Run]) -> None:
-    """Makes emphasis of these runs, in their order (CommonMark 0.31, 6.2), in time linear in their signs."""
+    """Pairs the signs of these ordered runs as emphasis (CommonMark 0.31, 6.2), in time linear in their number."""
     waiting: dict[str, list[tuple[int, _Run]]] = {"*": [], "_": [], "~": []}
     least: dict[tuple[str, bool, int], int] = {}  # kind of an end -> the number of the first run that may begin it
     for number, run in enumerate(runs):
@@ -232,7 +232,7 @@ class Inline:
             self._found.append(text[at:])
 
     def _code(self, begin: int, at: int, runs: dict[int, list[int]]) -> int:
-        """Takes code that begins at `begin`; returns where to go on."""
+        """Processes code that begins at `begin`; returns the offset after it."""
         size = at - begin
         places = runs.get(size, [])
         while places and places[-1] <= begin:
@@ -276,7 +276,7 @@ class Inline:
         self._found.append(Spelt(character))
 
     def _close(self, at: int) -> int:
-        """Takes a `]`; returns where to go on."""
+        """Processes a `]`; returns the offset after it."""
         if not self._brackets:
             self._found.append("]")
             return at
@@ -310,7 +310,7 @@ class Inline:
             self._found[bracket.part :] = [Tag("point", "img", source, alt, tail)]
             return
         self._found[bracket.part :] = [Tag("open", name, "["), *flat, Tag("close", name, tail)]
-        for other in reversed(self._brackets):  # no link is in a link
+        for other in reversed(self._brackets):  # links do not nest
             if not other.active:
                 break
             other.active = other.source == "!["
@@ -325,9 +325,7 @@ def _flat(found: list[str | Tag | _Run]) -> list[Part]:
 
 
 def _nested(parts: list[Part]) -> list[Part]:
-    """Returns the parts with tags that nest: a tag of HTML whose partner is missing, or is beyond an end of emphasis,
-    becomes a point.
-    """
+    """Nests all tags: a tag of HTML without a partner, or with one beyond an end of emphasis, becomes a point."""
     made = list(parts)
     opened: list[int] = []
     waiting = [Counter[str]()]  # names of tags that are open, in each element of Markdown

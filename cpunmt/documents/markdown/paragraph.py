@@ -1,7 +1,7 @@
 """A paragraph of Markdown as a unit of HTML, whose rules find its sentences, and its translation as Markdown.
 
-Each translation is read again before it is used. It is written in another way if a sign of its text would be read as a
-link or emphasis, or emphasis as signs.
+Each translation is read again before it is used. If a sign of its text would be read as a link or emphasis, or emphasis
+as signs, it is written in another way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PUNCTUATION = r"[!-/:-@\[-`{-~]"
 _SIGN = re.compile(rf"[*_`\[\]<|$~!]|\\(?={_PUNCTUATION})|&(?=#?\w{{1,31}};)")
 _EVERY_SIGN = re.compile(r"[*_`\[\]<|$~!\\]|&(?=#?\w{1,31};)")
 _USUAL = frozenset("*_`[]<|\\")  # a backslash stands before them, unless the source has them without
-# What begins a line that is no paragraph: a list, a heading, a quotation, a rule, code, a comment, a definition
+# Beginnings of lines that are not paragraphs: a list, a heading, a quotation, a rule, code, a comment, a definition
 _BLOCK = re.compile(
     r"(?:[-+*:](?=\s|$)|[0-9]{1,9}(?=[.)](?:\s|$))|#{1,6}(?=\s|$)|>|~~~|```[^`]*$|\$\$[^$]*$|:::|<[!?]|\[[^\[\]]*\]:"
     r"|([-=_*])(?:\s*\1){2,}\s*$|[-=]+\s*$)"
@@ -45,7 +45,7 @@ class Line(NamedTuple):
 class Paragraph:
     """The text of a paragraph, a heading or a cell.
 
-    unit  None: nothing in it is to be translated
+    unit  None if nothing is to be translated
     """
 
     unit: Unit | None
@@ -65,7 +65,7 @@ class Paragraph:
             text += ("\n" if source else " ") + line
         self._text = text
         self._inline = Inline(text, labels, places)
-        self._sources: dict[tuple[int, bool], Tag] = {}  # what a mark stands for, by its number and whether it closes
+        self._sources: dict[tuple[int, bool], Tag] = {}  # (number of a mark, whether it closes) -> its tag
         self._tags = [part for part in self._inline.parts if isinstance(part, Tag)]
         bare = "".join(part for part in self._inline.parts if isinstance(part, str))
         own = "".join(" " if isinstance(part, Spelt) else part for part in self._inline.parts if isinstance(part, str))
@@ -110,7 +110,7 @@ class Paragraph:
             yield Mark("g" if part.kind == "open" else "x", number, False, tag)
 
     def write(self, translation: Words) -> list[Line] | None:
-        """Returns the unit's translation as Markdown; None if each way to write it would be read as something else."""
+        """Returns the unit's translation as Markdown; None if every spelling of it would be read differently."""
         if isinstance(translation, str):
             translation = translation.replace("\n", " ")
         parts = [
@@ -162,7 +162,7 @@ class Paragraph:
         return lines
 
     def _escaped(self, text: str, is_plain: bool) -> str:
-        """Writes a text as Markdown. `is_plain`: signs that have no backslash in the source get none."""
+        """Writes a text as Markdown. `is_plain`: adds no backslash to signs that lack one in the source."""
         spellings = self._inline.spellings
         signs = _SIGN if is_plain else _EVERY_SIGN
         if spellings:
@@ -196,7 +196,7 @@ def _changed(tag: Tag, written: str) -> Tag:
 
 
 def _read_of(tag: Tag) -> str:
-    """Returns those values of a tag's attributes that may be translated."""
+    """Returns the translatable values of a tag's attributes."""
     if tag.is_raw:
         return "".join(re.findall(r"(?:alt|title|aria-label|placeholder)\s*=\s*(\"[^\"]*\"|'[^']*'|\S+)", tag.source))
     return tag.alt or ""
@@ -213,7 +213,7 @@ def _respelt(part: Part, sources: dict[str, str]) -> Part:
 
 
 def _said(parts: Sequence[Part]) -> list[object]:
-    """Returns parts in a form that compares equal for equal content: joined texts, and tags as they are written."""
+    """Returns parts in a canonical form, to compare content: joined texts, and tags as they are written."""
     found: list[object] = []
     for part in parts:
         if isinstance(part, Tag):

@@ -1,4 +1,4 @@
-"""OpenDocument: paragraphs of texts, slides and sheets as items (ISO/IEC 26300-1, 5.1 and 6)."""
+"""OpenDocument: reads the paragraphs of texts, slides and sheets as items (ISO/IEC 26300-1, 5.1 and 6)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BASE = "urn:oasis:names:tc:opendocument:xmlns:"
 PREFIXES = {f"{_BASE}{name}:1.0": name for name in ("office", "text", "style", "table", "draw", "presentation")} | {
     f"{_BASE}xsl-fo-compatible:1.0": "fo"
 }
-_NAMES = {"odt": "text", "odp": "presentation", "ods": "spreadsheet"}  # in the type that the file says it has
+_NAMES = {"odt": "text", "odp": "presentation", "ods": "spreadsheet"}  # the name within the file's own type
 _MIME = re.compile(r"application/vnd\.oasis\.opendocument\.([a-z]+)(?:-template)?")
 _PARAGRAPHS = frozenset(["text:p", "text:h"])
 _CELLS = frozenset(["table:table-cell", "table:covered-table-cell"])
@@ -48,7 +48,7 @@ _KINDS: dict[str, Kind] = {
 
 
 def read_open_document(kind: str, content: bytes) -> Contents:
-    """Reads an odt, odp or ods, which `kind` says, or a template of it.
+    """Reads an odt, odp or ods, according to `kind`, or a template of it.
 
     Raises DocumentError for other files, for encrypted ones, and for a part that is not well-formed.
     """
@@ -70,30 +70,30 @@ def _check(archive: Archive, kind: str) -> None:
         said = f"says that it is {mime!r}" if mime else "does not say what it is"
         raise DocumentError(f"{said}, expected {kind}; check its name, or give its format")
     manifest = "META-INF/manifest.xml"
-    if manifest in archive.names and b"encryption-data" in archive.read(manifest):  # some are no well-formed XML
+    if manifest in archive.names and b"encryption-data" in archive.read(manifest):  # some are not well-formed XML
         raise DocumentError("is encrypted; save it without a password")
 
 
 def _paragraphs(part: Part) -> Contents:
     looks = {node.attributes.get("style:name", ""): _look(node) for node in part.nodes if node.name == "style:style"}
     found = list(_found(part.nodes))
-    cells = {cell.begin: cell for _, cell in found if cell is not None}  # one may have many paragraphs
+    cells = {cell.begin: cell for _, cell in found if cell is not None}  # a cell may have many paragraphs
     copies = {begin: _copy(part.text, cell) for begin, cell in cells.items()}
     of_paragraphs = [None if cell is None else copies[cell.begin] for _, cell in found]
     return Paragraphs(part, (_items(part.text, node, looks) for node, _ in found), framed_in_span, of_paragraphs)
 
 
 def _look(style: Node) -> tuple[Any, ...]:
-    """Returns the look of a style, () if it has none: LibreOffice makes one for each session of an author."""
+    """Returns the look of a style, () without one: LibreOffice makes a style for each session of an author."""
     found = canonical(style, _SAYS_NOTHING)
     properties = tuple(child for child in found[3] if child[2] or child[3])
     return (*found[2], *properties)
 
 
 def _found(nodes: list[Node]) -> Iterator[tuple[Node, Node | None]]:
-    """Paragraphs, each with the cell whose text it is, but for those of cells whose text a number or a formula makes.
+    """Yields paragraphs, each with its cell; skips cells whose text comes from a number or a formula.
 
-    Notes and shapes at a cell are no text of it.
+    Notes and shapes at a cell are not its text.
     """
     waiting: list[tuple[Node, Node | None]] = [(node, None) for node in reversed(nodes)]
     while waiting:
@@ -112,11 +112,11 @@ def _is_computed(cell: Node) -> bool:
 
 
 def _copy(text: str, cell: Node) -> Span | None:
-    """Finds the attribute that repeats a cell's text, which LibreOffice shows rather than its paragraphs."""
+    """Finds the attribute that repeats a cell's text, which LibreOffice shows instead of its paragraphs."""
     value = attribute_span(text, cell, "office:string-value")
     if value is None:
         return None
-    name = text[cell.begin : value[0] - 1].rstrip()[:-1]  # of the tag, all up to the end of the attribute's name
+    name = text[cell.begin : value[0] - 1].rstrip()[:-1]  # the tag up to the end of the attribute's name
     return cell.begin + len(name.rsplit(maxsplit=1)[0]), value[1] + 1
 
 
@@ -152,11 +152,11 @@ def _kind(name: str) -> Kind:
         return "range"
     if name.startswith(("draw:", "table:", "office:", "presentation:")):
         return _KINDS.get(name, "x")
-    return _KINDS.get(name, "k")  # fields: what they show is computed, and a part of the sentence
+    return _KINDS.get(name, "k")  # fields: their text is computed, and part of the sentence
 
 
 def framed_in_span(frame: Frame | None, text: str) -> str:
-    """Returns a text in spans like those of a frame; more than one space would be one."""
+    """Writes a text in spans like those of a frame; escapes runs of spaces."""
     if frame is None:
         return escaped(text)
     return f"{frame.all_openings}{escaped(text)}{frame.all_closings}"

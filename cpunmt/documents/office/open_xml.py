@@ -1,8 +1,8 @@
 """Paragraphs of Office Open XML as items: WordprocessingML (ECMA-376 part 1, 17.3 to 17.16) and DrawingML (21.1.2).
 
-Both have runs (`r`) with properties (`rPr`) and texts (`t`). Parts that Word computes stay: numbers of pages and of
-chapters, dates, references (fields), and so do deletions that are tracked. Parts that it only remembers (where a
-spelling error is, or a page ended) are left out of a text that is written anew.
+Both have runs (`r`) with properties (`rPr`) and texts (`t`). Parts that Word computes stay (fields: page and chapter
+numbers, dates, references), and so do tracked deletions. Mere annotations (spelling errors, page ends) are dropped from
+a rewritten text.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _CONTAINERS = frozenset(
 _KEPT = frozenset(["m:oMath", "w:sym", "w:ruby", "w:pgNum", "w:object"])
 _SPLITS = frozenset(["w:tab", "w:ptab", "m:oMathPara", "w:separator", "w:continuationSeparator"])
 _WORDS = frozenset(["HYPERLINK", "TOC", "INDEX", "TA", "QUOTE"])  # fields whose results are texts of the document
-_BOUND = frozenset(["w:dataBinding", "w:date", "w:dropDownList", "w:comboBox"])  # Word writes their texts itself
+_BOUND = frozenset(["w:dataBinding", "w:date", "w:dropDownList", "w:comboBox"])  # Word writes their texts
 _DRAWING_KINDS: dict[str, Kind] = {"a:br": "break", "a:fld": "k", "a14:m": "k"}
 
 
 def run_frame(text: str, run: Node, properties: str) -> Frame:
-    """Returns the frame of a run; `properties` is their element's name. White space that indents is not its content."""
+    """Makes the frame of a run; `properties` is their element's name. Indentation in the XML is not content."""
     found = run.child(properties)
     begin = found.end if found else run.inner[0]
     inner = [child for child in run.children if child is not found and (child.name or child.text.strip())]
@@ -66,7 +66,7 @@ def framed_in_run(frame: Frame | None, text: str) -> str:
 
 
 def is_preserved(node: Node) -> bool:
-    """Returns whether white space at the ends of a text is a part of it."""
+    """Returns whether white space at the ends of a text counts."""
     return node.attributes.get("xml:space") == "preserve"
 
 
@@ -76,7 +76,7 @@ def text_of(node: Node) -> str:
 
 
 def drawing_items(text: str, node: Node) -> Items:
-    """Returns the items of an `a:p` of a text; numbers of slides and dates stay."""
+    """Returns the items of an `a:p`; numbers of slides and dates stay."""
     found: Items = []
     for child in node.children:
         if child.name == "a:r":
@@ -90,11 +90,11 @@ def drawing_items(text: str, node: Node) -> Items:
 
 
 class WordParagraph:
-    """The items of a `w:p` of a text."""
+    """The items of a `w:p`."""
 
     def __init__(self, text: str, node: Node):
         self._text = text
-        self._marks: dict[Item, Node] = {}  # what of the items begins and ends fields, or says which one it is
+        self._marks: dict[Item, Node] = {}  # items that begin, end or describe fields
         self.items = self._fields(self._items(node))
 
     def _items(self, node: Node) -> Items:
@@ -145,9 +145,9 @@ class WordParagraph:
         return found
 
     def _fields(self, items: Items) -> Items:
-        """Fields that begin and end here as one item, or as what stands around their words."""
+        """Turns fields that begin and end here into one item each, or into frames of their words."""
         found: Items = []
-        begins: list[int] = []  # in `found`, of the fields that are open
+        begins: list[int] = []  # in `found`, of the open fields
         for item in items:
             found.append(item)
             kind = self._field_char(item)

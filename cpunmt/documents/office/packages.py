@@ -1,4 +1,4 @@
-"""Office Open XML: which parts of a file have texts (ECMA-376 part 2), by what [Content_Types].xml says they are."""
+"""Office Open XML: finds the parts of a file with texts (ECMA-376 part 2), by their types in [Content_Types].xml."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KINDS = {
     "pptx": (".presentationml.", ".ms-powerpoint."),
     "xlsx": (".spreadsheetml.", ".ms-excel."),
 }
-_WORD = frozenset(["header", "footer", "footnotes", "endnotes", "comments"])  # what the names of types end with
+_WORD = frozenset(["header", "footer", "footnotes", "endnotes", "comments"])  # ends of the names of types
 _DRAWING = frozenset(["slide", "notesSlide", "drawing", "chart", "chartshapes", "diagramData", "diagramDrawing"])
 _MAIN = (".main+xml", ".main")
 _PARAGRAPHS = frozenset(["w:p", "a:p"])
@@ -40,7 +40,7 @@ _DELETED = frozenset(["w:del", "w:moveFrom"])
 
 
 def read_office(kind: str, content: bytes) -> Contents:
-    """Reads a docx, pptx or xlsx, which `kind` says, also with macros, and templates.
+    """Reads a docx, pptx or xlsx, according to `kind`, also with macros, and templates.
 
     Raises DocumentError for other files, and for a part that is not well-formed.
     """
@@ -56,10 +56,10 @@ def read_office(kind: str, content: bytes) -> Contents:
 
 
 def _types(archive: Archive) -> tuple[dict[str, str], str]:
-    """Returns the parts of a file, and of which type each is; and the type of the main one, "" if there is none.
+    """Returns the parts of a file with their types, and the type of the main part, "" without one.
 
-    A type is that of a part (Override), else that of all whose names end so (Default). Some programs say so of the
-    main part, too, and then it is the one that the relations of the file name.
+    A part's type is its Override, else the Default for the ending of its name. Some programs use a Default even for the
+    main part, which is then the one that the file's relations name.
     """
     if _TYPES not in archive.names:
         raise DocumentError(f"has no {_TYPES} in it, as a file of Office has; check its name, or give its format")
@@ -83,7 +83,7 @@ def _types(archive: Archive) -> tuple[dict[str, str], str]:
 
 
 def _document(archive: Archive, names: Mapping[str, str]) -> str:
-    """Returns the main part, as the relations of the file name it; "" if they name none."""
+    """Returns the main part, as the file's relations name it; "" if they do not."""
     relations = names.get("_rels/.rels")
     if relations is None:
         return ""
@@ -94,13 +94,13 @@ def _document(archive: Archive, names: Mapping[str, str]) -> str:
 
 
 def _target(folder: str, relation: Node) -> str:
-    """Returns the part that a relation of one in a folder names."""
+    """Returns the part that a relation names; `folder` is that of its owner."""
     target = unquote(relation.attributes.get("Target", ""))
     return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
 
 
 def _texts(archive: Archive, types: dict[str, str], main: str) -> Iterator[tuple[str, Contents]]:
-    """Yields parts with paragraphs of Word or of DrawingML, the main one of Word first."""
+    """Yields parts with paragraphs of Word or of DrawingML, Word's main part first."""
     for name in sorted(types, key=lambda name: types[name] != main):
         of = types[name]
         last = of.removesuffix("+xml").rpartition(".")[2]
@@ -119,10 +119,10 @@ def _items(text: str, node: Node) -> Items:
 
 
 def _workbook(archive: Archive, types: dict[str, str]) -> Iterator[tuple[str, Contents]]:
-    """Strings of cells, comments, and texts of drawings and charts.
+    """Yields strings of cells, comments, and texts of drawings and charts.
 
-    What a table calls its columns is in cells too, formulas name them, and Excel calls a file broken where they differ.
-    So these cells stay, and with them others of equal text, which share it.
+    Names of table columns stay. They occur in cells too, formulas use them, and Excel reports a broken file if they
+    differ. So these cells stay, and other cells with the same shared string.
     """
     strings = ""
     kept: set[int] = set()  # numbers of shared strings
@@ -152,7 +152,7 @@ def _strings(part: Part, nodes: Iterable[Node]) -> Contents:
 
 
 def _headings(archive: Archive, sheet: str) -> Places:
-    """Finds the cells of a sheet with names of table columns, and with labels of their totals."""
+    """Finds the cells of a sheet that hold names of table columns or labels of their totals."""
     folder, base = posixpath.split(sheet)
     relations = f"{folder}/_rels/{base}.rels"
     places: Places = {}

@@ -1,4 +1,4 @@
-"""The paragraphs of one part of a file, which may stand in one another: a note or a text box is in a paragraph, too."""
+"""The paragraphs of one part of a file. They may nest: a note or a text box is within a paragraph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cpunmt.markup.units import Unit, Words
 
 
 class Part(NamedTuple):
-    """A member of an archive, and the elements in it that are looked for."""
+    """A member of an archive, with its elements of the requested names."""
 
     source: Source
     nodes: list[Node]
@@ -31,7 +31,7 @@ class Part(NamedTuple):
 
 
 def read_part(archive: Archive, name: str, prefixes: Mapping[str, str], names: Collection[str]) -> Part:
-    """Returns a member of an archive, and its elements of these names, see `nodes`. Errors name it."""
+    """Returns a member of an archive, with its elements of these names, see `nodes`. Errors name the member."""
     content = archive.read(name)
     try:
         source = read_source(content)
@@ -43,14 +43,14 @@ def read_part(archive: Archive, name: str, prefixes: Mapping[str, str], names: C
 
 
 class Paragraphs:
-    """`Contents` of a part.
+    """The `Contents` of a part.
 
     Parameters
     ----------
-    part  where they stand
-    paragraphs  the items of each, in the order in which they begin
-    framed  how a text is written in this format
-    copies  of each paragraph, in the same order, what else says its text, or None; removed where that changes
+    part  the part
+    paragraphs  the items of each, in the order of their beginnings
+    framed  writes a text in this format
+    copies  for each paragraph, an element that repeats its text, or None; it is removed if the text changes
     """
 
     def __init__(
@@ -63,19 +63,19 @@ class Paragraphs:
 
     @property
     def units(self) -> list[Unit]:
-        """The units of all paragraphs; an inner paragraph's follow those of the outer one."""
+        """All units of the paragraphs; an inner paragraph's follow those of the outer one."""
         return [segment.unit for segment, _ in self._segments]
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
-        """Returns the part; what no changed unit stands in keeps its bytes."""
+        """Returns the part; its bytes outside changed units stay."""
         text = self._source.text
-        changes: dict[Span, tuple[Segment, Words] | None] = {}  # None: what stands there is removed
+        changes: dict[Span, tuple[Segment, Words] | None] = {}  # None: the span is removed
         for (segment, copy), translation in zip(self._segments, translations, strict=True):
             if translation != segment.unit.words:
                 changes[segment.span] = segment, translation
                 if copy is not None:
                     changes[copy] = None
-        edits: list[Edit] = []  # the first one last; inner ones are made before outer ones
+        edits: list[Edit] = []  # the first one last; inner edits come before outer ones
         for begin, end in sorted(changes, reverse=True):
             change = changes[begin, end]
             inner = []
@@ -88,14 +88,14 @@ class Paragraphs:
 
 
 def _edited(text: str, begin: int, end: int, edits: list[Edit]) -> str:
-    """Returns a part of a text with those edits that begin in it."""
+    """Returns a part of a text with the edits that begin in it."""
     low, high = (bisect_left(edits, at, key=itemgetter(0)) for at in (begin, end))
     inner = [Edit(edit.begin - begin, edit.end - begin, edit.text) for edit in edits[low:high]]
     return edited(text[begin:end], inner)[0]
 
 
 def canonical(node: Node, ignored: frozenset[str] = frozenset()) -> tuple[Any, ...]:
-    """Returns an element in a form to compare; `ignored` names attributes and elements without a meaning."""
+    """Returns an element in a canonical form; `ignored` names attributes and elements without a meaning."""
     children = tuple(
         canonical(child, ignored)
         for child in node.children
@@ -106,7 +106,7 @@ def canonical(node: Node, ignored: frozenset[str] = frozenset()) -> tuple[Any, .
 
 
 def inside(found: Iterable[Node], names: frozenset[str], without: frozenset[str] = frozenset()) -> Iterator[Node]:
-    """Yields all elements of these names in the order in which they begin, but for those in elements of `without`."""
+    """Yields all elements of these names in the order of their beginnings; skips those within elements of `without`."""
     waiting = list(found)[::-1]
     while waiting:
         node = waiting.pop()

@@ -1,12 +1,12 @@
-"""A paragraph as all office formats have it, cut into segments, each of which is a unit.
+"""Cuts a paragraph, in the common form of all office formats, into segments, each of which is a unit.
 
-A paragraph is taken apart into items: texts in frames that say how they look, and what stands between them. Office
-programs cut texts into many frames that look alike (Word notes in which session a letter was typed), so a frame is a
-mark only where it looks other than most of the segment does: "big wor" + "ld" is one text.
+A paragraph consists of items: texts in frames that define their look, and other parts between them. Office programs cut
+texts into many frames of the same look (Word records the editing session of each letter), so a frame becomes a mark
+only if its look differs from most of the segment: "big wor" + "ld" is one text.
 
-The translation of a segment is made anew, in its own order: for each text a frame like that of its mark,
-and between them, as they stood in the source, parts that are not text. Frames that the segment does not fill are closed
-before it and opened again behind it.
+The translation of a segment is written in its own order: each text in a frame like that of its mark, with the other
+parts between them as in the source. Frames that extend beyond the segment are closed before it and opened again behind
+it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from cpunmt.markup.units import Mark, MarkKind, Part, Words, parts_of, unit_of, 
 from cpunmt.text.signs import has_letters
 
 WHITE = " \t\r\n"
-_ENDS = (".", "!", "?")  # of sentences
+_ENDS = (".", "!", "?")  # ends of sentences
 _SPACES = re.compile(f"[{WHITE}]+")
-_NO_LOOK = re.compile(r" ?[.,;:!?]? ?")  # of texts of which nobody sees whether they are bold
-Looks = tuple[Hashable, ...]  # of all frames around a text
+_NO_LOOK = re.compile(r" ?[.,;:!?]? ?")  # texts too short to show a look such as bold
+Looks = tuple[Hashable, ...]  # looks of all frames around a text
 
 
 Kind = Literal["text", "x", "k", "range", "break", "split"]
@@ -33,11 +33,11 @@ Kind = Literal["text", "x", "k", "range", "break", "split"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """An element around texts that says how they look: a run, a span.
+    """An element around texts that defines their look: a run, a span.
 
     parent   the frame around it
-    begin    where it begins, and `content` where what is in it begins; `end` and `content_end` alike
-    opening  what is written to begin another one like it, and `closing` to end it
+    begin    begin of the element, and `content` that of its content; `end` and `content_end` likewise
+    opening  source that opens another one like it, and `closing` that closes it
     look     equal for frames that look alike
     raises   whether it makes a superscript or subscript
     """
@@ -54,12 +54,12 @@ class Frame:
 
     @property
     def all_openings(self) -> str:
-        """With those of the frames around it."""
+        """The opening tags of this frame and all frames around it."""
         return (self.parent.all_openings if self.parent else "") + self.opening
 
     @property
     def all_closings(self) -> str:
-        """With those of the frames around it."""
+        """The closing tags of this frame and all frames around it."""
         return self.closing + (self.parent.all_closings if self.parent else "")
 
     @property
@@ -69,23 +69,20 @@ class Frame:
 
     @property
     def all_looks(self) -> Looks:
-        """The looks of all frames that have one."""
+        """The looks of this frame and of those around it."""
         own = (self.look,) if self.look else ()
         return (self.parent.all_looks if self.parent else ()) + own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Item:
-    """A part of a paragraph that has no such parts.
+    """A part of a paragraph that does not contain other items.
 
-    kind   "text"
-           "x": stands beside a word, and is placed with it
-           "k": is a part of the sentence, and stays as it is
-           "range": begins or ends a range (a bookmark, a comment); as "x", but these keep their order
-           "break": begins a new line, within a sentence or not
-           "split": no sentence goes over it
-    frame  in which it begins, and `last` in which it ends
-    text   of a text, without references
+    kind   "text" "x": stands beside a word, and is placed with it "k": is a part of the sentence, and stays "range":
+           begins or ends a range (a bookmark, a comment); like "x", but these keep their order "break": begins a new
+           line, within a sentence or not "split": always separates sentences
+    frame  frame of its beginning, and `last` that of its end
+    text   its text, without references
     """
 
     kind: Kind
@@ -107,8 +104,8 @@ class Container:
 
 
 Items = list[Item | Container]
-Framed = Callable[[Frame | None, str], str]  # a text, in another frame like this one
-Source = Callable[[int, int], str]  # begin and end -> what stands there, with the translations of what is in it
+Framed = Callable[[Frame | None, str], str]  # writes a text in another frame like this one
+Source = Callable[[int, int], str]  # (begin, end) -> the source there, with the translations in it
 
 
 def texts(items: Items) -> Iterator[Item]:
@@ -121,10 +118,10 @@ def texts(items: Items) -> Iterator[Item]:
 
 
 def segments(items: Items) -> Iterator[Items]:
-    """Yields the segments from one split to the next, without parts before the first and behind the last word.
+    """Yields the segments between splits, without parts before the first word and behind the last.
 
-    A break is a split, too, unless the text before it ends no sentence and a small letter follows. What is in a
-    container is cut only if all text is.
+    A break splits too, unless the text before it ends without a full stop and a small letter follows. A container is
+    cut only if it contains all of the text.
     """
     group: Items = []
     for item, goes_on in zip([*items, None], [*_going_on(items), False], strict=True):
@@ -170,12 +167,12 @@ def _is_outside(item: Item | Container) -> bool:
 
 
 class Segment:
-    """A unit, the span that its translation is put in place of, and how it is written.
+    """A unit, with the span that its translation replaces.
 
     Parameters
     ----------
-    items  as `segments` gives them
-    framed  how a text is written in this format
+    items  as `segments` yields them
+    framed  writes a text in this format
     """
 
     def __init__(self, items: Items, framed: Framed):
@@ -233,11 +230,11 @@ class Segment:
         return number
 
     def write(self, translation: Words, source: Source) -> str:
-        """Writes what is put in place of the span."""
+        """Writes the replacement of the span."""
         pieces: list[tuple[Looks | None, str]] = [(self._usual, self._before)] if self._before else []
-        looks = [self._usual]  # of the marks that are open; a container has a usual one of its own
+        looks = [self._usual]  # looks of the open marks; a container has its own usual look
         ranges = iter(self._ranges)
-        usual = self._frames[self._usual]  # also of words in a container that had none
+        usual = self._frames[self._usual]  # the look of words in a container without one
         for part in parts_of(translation):
             if isinstance(part, str):
                 pieces.append((looks[-1], part.replace("\r\n", " ").replace("\n", " ")))
@@ -267,9 +264,9 @@ def _looks(item: Item) -> Looks:
 
 
 def _raised(found: Sequence[Item]) -> dict[Item, str]:
-    """Superscripts and subscripts that are parts of words, where a mark would be of the whole word.
+    """Classifies superscripts and subscripts that are parts of words, where a mark would cover the whole word.
 
-    "x": a sign behind a word (in m2), which is placed with it; "word": in 1st and H2O, and so of no look at all.
+    "x": a sign behind a word (in m2), which is placed with it; "word": in 1st and H2O, treated as without a look.
     """
     ends = [" ", *(item.text[-1:] for item in found)]
     begins = [*(item.text[:1] for item in found), " "]
@@ -296,7 +293,7 @@ def _edges(found: Sequence[Item]) -> tuple[str, str]:
 
 
 def _joined(pieces: list[tuple[Looks | None, str]], framed: Callable[[Looks, str], str]) -> list[str]:
-    """Writes all pieces; neighbours that look alike are one."""
+    """Writes all pieces; joins neighbours of equal look."""
     found: list[str] = []
     waiting: list[str] = []
     look: Looks | None = None
@@ -320,7 +317,7 @@ def _as_it_stood(item: Item, source: Source) -> str:
 
 
 def _widened(items: Items) -> tuple[Span, Frame | None, Frame | None]:
-    """Returns the span of items with those frames that they fill, and in which frames it begins and ends."""
+    """Extends the span of items to the frames that they fill; returns it with the frames at its ends."""
     first, last = items[0], items[-1]
     first = first.opening if isinstance(first, Container) else first
     last = last.closing if isinstance(last, Container) else last

@@ -1,4 +1,4 @@
-"""SpreadsheetML: strings of cells as items (ECMA-376 part 1, 18.4), and which cells those of a table are."""
+"""SpreadsheetML: reads strings of cells as items (ECMA-376 part 1, 18.4), and finds the cells of tables."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from cpunmt.documents.xml_nodes import Node, escaped
 
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
 _LINE_END = re.compile(r"\r?\n|&#(?:0*10|x0*[aA]);")
-_MOST_DIGITS = 10  # of the number of a string; what is longer is none, and Python reads at most some thousands
+_MOST_DIGITS = 10  # digits of a string's number: longer ones are not valid, and Python reads at most some thousands
 Cells = tuple[range, range]  # rows and columns, from 1
-Places = dict[int, list[range]]  # columns, by row
+Places = dict[int, list[range]]  # row -> columns
 
 
 def sheet_items(text: str, node: Node) -> Items:
@@ -37,7 +37,7 @@ def _lines(text: str, node: Node, frame: Frame | None) -> Iterator[Item]:
     raw = text[begin:end]
     lines = re.split("\r?\n", text_of(node))
     places = [found.span() for found in _LINE_END.finditer(raw)] if "<" not in raw else []
-    if len(places) + 1 != len(lines):  # they are written as references
+    if len(places) + 1 != len(lines):  # some line ends are written as references
         lines, places = [text_of(node)], []
     at = begin
     for line, (first, last) in zip(lines, [*places, (end - begin, end - begin)], strict=True):
@@ -49,7 +49,7 @@ def _lines(text: str, node: Node, frame: Frame | None) -> Iterator[Item]:
 
 
 def framed_in_cell(frame: Frame | None, text: str) -> str:
-    """Returns a text of a cell, in a run or alone."""
+    """Writes a text of a cell, in a run or alone."""
     return f"{frame.all_openings}{escaped(text)}{frame.all_closings}" if frame else escaped(text)
 
 
@@ -69,7 +69,7 @@ def cell(reference: str) -> tuple[int, int]:
 
 
 def shared_in(found: Iterable[Node], places: Places) -> Iterator[int]:
-    """Yields the numbers of the shared strings of those cells `s:c` that are in one of these places."""
+    """Yields the numbers of the shared strings of cells `s:c` within one of these places."""
     for node in found:
         if node.attributes.get("t") == "s" and is_in(node, places):
             value = node.child("s:v")

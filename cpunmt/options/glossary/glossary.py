@@ -29,11 +29,11 @@ class Glossary(Mapping[str, str]):
     """
 
     def __init__(self, terms: Mapping[str, str]) -> None:
-        """`terms`: a mapping from terms to their translations.
+        """Takes a mapping from terms to their translations.
 
-        Raises TypeError for anything but text. Raises ValueError, which names the term, for a term that is empty,
-        longer than 400 characters or 64 words and spaces, or has control characters, for two that differ in white space
-        alone, and for more than 200,000.
+        Raises TypeError for anything but text. Raises ValueError, which names the term, if a term is empty, is longer
+        than 400 characters or 64 words and spaces, has control characters, or differs from another in white space
+        alone; also for more than 200,000 terms.
         """
         if not isinstance(terms, Mapping):
             raise TypeError(f"glossary is {type(terms).__name__}, expected a dict of terms or a cpunmt.Glossary")
@@ -83,7 +83,7 @@ class Glossary(Mapping[str, str]):
                 )
             lines.setdefault(source, number)
             if len(found) > MOST_TERMS:
-                raise CpunmtError(f"{where}: glossary has more than {MOST_TERMS} terms; keep those that occur")
+                raise CpunmtError(f"{where}: glossary has more than {MOST_TERMS} terms; keep those in your texts")
         glossary = cls.__new__(cls)
         glossary._set(found)
         return glossary

@@ -34,7 +34,7 @@ class Matcher:
     """A read-only tree of the terms' words."""
 
     def __init__(self, terms: Iterable[tuple[str, str]]) -> None:
-        """`terms`: (source, target), with single spaces for white space, and MOST_TOKENS at most."""
+        """Takes (source, target) of each term, with single spaces for white space, and at most MOST_TOKENS tokens."""
         self._root = _Node()
         for source, target in sorted(terms):  # of two terms with the same words the first one wins, in any input order
             node = self._root

@@ -20,17 +20,17 @@ _ENDS = re.compile(r"[\W_]*")
 _MARK_BEHIND = re.compile(r"[,:;](?=\s)")
 _MARK_BEFORE = re.compile(r"[,:;]\s?$")
 _SPACES = re.compile(r"\s*")
-_MOST = 256  # pieces of a word that are looked at
+_MOST = 256  # pieces of a word that are examined
 _UNSPACED = re.compile(f"[{UNSPACED}{EAST_ASIAN_MARKS}]")
 
 
 class CutOut(NamedTuple):
-    """A part of a sentence that is left out.
+    """A part cut out of a sentence.
 
-    text           what is put back
-    before, after  the character that it stood right behind, and right before, if that is no space
-    beyond         the character that it stood before, but for a space
-    edit           of the sentence: the spaces that would be too many go too
+    text           text to put back
+    before, after  the characters directly before and behind it; empty for a space
+    beyond         the next character behind it that is not a space
+    edit           the edit of the sentence that removes it with superfluous spaces
     """
 
     text: str
@@ -41,9 +41,9 @@ class CutOut(NamedTuple):
 
 
 def cut(sentence: str, unit: KeptPart, first: int = 0) -> CutOut:
-    """Cuts `unit` out of `sentence`, with the brackets or the comma around it that would be left over.
+    """Cuts `unit` out of `sentence`, with brackets or a comma that would be left over.
 
-    The sentence begins at `first`; what is before that names a language.
+    The sentence begins at `first`, behind the name of the target language.
     """
     begin, end = unit.begin, unit.end
     while first < begin and end < len(sentence) and _PAIRS.get(sentence[begin - 1]) == sentence[end]:
@@ -59,7 +59,7 @@ def cut(sentence: str, unit: KeptPart, first: int = 0) -> CutOut:
     if after.isalnum():
         words = before.isalnum()
         return CutOut(text, before, after, beyond, Edit(begin, end, " " if words else ""))
-    if begin == first or before in _OPENING:  # the spaces behind it go too
+    if begin == first or before in _OPENING:  # the spaces behind it are removed too
         end = behind
     elif not before:
         begin -= 1
@@ -67,22 +67,23 @@ def cut(sentence: str, unit: KeptPart, first: int = 0) -> CutOut:
 
 
 class Places:
-    """Finds where text cut from the source belongs in the translation.
+    """The places in a translation for text cut from the source.
 
-    It goes where the fewest links cross it, near ones counting most; at either end of the sentence it stays there.
+    The place is the one that the fewest links cross; near links count most. A cut at either end of the sentence stays
+    at that end.
     """
 
     def __init__(self, below: Aligned, first: int = 0) -> None:
-        """`first`: where the source begins; what is before that names a language."""
+        """Takes `first`, the begin of the source behind the name of the target language."""
         self._below, self._first = below, first
         self._links = sorted(below.links)
         self._begins = [begin for begin, _ in below.source_spans]
         self._source_ends = _inner(below.source, first)
         self._target_ends = _inner(below.target)
-        self._marks: dict[str, list[list[int]]] = {}  # punctuation -> where it is in the source, and in the target
+        self._marks: dict[str, list[list[int]]] = {}  # punctuation -> its offsets in source and target
 
     def of(self, at: int, cut: CutOut) -> int:
-        """The place in the target, in code points, of `cut`, which was at place `at` of the source."""
+        """Returns the target offset, in code points, of `cut`, which was at offset `at` of the source."""
         target, (first, last) = self._below.target, self._source_ends
         if first < at < last and (mark := self._same_mark(at, cut)) is not None:
             return mark
@@ -102,7 +103,7 @@ class Places:
         return self._boundary(place)
 
     def _same_mark(self, at: int, cut: CutOut) -> int | None:
-        """Right behind or before the same punctuation as in the source, if the target has as many of it."""
+        """Finds the place next to the same punctuation as in the source, if the target has as many of it."""
         for mark, offset in ((cut.before, -1), (cut.after, 0)):
             if not mark or mark.isalnum():
                 continue
@@ -115,7 +116,7 @@ class Places:
         return None
 
     def _boundary(self, piece: int) -> int:
-        """The beginning of target piece `piece`, or of the next one that begins a word."""
+        """Returns the begin of target piece `piece`, or of the next one that begins a word."""
         target, spans = self._below.target, self._below.target_spans
         for begin, _ in spans[piece : piece + _MOST]:
             if is_boundary(target, begin):
@@ -124,7 +125,7 @@ class Places:
 
 
 def is_boundary(text: str, at: int) -> bool:
-    """Returns whether no word crosses place `at` of `text`."""
+    """Returns whether offset `at` of `text` is not inside a word."""
     if not 0 < at < len(text):
         return True
     before, behind = text[at - 1], text[at]
@@ -138,7 +139,7 @@ def _places_of(mark: str, text: str) -> list[int]:
 
 
 def _inner(text: str, begin: int = 0) -> Span:
-    """The first letter or digit of `text` from `begin` on, and the end of its last one."""
+    """Returns the first letter or digit of `text` from `begin` on, and the end of its last one."""
     first = _ENDS.match(text, begin).end()  # type: ignore[union-attr]
     last = len(text)
     while last > first and not text[last - 1].isalnum():
@@ -147,10 +148,9 @@ def _inner(text: str, begin: int = 0) -> Span:
 
 
 def put_back(target: str, cuts: Sequence[tuple[int, CutOut]], taken: Sequence[Span]) -> list[tuple[Edit, int]]:
-    """Edits of `target` that put `cuts` back, each at its place; ascending, with the number of the cut that each is.
+    """Returns edits of `target`, ascending, that put `cuts` back, each with the number of its cut.
 
-    Spaces stand around it as they did in the source, and where punctuation allows. What is `taken`, a stand-in, is not
-    cut in two.
+    Spaces around a cut follow the source and the punctuation. No edit splits a span of `taken`, the stand-ins.
     """
     cuts = [(next((begin for begin, end in taken if begin < place < end), place), cut) for place, cut in cuts]
     placed = sorted((_glued(target, place, cut), number) for number, (place, cut) in enumerate(cuts))
@@ -166,14 +166,14 @@ def put_back(target: str, cuts: Sequence[tuple[int, CutOut]], taken: Sequence[Sp
 
 
 def _needs_space(beside: str, glued: str, punctuation: Collection[str]) -> bool:
-    """Returns whether a space stands between a cut and `beside`; the source had `glued` there. Both may be empty."""
+    """Returns whether a space belongs between a cut and `beside`; the source had `glued` there. Both may be empty."""
     if not beside or beside.isspace() or beside in punctuation or _UNSPACED.match(beside):
         return False
     return not glued or not (beside == glued or (beside.isalnum() and glued.isalnum()))
 
 
 def _glued(target: str, place: int, cut: CutOut) -> int:
-    """`place` without spaces between it and the word that `cut` stood right beside."""
+    """Returns `place` without the spaces between it and the word that `cut` touched."""
     if cut.before.isalnum():
         while place and target[place - 1].isspace():
             place -= 1

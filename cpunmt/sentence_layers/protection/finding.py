@@ -16,7 +16,7 @@ from cpunmt.text.signs import without
 from cpunmt.text.units import Splitter
 from cpunmt.values.checks import shown
 
-_NO_TEXT = re.compile(r"[^\w`{}$%@#]*")  # between two that are kept as one
+_NO_TEXT = re.compile(r"[^\w`{}$%@#]*")  # two kept parts with only this between are one
 _WORD_CHARACTERS = frozenset(f"{ascii_letters}{digits}_")
 _GLUED = re.compile(rf"_[0-9A-Za-z_]*|(?:{UNITS})(?![0-9A-Za-z_{{])")
 _ENDS = (".", '."')
@@ -25,7 +25,7 @@ _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 
 class KeptPart(NamedTuple):
-    """`begin` to `end` of a sentence, in code points; `loose`: it stands beside what is said, as an emoji does."""
+    """A kept part, `begin` to `end` in code points; `loose`: outside the sentence's syntax, such as an emoji."""
 
     begin: int
     end: int
@@ -33,12 +33,12 @@ class KeptPart(NamedTuple):
 
 
 class Finder:
-    """Finds what must not be translated; safe to share between threads.
+    """A finder of parts that must not be translated; threads may share it.
 
-    kinds      what is looked for, of `KINDS`
-    patterns   the caller's own regular expressions: what they match is kept
-    functions  the caller's own functions: the spans of a sentence that they give are kept
-    knows      tells whether the vocabulary has pieces for all of a text
+    kinds      kinds to find, of `KINDS`
+    patterns   the caller's regular expressions: their matches are kept
+    functions  the caller's functions: they return spans of a sentence to keep
+    knows      returns whether the vocabulary has pieces for all of a text
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Finder:
         self._patterns, self._functions = patterns, functions
         self._unknown = UnknownWords(knows) if knows and "unknown" in kinds else None
         chosen = {kind: pattern for kind, pattern in PATTERNS.items() if kind in kinds}
-        # compiled when it is needed, which takes 10 ms
+        # compiled on first use, which takes 10 ms
         self._kinds = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in chosen.items()) or "(?!)"
         self._trigger = re.compile(TRIGGER if chosen else "(?!)").search
         self._emoji = re.compile(EMOJI if chosen else "(?!)").search
@@ -59,10 +59,10 @@ class Finder:
         self._quiet = "".join(sign for sign in quiet if not (self._unknown and self._unknown.are_in(sign))).encode()
 
     def is_clean(self, text: str) -> bool:
-        """Returns whether `text` certainly has nothing to keep; False if that takes a closer look."""
+        """Returns whether `text` certainly has nothing to keep; False if only a full search can decide."""
         if self._patterns or self._functions:
             return False
-        signs = without(text, self._quiet)  # of most sentences the stop at the end
+        signs = without(text, self._quiet)  # in most sentences only the stop at the end
         if not signs or (signs == "." and text.endswith(_ENDS)):
             return True
         if self._trigger(text) or (not signs.isascii() and self._emoji(signs)):
@@ -72,8 +72,8 @@ class Finder:
     def units(self, text: str, first: int = 0) -> list[KeptPart]:
         """Finds the parts of `text`, which begins at `first`, to keep: ascending, without overlaps.
 
-        Neighbours with no word between them are one. Where no word is left, the whole text is one. Raises ValueError
-        if a function gives something else than spans of the text.
+        Neighbours without a word between them are joined. If no word is left, the whole text is one unit. Raises
+        ValueError if a caller's function returns anything but spans of the text.
         """
         if self.is_clean(text):
             return []
@@ -121,7 +121,7 @@ class Finder:
         while match := search(text, at):
             begin, at = match.span()
             if match.lastgroup == "placeholder" and match.group(MESSAGE) is not None:
-                if begin not in ends:  # it never ends
+                if begin not in ends:  # it is never closed
                     continue
                 at = ends[begin]
             elif match.lastgroup == "url":
@@ -136,14 +136,14 @@ class Finder:
 
 
 def text_left(text: str, units: Sequence[KeptPart], first: int = 0) -> str:
-    """Returns what of `text`, which begins at `first`, is in no unit."""
+    """Returns the rest of `text`, from `first` on, without the units."""
     ends = [first, *(unit.end for unit in units)]
     begins = [*(unit.begin for unit in units), len(text)]
     return "".join([text[end:begin] for end, begin in zip(ends, begins, strict=True)])
 
 
 def _with_what_is_glued(text: str, begin: int, end: int) -> Span:
-    """A placeholder with the unit behind it, and as a part of a name: `{width}px`, `user_{id}`."""
+    """Extends a placeholder by a unit behind it, or by the name around it: `{width}px`, `user_{id}`."""
     if glued := _GLUED.match(text, end):
         end = glued.end()
     if text[max(begin - 1, 0) : begin] == "_":
@@ -153,7 +153,7 @@ def _with_what_is_glued(text: str, begin: int, end: int) -> Span:
 
 
 def _url_length(url: str) -> int:
-    """Characters of `url` without the punctuation of the sentence that it stands in."""
+    """Returns the length of `url` without the punctuation of the sentence around it."""
     end = len(url)
     surplus = {closing: url.count(closing) - url.count(opening) for closing, opening in _CLOSING.items()}
     while end:
@@ -167,14 +167,14 @@ def _url_length(url: str) -> int:
 
 
 _WORD = re.compile(r"\S{1,1024}")
-_CHECKED = 64  # words between two looks at whether the call is to end
+_CHECKED = 64  # words between two checks for the end of the call
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class UnknownWords:
-    """Finds them; safe to share between threads.
+    """A finder of unknown words; threads may share it.
 
-    `knows` tells whether the vocabulary has pieces for all of a text. It is asked for each character once.
+    `knows` returns whether the vocabulary has pieces for all of a text. It is called once per character.
     """
 
     def __init__(self, knows: Callable[[str], bool]) -> None:
@@ -200,7 +200,7 @@ class UnknownWords:
                 yield from self._within(text, *word.span())
 
     def _within(self, text: str, begin: int, end: int) -> Iterator[tuple[Span, bool]]:
-        """Runs of letters, marks and digits with an unknown one among them; runs of unknown signs."""
+        """Yields runs of letters, marks and digits that contain an unknown one, and runs of unknown signs."""
         at = begin
         while at < end:
             is_word, first, unknown = _is_word(text[at]), at, False
@@ -216,7 +216,7 @@ class UnknownWords:
 
 
 def _amount(text: str, begin: int, end: int) -> Span | None:
-    """A sign of currency with the number behind or before it, if `begin` to `end` is one."""
+    """Extends a currency sign by the number behind or before it."""
     if end - begin > 1 or unicodedata.category(text[begin]) != "Sc":
         return None
     if behind := _NUMBER.match(text, end):
@@ -232,5 +232,5 @@ def _is_word(character: str) -> bool:
 
 
 def _is_mark(character: str) -> bool:
-    """Punctuation that may stand within a word: an apostrophe, a hyphen."""
+    """Returns whether a character may stand within a word: an apostrophe, a hyphen."""
     return unicodedata.category(character)[0] == "P"

@@ -1,8 +1,8 @@
-"""Keeps what must not be translated: a stand-in that the model copies, or out of the sentence and back by alignment.
+"""Keeps parts that must not be translated: by a stand-in that the model copies, or by cutting them out.
 
-Where it is a part of what is said ("Ask {name} about it."), a name in its place makes the best translation; where it
-stands beside ("Ask me 😀 about it."), it does harm, and what it stands in is best translated without it. So both are
-translated, and that is taken of which the model is surer.
+For a part of the sentence's syntax ("Ask {name} about it."), a name as stand-in gives the best translation. A part
+beside the syntax ("Ask me 😀 about it.") is better cut out, and put back by alignment. The layer tries both, and takes
+the translation with the higher probability.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from cpunmt.alignment.edits import Edit, Edits, edited, moved_each, rebuilt
 from cpunmt.sentence_layers.protection.cutting import CutOut, Places, cut, put_back
 from cpunmt.sentence_layers.protection.finding import Finder, KeptPart, text_left
 
-# How much surer the model must be for each stand-in, in mean log-probability of a piece. Of the many combinations of
-# several units one may win by chance.
+# Required gain in mean log-probability per piece, for each stand-in. With many combinations of several units one may
+# win by chance.
 MARGIN, MARGIN_OF_SEVERAL = 0.1, 0.15
 
 
@@ -26,13 +26,13 @@ def protection_layer(
     finder: Finder,
     language_end: Callable[[str], int] | None = None,
 ) -> Layer:
-    """A layer that keeps what must not be translated, byte for byte, as often as it is there.
+    """Returns a layer that keeps protected parts byte for byte, with their number of occurrences.
 
     Parameters
     ----------
     below : translates sentences
-    finder : finds what is kept
-    language_end : where the sentence begins in a text that begins with the language to translate into
+    finder : finds the parts to keep
+    language_end : finds the end of the target language's name at the beginning of a text
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
@@ -71,9 +71,9 @@ def _translated(
 
 
 def _best(tries: Sequence[tuple[StoodIn, Aligned]], align: bool) -> Aligned:
-    """Returns the translation of which the model is surest, among those that copied their stand-ins.
+    """Returns the most probable translation that copied its stand-ins.
 
-    Without probabilities, returns the one with most stand-ins. The last one has none.
+    Without probabilities, returns the one with most stand-ins. The last try does not use stand-ins.
     """
     margin = MARGIN if tries[0][0].units == 1 else MARGIN_OF_SEVERAL
 
@@ -89,12 +89,12 @@ def _best(tries: Sequence[tuple[StoodIn, Aligned]], align: bool) -> Aligned:
 
 
 class StoodIn:
-    """`text` is what is translated; `restored` makes the sentence's translation of its."""
+    """A sentence with stand-ins: `text` is translated, `restored` converts its translation back."""
 
     def __init__(self, sentence: str, units: Sequence[KeptPart], stand_ins: StandIns, first: int = 0) -> None:
-        """`stand_ins` are for each of `units`; None: it is cut out. The sentence begins at `first`."""
+        """Takes one of `stand_ins` for each of `units`; None cuts the unit out. The sentence begins at `first`."""
         self._sentence, self._units, self._stand_ins, self._first = sentence, units, stand_ins, first
-        self._cuts: dict[int, CutOut] = {}  # number of a unit -> how it is cut out
+        self._cuts: dict[int, CutOut] = {}  # number of a unit -> its cut
         edits: list[Edit] = []
         for number, (unit, stand_in) in enumerate(zip(units, stand_ins, strict=True)):
             if stand_in is None:
@@ -116,15 +116,15 @@ class StoodIn:
         return len(self._stand_ins) - len(self._cuts)
 
     def restored(self, below: Aligned, align: bool) -> Aligned | None:
-        """The sentence's translation, from that of `text`; None if the best one did not copy a stand-in.
+        """Returns the sentence's translation, from that of `text`; None if the best one did not copy a stand-in.
 
-        Of its other translations those that did not are left out.
+        Drops other translations that did not copy a stand-in.
         """
         targets = [self._target(aligned) for aligned in aligned_hypotheses(below)]
         best = targets[0]
         if best is None:
             return None
-        # the engine's own pieces: in `below` a layer may have put some of them together
+        # the engine's own pieces: a layer may have joined some of them in `below`
         texts = [
             None if target is None else (target[0].text, moved_each(one.spans or (), *target[0][1:]))
             for one, target in zip(below.found.hypotheses if below.found else (), targets, strict=False)
@@ -173,13 +173,13 @@ class StoodIn:
 NAMES = ("Tom", "Peter", "Boston", "Paris", "X1")
 NUMBERS = ("50", "27", "738", "1984")
 _NUMBER = re.compile(r"%(?:\d+\$|\(\w+\))?[-+0-9.]*[hlqjzt]*[dioufFgGeE]|\W?\d[\d.,]*\W?")  # %d, an amount
-MOST_MIXED = 3  # units of which each, and each but one, are tried apart from the others
+MOST_MIXED = 3  # up to this number of units, each is tried alone and left out alone
 
 StandIns = tuple["str | None", ...]  # for each unit; None: it is cut out
 
 
 def variants(sentence: str, units: Sequence[KeptPart]) -> Iterator[StandIns]:
-    """Yields the combinations of stand-ins to try for a sentence: first all of them, last none."""
+    """Yields combinations of stand-ins to try: first all of them, last none."""
     every = _stand_ins(sentence, units)
     firm = [number for number, stand_in in enumerate(every) if stand_in is not None]
     yield every
@@ -191,8 +191,8 @@ def variants(sentence: str, units: Sequence[KeptPart]) -> Iterator[StandIns]:
 
 
 def _stand_ins(sentence: str, units: Sequence[KeptPart]) -> StandIns:
-    """One for each unit that is a part of the sentence, all different, none of which is in the sentence."""
-    capitals = text_left(sentence, units).isupper()  # a name would not be copied as it is
+    """Returns a stand-in for each unit within the syntax: all different, and not in the sentence."""
+    capitals = text_left(sentence, units).isupper()  # the model would not copy a name in small letters
     names = [name for name in NAMES if name not in sentence and not capitals]
     numbers = [number for number in NUMBERS if number not in sentence]
     found: list[str | None] = []

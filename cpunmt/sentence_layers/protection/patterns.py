@@ -1,5 +1,7 @@
-"""Regular expressions of the spans that must not be translated. Each takes linear time on any text: a repetition is
-bounded, or ends at a character that the next part needs."""
+"""Regular expressions for spans that must not be translated.
+
+Each takes linear time on any text: a repetition is bounded, or ends at a character that the next part needs.
+"""
 
 import re
 
@@ -31,7 +33,7 @@ _VERSIONED = """
 _AFTER_NAME = "(?:" + "|".join(f"(?<={re.escape(name)} )" for name in _VERSIONED.split()) + ")"
 _HEX = "0-9a-fA-F"
 _CALLED = r"[A-Za-z_]\w{0,63}"
-UNITS = "px|pt|em|ms|kg|km|cm|mm|th|st|nd|rd|[kKMGT]i?B|[a-zA-Z]"  # that stand right behind a placeholder
+UNITS = "px|pt|em|ms|kg|km|cm|mm|th|st|nd|rd|[kKMGT]i?B|[a-zA-Z]"  # units directly behind a placeholder
 _CONVERSION = r"[-+#0]{0,4}\d{0,4}(?:\.\d{1,4})?(?:hh|ll|[hlqjzt])?"
 
 
@@ -51,7 +53,7 @@ _IN_HASH = (
     + "|".join(rf"(?<=[\da-f]{{{behind}}})(?=[\da-f]{{{7 - behind}}})" for behind in range(1, 8))
     + ")"
 )
-# Sign -> pattern of the characters beside it wherever a span could be: most stops, colons, slashes and per cents belong
+# Sign -> pattern of the characters next to it in any span: most stops, colons, slashes and per cents belong
 # to prose. Each branch begins with its sign, so that `re` skips all other characters. Frequent signs come first.
 _BESIDE = {
     ".": rf"(?=[a-zA-Z]{{2}}|7z|\d{{1,5}}\.[\dx])|(?<=www\.)(?=\S)|(?=[\dx])(?:{_IN_NAMED})",
@@ -74,9 +76,9 @@ SIGNS = "".join(_BESIDE)
 TRIGGER = "|".join(f"{re.escape(sign)}(?:{beside})" for sign, beside in _BESIDE.items())
 EMOJI = f"[{_EMOJI}\xa9\xae\u20e3]"
 
-MESSAGE = "message"  # a group: of an ICU message it holds the beginning, up to its type
+MESSAGE = "message"  # name of a group: the beginning of an ICU message, up to its type
 
-# kind -> pattern, in order: of two that match at the same place the first is taken
+# kind -> pattern, in order: of two matches at the same place the first pattern wins
 PATTERNS: dict[str, str] = {
     "code": r"(?P<quotes>`{1,3})[^`\n]+(?P=quotes)",
     "placeholder": (

@@ -1,4 +1,4 @@
-"""Checks the items of a stream one by one: those before a wrong one have their results."""
+"""Checks the items of a stream one by one; items before a wrong one keep their results."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ Uneven = Callable[[int, int], Exception]  # see `paired`
 
 
 class Item(NamedTuple):
-    """A sentence that is to be translated as it was given, and what it is to the engine."""
+    """A sentence as given, with its form for the engine."""
 
     source: str | list[str]  # a text, or its pieces
-    ids: list[int] | None  # of the pieces; None: it is a text
+    ids: list[int] | None  # of its pieces; None for a text
     prefix: list[int]  # ids that its translation begins with
 
     @property
     def size(self) -> int:
-        """About how many pieces it has."""
+        """Returns the approximate number of its pieces."""
         return len(self.source) // CHARS_PER_PIECE + 1 if self.ids is None else len(self.ids)
 
 
@@ -55,16 +55,15 @@ def checked_items(
     config: ModelConfig,
     uneven: Uneven | None = None,
 ) -> Iterator[Item]:
-    """Returns items of texts, or of lists of pieces if the first one is a list.
+    """Yields items from texts, or from lists of pieces if the first one is a list.
 
     Parameters
     ----------
-    prefixes : None, an iterable with one for each item, an itertools.repeat without end or, for texts, one text for all
+    prefixes : None, an iterable with one per item, an endless itertools.repeat or, for texts, one text for all
     vocabularies : of source and target
-    uneven : what to raise if there are more or fewer prefixes than items, see `paired`; None: a ValueError
+    uneven : makes the error for different numbers of prefixes and items, see `paired`; None: a ValueError
 
-    Raises TypeError if something else is given, and TypeError or ValueError for the first item or prefix that is wrong,
-    when its turn comes.
+    Raises TypeError for other arguments. Raises TypeError or ValueError for a wrong item or prefix when it comes.
     """
     if isinstance(source, str):
         raise TypeError("translate_iterable takes texts, not one text; use translate")
@@ -87,7 +86,7 @@ def _items(
         prefixes = in_order(prefixes, "target_prefix", _PREFIXES)  # raises
     if prefixes is None or isinstance(prefixes, str):
         prefixes = itertools.repeat(prefixes)
-    if isinstance(prefixes, itertools.repeat) and length_hint(prefixes, -1) == -1:  # it never ends
+    if isinstance(prefixes, itertools.repeat) and length_hint(prefixes, -1) == -1:  # endless
         pairs: Iterator[tuple[object, object]] = zip(source, prefixes, strict=False)
     else:
         pairs = paired(source, prefixes, uneven)
@@ -109,7 +108,7 @@ def _uneven(number: int, shorter: int) -> ValueError:
 
 
 def texts_only(items: Iterator[Item], option: str) -> Iterator[Item]:
-    """Returns the items. Raises ValueError if the first is pieces: an option that was given is one of texts."""
+    """Returns the items. Raises ValueError if the first is pieces: the given option applies to texts only."""
     return _of_kind(
         items, True, f"{option} is given, but the items are lists of pieces, which it says nothing of; leave it out"
     )
@@ -141,7 +140,7 @@ def paired(sources: Iterator[object], targets: Iterator[object], uneven: Uneven)
 
 
 def paired_arguments(source: object, target: object) -> Iterator[tuple[object, object]]:
-    """The pairs of two iterables. Raises TypeError for what is none, and ValueError when one of them ends first."""
+    """Returns the pairs of two iterables. Raises TypeError for other arguments, ValueError if one side ends first."""
     for items in (source, target):
         if isinstance(items, str):
             raise TypeError("score_iterable takes texts, not one text; use score")
@@ -159,7 +158,7 @@ def checked_pairs(
 ) -> Iterator[Pair]:
     """Yields the ids of pairs of texts, or of lists of pieces if the first source is a list.
 
-    Raises TypeError or ValueError for the first one that is wrong, or too long to be scored, when its turn comes.
+    Raises TypeError or ValueError for a wrong pair, or one too long to be scored, when it comes.
     """
     is_text = None
     for number, (source, target) in enumerate(pairs):

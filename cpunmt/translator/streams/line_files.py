@@ -14,15 +14,15 @@ from cpunmt.options.arguments import AnyPath, Detokenize, Tokenize
 from cpunmt.results.results import ExecutionStats, ScoringResult, TranslationResult
 from cpunmt.translator.streams.item_stream import Uneven, paired
 
-Sentences = Iterator[list[str]]  # pieces of each
+Sentences = Iterator[list[str]]  # pieces of each sentence
 
 
 class FilePaths(NamedTuple):
     """The files of a call.
 
     source  the sentences
-    output  what is made of them; written under another name and renamed when all is done
-    target  the other side: prefixes, which may be empty, or what is scored; None: there is none
+    output  translations or scores; written under another name and renamed when complete
+    target  prefixes, which may be empty, or translations to score; None without them
     """
 
     source: AnyPath
@@ -31,14 +31,14 @@ class FilePaths(NamedTuple):
 
 
 class Tokenizers(NamedTuple):
-    """Functions that make pieces of a line, and a line of pieces; None: pieces are separated by spaces."""
+    """Functions that split a line into pieces and join pieces to a line; None: pieces are separated by spaces."""
 
     source: Tokenize | None = None
     target: Tokenize | None = None
     target_back: Detokenize | None = None
 
     def line_of(self, pieces: list[str]) -> str:
-        """Makes a line of target pieces. Raises TypeError if the caller's function returns no text."""
+        """Joins target pieces to a line. Raises TypeError if the caller's function returns anything but text."""
         made: Any = self.target_back(pieces) if self.target_back else " ".join(pieces)
         if not isinstance(made, str):
             raise TypeError(f"target_detokenize_fn gave {type(made).__name__}, expected str")
@@ -51,14 +51,14 @@ def translate_file(
     tokenizers: Tokenizers,
     with_scores: bool,
 ) -> ExecutionStats:
-    """Translate a file line by line; the output has a line for each hypothesis.
+    """Translates a file line by line; the output has a line for each hypothesis.
 
     Parameters
     ----------
-    translate : results of sentences and their prefixes, in order; raises what the third gives if there are not as many
+    translate : takes sentences, prefixes and a function that makes the error for uneven files; yields results in order
     with_scores : write the score and ` ||| ` before each
 
-    Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
+    Raises CpunmtError for a file that cannot be used, or if the files have different numbers of lines.
     """
     source_path, output_path, target_path = _names(paths)
     sources = map(tokenizers.source or _pieces, _lines(source_path))
@@ -82,14 +82,14 @@ def score_file(
     tokenizers: Tokenizers,
     with_tokens_score: bool,
 ) -> ExecutionStats:
-    """Score the lines of one file as translations of another's; the output has `score ||| target` for each pair.
+    """Scores the lines of one file as translations of another's; the output has `score ||| target` for each pair.
 
     Parameters
     ----------
-    score : results of pairs, in order
+    score : yields the results of pairs, in order
     with_tokens_score : write ` ||| ` and the log-probability of each piece, </s> included, after each
 
-    Raises CpunmtError for a file that cannot be used, or if the files have not equally many lines.
+    Raises CpunmtError for a file that cannot be used, or if the files have different numbers of lines.
     """
     source_path, output_path, target_path = _names(paths)
     sources = map(tokenizers.source or _pieces, _lines(source_path))
@@ -108,7 +108,7 @@ def score_file(
 
 
 def _written(path: str, results: Iterator[tuple[list[str], int]]) -> ExecutionStats:
-    """Writes the lines of each result, and adds up their target pieces."""
+    """Writes the lines of each result, and counts their target pieces."""
     began = time.perf_counter()
     tokens = examples = 0
     with replacing_file(path) as file:

@@ -1,4 +1,4 @@
-"""A text's translation as it is found: increments that are, one after the other, exactly what `translate` gives."""
+"""Streams a text's translation: increments that together equal the output of `translate`."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from cpunmt.sentences.cut_text import CutText, gap_before, without_line_breaks
 from cpunmt.sentences.sentence_layer import sentences_of
 
 _DIGITS = re.compile(r"\d")
-_OPEN_END = " \ufffd"  # half a character of a vocabulary that has bytes; a space goes with the word behind it
+_OPEN_END = " \ufffd"  # half a character of a byte vocabulary; a space goes with the word behind it
 
 
 def joined_increments(
     cut: CutText, unspaced: bool | None, translated: Callable[[str, bool], Iterator[str]]
 ) -> Iterator[str]:
-    """The translation of a text with sentences.
+    """Yields the translation of a text with sentences.
 
     Parameters
     ----------
-    unspaced : whether the target's language has no space between sentences; None: as what is beside it looks
-    translated : the increments of a sentence; whether it is the text's first one
+    unspaced : whether the target's language has no space between sentences; None: guess from the neighbouring text
+    translated : yields the increments of a sentence; takes whether it is the text's first one
     """
     before, last = "", cut.begin
     for number, (part, (begin, end)) in enumerate(zip(sentences_of(cut), cut.spans, strict=True)):
         increments, given, target = translated(part, number == 0), cut.text[begin:end], ""
-        if (flat := without_line_breaks(given)) != given:  # it keeps them if it comes back as it was
+        if (flat := without_line_breaks(given)) != given:  # a sentence that comes back unchanged keeps its line breaks
             whole = "".join(increments)
             increments = iter([given if whole == flat else whole])
         for increment in filter(None, increments):
-            if not target:  # which is what the gap depends on
+            if not target:  # the gap depends on it
                 yield gap_before(cut, number, last, before, increment, unspaced)
             target += increment
             yield increment
@@ -52,18 +52,18 @@ def sentence_increments(
     given: tuple[str, list[int], Sequence[int]],
     finished: Callable[[Result], str],
 ) -> Iterator[str]:
-    """The translation of a sentence that no layer changes before it is translated, piece by piece.
+    """Yields the translation, piece by piece, of a sentence that no layer changes beforehand.
 
     Parameters
     ----------
-    given : the sentence, its ids with </s>, and those that its translation begins with
-    finished : the text of a Result as the layers leave it, which may have other digits than the source's
+    given : the sentence, its ids with </s>, and the ids that its translation begins with
+    finished : returns the final text of a Result, in which layers may have replaced digits
     """
     text, ids, prefix = given
     options, vocabulary = settings.options, model.target_vocabulary
     search = one_hypothesis(settings.search, False)
     limit = target_limit(len(ids), len(prefix), options, model.config)
-    waits = options.copy_numbers and not prefix and _DIGITS.search(text)  # for its numbers, which may be mended
+    waits = options.copy_numbers and not prefix and _DIGITS.search(text)  # for its numbers, which a layer may replace
     said: list[int] = []
     told, truncated = "", True
     for piece, _ in model.engine.pieces(ids, limit, search, list(prefix)):

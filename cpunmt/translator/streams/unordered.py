@@ -1,4 +1,4 @@
-"""Yields the results of a stream as soon as they are made: `translate_iterable(..., ordered=False)`."""
+"""Yields the results of a stream as soon as they are finished: `translate_iterable(..., ordered=False)`."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
-AHEAD = 2  # shares for each worker that wait or are being translated: one is ready when another is done
+AHEAD = 2  # shares per worker, waiting or in work: the next one is ready when one is done
 
 
 def unordered(
     windows: Iterator[list[T]], size: Callable[[T], int], make: Callable[[Sequence[T]], list[R]], workers: Workers
 ) -> Iterator[tuple[int, R]]:
-    """(number, result) of each item, numbered from 0.
+    """Yields (number, result) of each item, numbered from 0.
 
-    A window is cut into shares of items that are about equally long. With one worker, the thread that asks, the
-    shortest come first. Others take shares of the next windows too while one of them is busy with a long one.
+    Each window is cut into shares of items of similar length. With one worker, the calling thread translates the
+    shortest first. Several workers also take shares of the next windows while one of them is busy with a long share.
 
     Parameters
     ----------
-    windows : lists of items. What they raise, an Exception, is raised after the results of all that came before
-    size : about how many pieces an item has
-    make : results of items, in order; all of it is done by the thread that calls it
+    windows : lists of items. An Exception that they raise is raised after the results of all items before it
+    size : returns the approximate number of pieces of an item
+    make : returns the results of items, in order; does all its work in the thread that calls it
 
-    Raises RuntimeError if it is continued in a fork while results are in the making.
+    Raises RuntimeError if it is continued in a fork while results are pending.
     """
     if workers.count == 1:
         return _here(windows, size, make)
@@ -55,7 +55,7 @@ def _by_workers(
     windows: Iterator[list[T]], size: Callable[[T], int], make: Callable[[Sequence[T]], list[R]], workers: Workers
 ) -> Iterator[tuple[int, R]]:
     begin, raised, process = 0, None, os.getpid()
-    running: dict[Future[list[R]], list[int]] = {}  # -> the numbers of its items
+    running: dict[Future[list[R]], list[int]] = {}  # -> indices of its items
     done: queue.SimpleQueue[Future[list[R]]] = queue.SimpleQueue()
     wanted = Watch()
 
@@ -88,8 +88,8 @@ def _by_workers(
             begin += len(window)
         yield from results(0)
     finally:
-        wanted.leave()  # also what has begun
-        if os.getpid() == process:  # in a fork their locks may never be free
+        wanted.leave()  # including those in work
+        if os.getpid() == process:  # a fork may never release their locks
             for future in running:
                 future.cancel()
     if raised is not None:

@@ -1,4 +1,4 @@
-"""What a recurrent network's config accepts, and the tensors that follow from it."""
+"""A recurrent network's config: its accepted values, and its tensors."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ SIZES = {"model_dim": 32, "encoder_dim": 48, "decoder_dim": 64}
 
 
 def shapes(**options):
-    """Name -> shape of all tensors of a float32 checkpoint but the tables."""
+    """Returns name -> shape of all tensors of a float32 checkpoint but the tables."""
     config = RecurrentConfig(**{**SIZES, **options})
     found, assigned = dict(others(config)), []
     for linear in linears(config):
@@ -48,7 +48,7 @@ def test_a_conditional_gru():
 
 
 def test_a_network_of_devlins():
-    """LSTM, attention from the state before, a stack of ReLU layers whose odd widths are free."""
+    """LSTM, attention from the previous state, a stack of ReLU layers with arbitrary odd widths."""
     found = shapes(
         encoder_cell="lstm",
         decoder_cell="lstm",
@@ -70,7 +70,7 @@ def test_a_network_of_devlins():
 
 
 def test_transitions_and_higher_layers():
-    """Where the bias of a candidate is: with the state's product in a final cell, else outside the reset gate."""
+    """The bias of a candidate goes with the state's product in a final cell, else outside the reset gate."""
     found = shapes(
         encoder="unidirectional",
         encoder_layers=3,
@@ -99,7 +99,7 @@ def test_transitions_and_higher_layers():
 
 @pytest.mark.parametrize("cell, width", [("gru", 3), ("lstm", 4)])
 def test_norms_of_marian(cell, width):
-    """One for all maps of an input, and behind them a bias instead of theirs."""
+    """One norm for all maps of an input, followed by a bias instead of theirs."""
     found = shapes(encoder_cell=cell, decoder_cell=cell, encoder_transitions=2, layer_norm="marian")
     assert (
         found["encoder.forward.0.0.input_norm.scale"] == found["encoder.forward.0.0.state_norm.bias"] == (48 * width,)
@@ -116,7 +116,7 @@ def test_norms_of_marian(cell, width):
 
 
 def test_norms_of_nematus():
-    """One for each map, behind its bias; that of an encoder's transition comes after the norm, and is the norm's."""
+    """One norm for each map, after its bias; in an encoder's transition the bias follows the norm and belongs to it."""
     found = shapes(encoder_transitions=2, decoder_transitions=1, layer_norm="nematus", layer_norm_epsilon=1e-5)
 
     def of(cell):
@@ -151,7 +151,7 @@ def test_products_of_one_input_lie_side_by_side():
 
 
 def test_what_a_relu_has_made_is_told():
-    """Layers that read the sum of two may read negative numbers."""
+    """Layers that read the sum of two layers may read negative numbers."""
     found = linears(RecurrentConfig(**SIZES, stack=(48, 64, 48), top="tanh"))
     assert [linear.name for linear in found if linear.rectified] == ["stack.1", "top"]
 

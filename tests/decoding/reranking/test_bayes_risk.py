@@ -1,4 +1,4 @@
-"""Expected utilities are weighted means of sacrebleu's scores, and what is chosen by them."""
+"""Expected utilities are weighted means of sacrebleu's scores, and decide the ranking."""
 
 import pytest
 from hypothesis import given, settings

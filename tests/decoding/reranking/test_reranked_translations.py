@@ -17,7 +17,7 @@ WAYS = [{"beam_size": 8}, SAMPLES, {"return_alternatives": True}, {"beam_size": 
 
 
 def best_first(texts, utility):
-    """Those texts, each once, by the definition."""
+    """Ranks distinct texts by the definition."""
     values = expected_utilities(texts, utility)
     ranked = sorted(range(len(texts)), key=lambda place: (-values[place], place))
     return list(dict.fromkeys(texts[place] for place in ranked))
@@ -70,7 +70,7 @@ def test_of_pieces(student):
 
 @pytest.mark.slow
 def test_no_part_is_left_behind_the_chosen_one_that_ended_with_an_end_token(student):
-    """Whether a part ends the sentence is told by the candidate that was chosen, not by that of the best score."""
+    """The chosen candidate, not the one with the best score, decides whether a part ends the sentence."""
     pieces = student.tokenize(" and ".join(line.rstrip(".") for line in sentences(40)))
     model, differ = student.loaded, 0
     source = source_ids(pieces, student.source_vocabulary)

@@ -1,4 +1,4 @@
-"""The utilities equal sacrebleu's sentence scores, of any two texts."""
+"""The utilities equal sacrebleu's sentence scores for any two texts."""
 
 import math
 from collections import Counter
@@ -26,7 +26,7 @@ several = st.lists(texts, min_size=1, max_size=6)
 
 
 def scores(metric, given):
-    """float64 [texts, texts], one call for each pair."""
+    """Returns float64 [texts, texts], with one call per pair."""
     return np.array([[SACREBLEU[metric].sentence_score(one, [other]).score for other in given] for one in given])
 
 

@@ -1,4 +1,4 @@
-"""Files of office programs that the tests make, and what translators make of them."""
+"""Makes office files for the tests, and translates them."""
 
 import io
 import zipfile
@@ -30,20 +30,20 @@ def members(content: bytes) -> dict[str, bytes]:
 
 
 def office(types: dict[str, str], parts: dict[str, str | bytes]) -> bytes:
-    """A package with a part of each of these types, by name."""
+    """Makes a package with parts of these types, by name."""
     overrides = "".join(f'<Override PartName="/{name}" ContentType="{_TYPE}{of}"/>' for name, of in types.items())
     start = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
     return zipped({"[Content_Types].xml": f"{start}{overrides}</Types>", **parts})
 
 
 def docx(body: str) -> bytes:
-    """A docx with these paragraphs."""
+    """Makes a docx with these paragraphs."""
     name, of = _PARTS["docx"]
     return office({name: of}, {name: f"<w:document {W}><w:body>{body}</w:body></w:document>"})
 
 
 def slide(body: str) -> bytes:
-    """A pptx with these paragraphs on its slide."""
+    """Makes a pptx with these paragraphs on its slide."""
     name, of = _PARTS["pptx"]
     main = "ppt/presentation.xml"
     types = {main: "presentationml.presentation.main+xml", name: of}
@@ -51,7 +51,7 @@ def slide(body: str) -> bytes:
 
 
 def body_of(content: bytes, kind: str = "docx") -> str:
-    """What is in the part that `docx` or `slide` makes."""
+    """Returns the content of the part that `docx` or `slide` makes."""
     found = members(content)[_PARTS[kind][0]].decode()
     inner = found.partition("Body>" if kind == "pptx" else "body>")[2]
     return inner.rpartition("</")[0].rpartition("</")[0]
@@ -62,13 +62,13 @@ def read(kind, content):
 
 
 def render(kind, content, change=None) -> bytes:
-    """The file as the translator of words makes it."""
+    """Translates the file word by word."""
     document = read(kind, content)
     return document.rendered(translated(document.units, echo(change), {}, lambda count: None))
 
 
 def keeps_every_byte(kind, content) -> None:
-    """The identity law."""
+    """Checks the identity law."""
     document = read(kind, content)
     assert document.rendered([unit.words for unit in document.units]) == content
     assert render(kind, content) == content

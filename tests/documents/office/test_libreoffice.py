@@ -1,4 +1,4 @@
-"""Files that LibreOffice wrote are translated, and LibreOffice reads what was written."""
+"""Translation of files written by LibreOffice, which reads the results."""
 
 import shutil
 import subprocess
@@ -23,7 +23,7 @@ def libreoffice():
 
 
 def converted(path, kind, *settings):
-    """The file as LibreOffice writes it in another format, in a folder beside it."""
+    """Converts a file by LibreOffice, into the same folder."""
     out = path.parent / "made"
     home = f"-env:UserInstallation=file://{path.parent}/home"
     command = ["soffice", home, "--headless", *settings, "--convert-to", kind, "--outdir", out, path]

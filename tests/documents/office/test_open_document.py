@@ -1,4 +1,4 @@
-"""OpenDocument: read again by odfpy, where it can be."""
+"""OpenDocument; odfpy reads the results where it can."""
 
 import io
 import xml.etree.ElementTree as tree
@@ -192,7 +192,7 @@ def test_odfpy_reads_what_was_written():
     [
         (file_of("", "spreadsheet"), "says that it is 'application/vnd.oasis.opendocument.spreadsheet', expected odt"),
         (zipped({"a": b""}), "does not say what it is, expected odt"),
-        (file_of("<text:p>"), "content.xml in it: line 3: is no well-formed XML: mismatched tag"),
+        (file_of("<text:p>"), "content.xml in it: line 3: is not well-formed XML: mismatched tag"),
         (zipped({"mimetype": "application/vnd.oasis.opendocument.text",
                  "META-INF/manifest.xml": f'<m:a xmlns:m="{BASE}manifest:1.0"><m:encryption-data/></m:a>'}),
          "is encrypted; save it without a password"),

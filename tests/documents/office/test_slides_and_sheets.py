@@ -1,4 +1,4 @@
-"""Slides and sheets: read again by python-pptx and openpyxl."""
+"""Slides and sheets; python-pptx and openpyxl read the results."""
 
 import io
 import xml.etree.ElementTree as tree

@@ -1,4 +1,4 @@
-"""Texts of Word: what is one text, what stays, and how translations are written."""
+"""Word: the extent of texts, the parts that stay, and the form of translations."""
 
 import io
 import time
@@ -82,7 +82,7 @@ def test_runs_that_look_alike_are_one_text():
 
 
 def test_white_space_that_indents_is_no_part_of_a_run():
-    """Nor of a text that does not say `xml:space`: its units show that."""
+    """The same holds for a text without `xml:space`, as its units show."""
     unpreserved = "<w:p><w:r><w:t>\n  Two dogs \t</w:t></w:r><w:r><w:t xml:space='preserve'> play</w:t></w:r></w:p>"
     assert units(unpreserved) == ["Two dogs play"]
     assert units(unpreserved.replace("'preserve'> play", "'default'> play ")) == ["Two dogsplay"]
@@ -112,7 +112,7 @@ def test_looks_go_with_their_words():
 
 
 def _whole(content):
-    """With the relationships that python-docx wants."""
+    """Adds the relationships that python-docx needs."""
     relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
     space = "http://schemas.openxmlformats.org/package/2006/relationships"
     relations = f'<Relationships xmlns="{space}"><Relationship Id="a" Type="{relation}" Target="word/document.xml"/>'
@@ -144,7 +144,7 @@ def test_a_break_after_the_end_of_a_sentence_ends_a_text(before, after, expected
 
 
 def test_comments_stay():
-    """Those of a reviewer, around the words that they are on, and those of XML."""
+    """Covers a reviewer's comments on words, and comments of XML."""
     begin, end = '<w:commentRangeStart w:id="0"/>', '<w:commentRangeEnd w:id="0"/>'
     reference = '<w:r><w:commentReference w:id="0"/></w:r>'
     body = f"<w:p>{run('Two ')}{begin}<!-- a -->{run('red', BOLD)}{end}{reference}{run(' dogs')}<?b?></w:p>"
@@ -215,7 +215,7 @@ def test_a_text_box_is_in_a_paragraph():
 
 
 def test_a_type_for_all_parts_of_an_extension():
-    """System.IO.Packaging says so of what it writes first."""
+    """System.IO.Packaging writes such files."""
     start = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
     base = "application/vnd.openxmlformats-officedocument.wordprocessingml."
     types = (
@@ -253,8 +253,8 @@ def test_other_parts_are_read_and_others_stay():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (docx("<w:p>"), "word/document.xml in it: line 1: is no well-formed XML: mismatched tag"),
-        (docx("").replace(b"PK", b"XX"), "is no zip file"),
+        (docx("<w:p>"), "word/document.xml in it: line 1: is not well-formed XML: mismatched tag"),
+        (docx("").replace(b"PK", b"XX"), "is not a zip file"),
         (office({}, {}), "is a file of another format, expected docx"),
         (office({"a": "spreadsheetml.sheet.main+xml"}, {"a": ""}), "is of the format xlsx, expected docx"),
         (

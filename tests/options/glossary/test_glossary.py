@@ -1,4 +1,4 @@
-"""A glossary from a mapping or a file: what it refuses, and that it can be shared."""
+"""A glossary from a mapping or a file: refusals, and shared use."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Terms are found where they stand as words, the longest first, whatever their case says of the sentence."""
+"""Matching of terms as whole words, the longest first, despite the case that a sentence imposes."""
 
 import random
 import re
@@ -45,7 +45,7 @@ TERMS = {
         ("I can't", []),
         ("I can\u2019t, a can", [("can", "Dose")]),
         ("dog-friendly", [("dog", "Hund")]),
-        # a capital is the sentence's at its beginning, and nowhere else
+        # a capital at the sentence's beginning does not count, elsewhere it does
         ("Dog and dog", [("Dog", "Hund"), ("dog", "Hund")]),
         ("“Dog”", [("Dog", "Hund")]),
         ("the Dog", []),
@@ -57,7 +57,7 @@ TERMS = {
         ("they told us in the US", [("us", "uns"), ("US", "Vereinigte Staaten")]),
         ("AN IPHONE", [("IPHONE", "IPHONE")]),
         ("an iPhone, an Iphone", [("iPhone", "iPhone")]),
-        # signs are what they are
+        # signs match only themselves
         ("an e-mail, an e - mail", [("e-mail", "E-Mail")]),
         ("(C) a.b* axb*", [("(C)", "©"), ("a.b*", "Stern")]),
         ("l'hôtel", [("hôtel", "Hotel")]),
@@ -97,7 +97,7 @@ def test_a_term_of_as_many_tokens_as_there_may_be(more):
 @pytest.mark.parametrize("letters", [LOUD - 1, LOUD, LOUD + 1])
 @pytest.mark.parametrize("beside", ["the {}", "{} the", "the {} the", "THE {}"])
 def test_capitals_of_a_word_that_may_be_an_abbreviation(letters, beside):
-    """As many letters in capitals as `LOUD` are a word in capitals; fewer are so only in a text without small ones."""
+    """A word in capitals has at least `LOUD` letters; a shorter one counts only in a text without small letters."""
     term = "abcdefg"[:letters]
     found = Glossary({term: "wort"}).matches(beside.format(term.upper()))
     assert [match.target for match in found] == ["WORT"] * (letters >= LOUD or beside.isupper())
@@ -109,7 +109,7 @@ WORDS = ["ab", "Ab", "AB", "abc-", "abcde", "Abcde", "ABCDE", "x1", "X1", "..", 
 @given(st.sets(st.sampled_from(WORDS)), st.lists(st.sampled_from(WORDS), max_size=6))
 @settings(max_examples=500)
 def test_cases_are_as_defined(terms, words):
-    """Of terms of one word: as written; with a capital as the first word; in capitals if loud, or if the text is."""
+    """One-word terms match as written, with a capital as the first word, and, if loud, in capitals."""
     text = " ".join(words)
     loud = not any(map(str.islower, text))
     begun, expected = False, []
@@ -123,7 +123,7 @@ def test_cases_are_as_defined(terms, words):
         if word.isupper() and (loud or sum(map(str.isalpha, word)) >= 5):
             ranks += [(term, "T") for term in sorted(terms) if term.upper() == word]
         expected += (chosen := [rank for rank in ranks if rank][:1])
-        begun = begun or bool(chosen)  # a term that is not a word, as .., is said, too
+        begun = begun or bool(chosen)  # a term that is not a word, such as .., counts as well
     found = Glossary(dict.fromkeys(terms, "t")).matches(text)
     assert [(match.term[0], match.target) for match in found] == expected
 
@@ -136,7 +136,7 @@ def test_tokens_are_the_text(text):
 
 
 def by_definition(terms, text):
-    """Matches of terms of small ASCII letters and spaces, by trying all at each place."""
+    """Finds terms of small ASCII letters and spaces by trying all at each place."""
     found, place = [], 0
     while place < len(text):
         fitting = [

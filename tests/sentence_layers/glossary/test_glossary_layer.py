@@ -1,4 +1,4 @@
-"""The layer of a glossary above a real model."""
+"""The glossary layer above a real model."""
 
 import random
 from dataclasses import replace
@@ -96,7 +96,7 @@ def test_a_text_does_not_depend_on_its_neighbours(layers, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_reported_is_so(layers, method):
-    """Of 200 real sentences: applied and already are in the target, others leave the model's words; spans are right."""
+    """In 200 real sentences reported terms are in the target, other words stay the model's, and spans are right."""
     below, _ = layers
     lines, uses = sentences(200), {}
     before, after = below(lines, True), layer_of(layers, TERMS, method, uses)(lines, True)
@@ -139,14 +139,14 @@ def test_laws_of_any_glossary(layers, terms, texts, method):
 
 
 def test_terms_that_the_vocabulary_cannot_write_are_put_in(layers):
-    """A forced beginning would read "\u2047": it is replaced by alignment."""
+    """A forced beginning would read "⁇", so the word is replaced by alignment."""
     found = layer_of(layers, {"dog": "🦄車"}, "constrain")(["The dog is in the snow."], True)[0]
     assert "🦄車" in found.target and "\u2047" not in found.target
     checked(found)
 
 
 def test_a_text_longer_than_the_model_takes(layers):
-    """Its beginning is forced upon its first part alone, so its terms are replaced."""
+    """Beginnings are forced only upon a text's first part, so terms are replaced."""
     text = " ".join(sentences(40)) + " The zebra is in the garden."
     below, _ = layers
     plain = below([text], False)[0].target
@@ -183,7 +183,7 @@ def test_one_call_of_the_layer_below_for_all():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_below_whole_texts(shipped, layers, method):
-    """Of a text of several sentences spans are those of the text, and its alignments are of pieces that there are."""
+    """Spans and alignments of a text with several sentences refer to the whole text."""
     cutter = Cutter("sentence", Languages("en", "de"), shipped.source_vocabulary)
     layer = sentence_layer(cutter, layer_of(layers, TERMS, method))
     text = "  The dog runs.\n\nA man is riding a bicycle. It is red.\n"
@@ -207,6 +207,6 @@ def test_alignments_that_nobody_asked_for_are_not_told(layers):
 
 @pytest.mark.parametrize("text, expected", [("artist", "Maler"), ("Artist!", "Maler!"), ("ARTIST", "MALER")])
 def test_a_word_alone_is_its_term_and_nothing_else(shipped, text, expected):
-    """A model that is told to begin with the term would go on with the word that it had for it."""
+    """After the forced term, a model would continue with its own word for it."""
     found = shipped.translate(text, glossary={"artist": "Maler"}, return_alignments=True)
     assert found.text == expected and found.glossary.applied

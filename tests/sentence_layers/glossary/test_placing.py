@@ -1,4 +1,4 @@
-"""A term replaces what came from it, and offsets and links stay right."""
+"""A term replaces the words that came from it; offsets and links stay right."""
 
 import random
 from itertools import pairwise
@@ -25,7 +25,7 @@ def aligned(text, translate=TRANSLATE):
 
 
 def checked(found):
-    """Spans ascend inside their texts, links are of pieces that there are, ascending by target."""
+    """Checks that spans ascend within their texts, and that links are valid and ascend by target."""
     for text, spans in ((found.source, found.source_spans), (found.target, found.target_spans)):
         assert all(0 <= begin <= end <= len(text) for begin, end in spans)
         assert all(before[1] <= after[0] for before, after in pairwise(spans))
@@ -35,12 +35,12 @@ def checked(found):
 
 
 def is_said(term, text):
-    """Whether it is there, with the capital of a sentence's beginning or without, or in capitals."""
+    """Returns whether the text contains the term, as written, with an initial capital or in capitals."""
     return any(form in text for form in (term, term[:1].upper() + term[1:], term.upper()))
 
 
 def used(text, terms, translate=TRANSLATE):
-    """(target, what became of the terms), and each word of the target with the source that it is linked to."""
+    """Returns (target, use of terms), and each target word with the source word that it is linked to."""
     glossary, before = Glossary(terms), aligned(text, translate)
     matches = glossary.matches(text)
     plan = planned(before, matches)
@@ -74,7 +74,7 @@ def test_nothing_if_it_is_there():
 def test_an_ending_is_the_terms():
     _, use, _ = used("The dog sees a cat.", {"dog": "Köte"})
     assert use.already
-    target, use, _ = used("The dog sees a cat.", {"dog": "Köt"})  # so short a term has no ending
+    target, use, _ = used("The dog sees a cat.", {"dog": "Köt"})  # too short a term for an ending
     assert use.applied and target == "Der Köt sieht eine Katze."
     target, use, _ = used("The cat.", {"cat": "Kat"})
     assert target == "Der Kat."
@@ -116,7 +116,7 @@ def test_without_a_link_nothing_is_done():
 
 
 def test_a_stray_link_takes_nothing_away():
-    """Of two runs the longer one is replaced, not all between them."""
+    """The longer of two runs is replaced, not everything between them."""
     source, target = "the dog sleeps", "der Kläffer schläft nun"
     spans = [(0, 3), (4, 7), (8, 14)]
     one = Aligned(source, target, spans, [(0, 3), (4, 11), (12, 19), (20, 23)], [(0, 0), (1, 1), (2, 2), (1, 3)])
@@ -125,7 +125,7 @@ def test_a_stray_link_takes_nothing_away():
 
 
 def test_pieces_of_words_and_spaces():
-    """A piece with its space, or with the sign after the word, keeps what is not the term's."""
+    """A piece that includes a space or a punctuation mark keeps it."""
     one = Aligned("a dog.", "ein Köter.", [(0, 1), (2, 5)], [(0, 3), (3, 6), (6, 10)], [(0, 0), (1, 1), (1, 2)])
     plan = planned(one, Glossary({"dog": "Hund"}).matches("a dog."))
     after = checked(shared_out(one, plan.edits))
@@ -146,7 +146,7 @@ MADE = st.sampled_from(["Hund", "ein Hund", "x", "電車", "Hunde", "a-b", "dog"
 
 @given(st.lists(WORDS, max_size=12), st.dictionaries(TERM, MADE, max_size=5), st.randoms(use_true_random=False))
 def test_laws_of_any_alignment(words, terms, generator):
-    """Terms that are said to be there are there; spans and links stay right; what is no edit's is as it was."""
+    """Terms reported as present are present; spans and links stay right; text outside edits stays."""
     text = " ".join(words)
     copy = word_layer(lambda word: word[::-1] if len(word) > 2 else word)([text], True)[0]
     count = len(copy.source_spans)
@@ -189,7 +189,7 @@ def test_a_term_that_is_all_that_is_said_is_all_that_stands_there():
     long = word_layer(lambda word: {"dog": "mein kleiner Hund"}.get(word, word))
     assert used("dog", {"dog": "Köter"}, long)[0] == "Köter"
     assert used("“dog”!", {"dog": "Köter"}, TRANSLATE)[0].strip("“”! ") == "Köter"
-    assert used("a dog", {"dog": "Köter"}, long)[0] != "Köter"  # more is said
+    assert used("a dog", {"dog": "Köter"}, long)[0] != "Köter"  # the source has more words
 
 
 def test_a_translation_without_a_word_has_no_place_for_it():

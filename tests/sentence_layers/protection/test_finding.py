@@ -1,4 +1,4 @@
-"""What must not be translated is found, and nothing else."""
+"""The finder finds exactly the parts that must not be translated."""
 
 import random
 import re
@@ -83,7 +83,7 @@ def test_kinds_can_be_chosen():
 
 def test_the_callers_patterns():
     assert found("The Acme Rocket 5 flies", patterns=[re.compile(r"Acme \w+")]) == ["Acme Rocket"]
-    assert found("The cat flies", patterns=[re.compile("x*")]) == []  # what is empty is nothing
+    assert found("The cat flies", patterns=[re.compile("x*")]) == []  # empty matches are ignored
 
 
 def test_the_callers_functions():
@@ -139,7 +139,7 @@ SIGNS = [
 
 
 class Thorough(Finder):
-    """It looks for everything everywhere."""
+    """A finder that runs every search everywhere."""
 
     def is_clean(self, text):
         return False

@@ -1,4 +1,4 @@
-"""What must not be translated comes out as it went in, whatever the model does."""
+"""Protected parts come back unchanged, whatever the model does."""
 
 import itertools
 import re
@@ -23,7 +23,7 @@ MARKED = st.lists(st.one_of(WORDS, st.sampled_from(SPANS)), max_size=12)
 
 @pytest.fixture(scope="module")
 def tiny():
-    """(the lowest layer, a finder) of models/ende-tiny."""
+    """Returns (the lowest layer, a finder) of models/ende-tiny."""
     translator = Translator(ROOT / "models" / "ende-tiny")
     vocabulary = translator.source_vocabulary
     finder = Finder(knows=lambda text: vocabulary.unk_id not in vocabulary.encode(text))
@@ -31,7 +31,7 @@ def tiny():
 
 
 def check(source, made, align):
-    """Every span as often as in the source, and offsets that are those of the two texts."""
+    """Checks that every span occurs as often as in the source, and that offsets fit both texts."""
     assert made.source == source
     for span in SPANS:
         assert made.target.count(span) >= source.count(span), (span, made.target)
@@ -50,7 +50,7 @@ def test_without_a_model_nothing_changes(words, align):
     source = " ".join(words)
     made = protection_layer(identity, Finder(knows=str.isascii))([source], align)[0]
     check(source, made, align)
-    assert "".join(made.target.split()) == "".join(source.split())  # between brackets a space may go
+    assert "".join(made.target.split()) == "".join(source.split())  # a space between brackets may be lost
 
 
 @given(st.lists(MARKED, max_size=3), st.integers(0, 1000), st.booleans())
@@ -66,7 +66,7 @@ def test_the_worst_model_loses_and_doubles_nothing(lines, seed, align):
             kept = text[unit.begin : unit.end]
             if kept in SPANS and re.sub(r"\W", "", kept) and text.count(kept) == 1:
                 assert one.target.count(kept) == 1
-        assert layer([text], align) == [one]  # whatever is translated beside it
+        assert layer([text], align) == [one]  # independent of other texts
 
 
 def test_texts_without_spans_are_handed_on_in_one_call():
