@@ -25,13 +25,13 @@ GOLDEN = ("tests/search/test_options_of_peers.py",)
 
 
 def output(python, variables, *module) -> str:
-    """What `python -m MODULE ...` says on stdout; its stderr is shown. Empty if it fails."""
+    """Returns the output of `python -m MODULE ...`, empty if it fails; shows its stderr."""
     done = subprocess.run([python, "-m", *module], env=variables, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     return "" if done.returncode else done.stdout
 
 
 def differing(ours: dict, theirs: dict, name: str = "") -> list[str]:
-    """Where two objects of JSON are not the same; "isa" is not looked at."""
+    """Returns the differences between two JSON objects, apart from "isa"."""
     if not (isinstance(ours, dict) and isinstance(theirs, dict)):
         return [] if ours == theirs else [name]
     keys = [key for key in {**ours, **theirs} if key != "isa"]

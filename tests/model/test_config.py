@@ -134,5 +134,4 @@ def test_a_field_is_refused_or_of_its_own_type(name, value):
 
 
 def test_every_field_is_checked():
-    """Where it is declared."""
     assert [name for name, field in FIELDS.items() if "check" not in field.metadata] == ["architecture"]

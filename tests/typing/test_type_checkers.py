@@ -33,7 +33,7 @@ def mypy(*arguments):
 
 
 def pyright(tmp_path, mode, *files) -> list[dict]:
-    """What basedpyright, which is pyright with its own Node in the wheel, says: errors, as its JSON has them."""
+    """Returns the errors of basedpyright (pyright with its own Node in the wheel), as its JSON has them."""
     settings = {"include": list(map(str, files)), "typeCheckingMode": mode, "pythonVersion": "3.10"}
     settings |= {"extraPaths": [str(ROOT)]}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
@@ -81,13 +81,13 @@ def test_the_script_runs():
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("EIN HUND. -0.013 False 2\n")
 
 
-# What the keywords are told to be is what they are
+# The declared types of keywords are the true ones
 
 FIELDS = {option.name: option for option in dataclasses.fields(Options)}
 
 
 def hints(name):
-    """Of the options among the keywords of a call; all take what ends them, too."""
+    """Returns the types of the options among the keywords of a call, all of which also take those that end it."""
     found = typing.get_type_hints(getattr(option_types, name))
     assert {end: found.pop(end) for end in ENDS} == typing.get_type_hints(option_types.Ends)
     return found

@@ -1,4 +1,4 @@
-"""What type checkers must refuse, each line for another reason; it is never run."""
+"""Lines that type checkers must refuse, each for another reason; it is never run."""
 
 from cpunmt import Options, Translator
 
