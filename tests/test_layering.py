@@ -116,6 +116,17 @@ def test_imports_point_down():
     assert wrong == []
 
 
+def test_the_set_for_each_python_needs_no_other_tests():
+    """`make test-pythons` runs tests/quick where nothing but the package is installed."""
+    wrong = [
+        f"{name_of(path)}:{line}: imports {name}"
+        for path in sources("tests/quick")
+        for line, name in imports(path)
+        if name.startswith("tests")
+    ]
+    assert wrong == []
+
+
 def test_no_module_imports_itself_over_others():
     """Covers imports at the top of a file and inside functions."""
     needs = {module_of(path): {name for _, name in imports(path)} for path in sources(*IN_ORDER)}

@@ -12,7 +12,6 @@ import threading
 import pytest
 
 from cpunmt import Translator
-from tests.support.speeds import slow_after
 
 THREADS, CALLS = 6, 6
 KINDS = [
@@ -66,8 +65,8 @@ def in_threads(work) -> list:
     return raised
 
 
-@pytest.mark.parametrize("rounds", slow_after(1, [2, pytest.param(100, marks=pytest.mark.slow)]))
-@pytest.mark.parametrize("kept", slow_after(1, [7, 0]), ids=["sentences kept", "nothing kept"])
+@pytest.mark.parametrize("rounds", [2, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kept", [7, pytest.param(0, marks=pytest.mark.slow)], ids=["sentences kept", "nothing kept"])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_threads_share_a_translator(cases, expected, short_turns, kept, workers, rounds):
     texts, known = expected

@@ -40,7 +40,7 @@ class CutOut(NamedTuple):
     edit: Edit
 
 
-def cut(sentence: str, unit: KeptPart, first: int = 0) -> CutOut:
+def cut(sentence: str, unit: KeptPart, first: int) -> CutOut:
     """Cuts `unit` out of `sentence`, with brackets or a comma that would be left over.
 
     The sentence begins at `first`, behind the name of the target language.
