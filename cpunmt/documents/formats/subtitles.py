@@ -65,8 +65,6 @@ class _Reader:
             else:
                 begin, before = (found.start(), -1) if begin < 0 else (begin, end)
                 end, last = found.end(1), line
-        if begin >= 0:
-            yield times, (begin, end)
 
     def _block(self, times: tuple[int, int] | None, span: Span) -> None:
         body = self.text[slice(*span)]
