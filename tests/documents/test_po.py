@@ -184,10 +184,37 @@ def test_forms_of_plurals(plural, one, units):
         ("&One &Two", "&One &Two"),
         ("&Cut & paste", "&Cut & paste"),
         ("_a b_", "_a b_"),
+        ("&" + "a" * 59, "a" * 59),
+        ("&" + "a" * 60, "&" + "a" * 60),
+        (r"&a\nb", "&a"),
     ],
 )
 def test_signs_of_keys_are_dropped(source, unit):
-    assert texts(f'msgid "{source}"\nmsgstr ""\n') == [unit]
+    assert texts(f'msgid "{source}"\nmsgstr ""\n')[0] == unit
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "lines"),
+    [
+        ('"a"', "x" * 78, ["x" * 78]),
+        ('"a"', "x" * 79, ["", "x" * 79]),
+        ('"a"', "x" * 70 + " yyyyyy z", ["x" * 70 + " yyyyyy z"]),
+        ('""\n"a"', "x", ["", "x"]),
+        ('""\n"a"', "x" * 70 + " yyyyyy z", ["", "x" * 70 + " yyyyyy ", "z"]),
+        ('""\n"a"', "x" * 70 + " yyyyyyy z", ["", "x" * 70 + " ", "yyyyyyy z"]),
+        ('""\n"a"', "\x01 \x07 \x7f", ["", r"\001 \a \177"]),
+    ],
+)
+def test_lines_of_a_translation_are_as_long_as_those_of_gettext(source, translation, lines):
+    document = document_of(read_po, f'msgid {source}\nmsgstr ""\n')
+    made = document.rendered([translation]).decode().partition("msgstr ")[2]
+    assert made.splitlines() == [f'"{line}"' for line in lines]
+
+
+def test_the_translation_of_a_plural_has_lines_if_its_own_source_has():
+    plural = '""\n"%d dogs"'
+    source = f'msgid "a dog"\nmsgid_plural {plural}\nmsgstr[0] ""\nmsgstr[1] ""\n'
+    assert document_of(read_po, source).rendered(["b", "c"]).decode().endswith('msgstr[0] "b"\nmsgstr[1] ""\n"c"\n')
 
 
 @pytest.mark.parametrize(
