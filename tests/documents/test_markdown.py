@@ -174,6 +174,13 @@ def units(text):
         ("a <img> c", ["a <img> c"]),
         ("<b>a", ["<x/>a"]),
         ("a <!-- b", ["a <!-- b"]),
+        ("~~a~~b~~c~~", ["<del>a</del>b<del>c</del>"]),
+        ("\ta", []),
+        ("  \ta", []),
+        ("   a", ["a"]),
+        ("    a", []),
+        ("<x-y a>\nb", ["<x-y a>\nb"]),
+        ("b\n<x-y>", ["b <x/>"]),
         ("[a]{.b} c", ["<span>a</span> c"]),
         ("[a] c\n\n[A]: b", ["<a>a</a> c"]),
         (f"[{'a' * 999}]\n\n[{'A' * 999}]: b", [f"<a>{'a' * 999}</a>"]),
@@ -201,12 +208,30 @@ def test_units(text, found):
         ("a &amp; b", "c & d", "c &amp; d"),
         ("|a|\n|-|\n|b|", None, "|X\\|Y|\n|-|\n|X\\|Y|"),
         ("> one two\r\n> six", "eins zwei drei", "> eins zwei\r\n> drei"),
+        ("one\ntwo\n\n[a]: " + "b" * 70, f"{'c' * 30} {'d' * 29}", f"{'c' * 30} {'d' * 29}\n\n[a]: " + "b" * 70),
+        ("one\ntwo\n\n[a]: " + "b" * 70, f"{'c' * 30} {'d' * 30}", f"{'c' * 30}\n{'d' * 30}\n\n[a]: " + "b" * 70),
     ],
 )
 def test_what_a_translation_has_of_signs_is_escaped(text, translation, written):
     document = document_of(read_markdown, text)
     made = [translation or "X|Y"] * len(document.units)
     assert document.rendered(made).decode() == written
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("a _b_ c", "a*b*c"),
+        ("a __b__ c", "a**b**c"),
+        ("a *b* c", "a*b*c"),
+        ("a _(b)_ c", "a<em>(b)</em>c"),
+        ("a **(b)** c", "a<strong>(b)</strong>c"),
+        ("a ~~(b)~~ c", "a<del>(b)</del>c"),
+        ("a <i>b</i> c", "a<i>b</i>c"),
+    ],
+)
+def test_emphasis_has_another_notation_where_its_own_would_be_text(text, made):
+    assert written(document_of(read_markdown, text), lambda text: text.replace(" ", "")) == made
 
 
 def test_what_a_line_before_a_break_begins_with_is_escaped():

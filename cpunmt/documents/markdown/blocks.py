@@ -309,4 +309,4 @@ def _labels(text: str, lines: list[Span]) -> Collection[str]:
 def _indent(line: str) -> int:
     """Returns the width of the white space before a line, in columns."""
     blank = line[: len(line) - len(line.lstrip(" \t"))]
-    return len(blank.expandtabs(_TAB)) if "\t" in blank else len(blank)
+    return len(blank.expandtabs(_TAB))

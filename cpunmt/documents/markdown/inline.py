@@ -155,8 +155,8 @@ def _match(opener: _Run, closer: _Run) -> bool:
     """Returns whether emphasis can begin with one and end with the other (CommonMark's rules 9 and 10)."""
     if not opener.count:
         return False
-    if (opener.closes or closer.opens) and closer.sign != "~":
-        return (opener.size + closer.size) % 3 != 0 or (opener.size % 3 == 0 and closer.size % 3 == 0)
+    if opener.closes or closer.opens:
+        return (opener.size + closer.size) % 3 != 0 or opener.size % 3 == 0
     return True
 
 
