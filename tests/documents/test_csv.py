@@ -127,6 +127,8 @@ def test_quotes_of_tsv_that_are_none_of_cells_are_text():
         (FILE, ["4"], "select '4': no column"),
         (FILE, ["0"], "select '0': no column"),
         (FILE, ["0000000003"], "select '0000000003': no column"),
+        ('ab;"c,d,e"', [], "1 'ab'; 2 'c,d,e'$"),
+        ('a,b"c;;d"', [], "1 'a,b\"c'; 2 ''; 3 'd\"'$"),
         (",".join("a" * 20), [], "19 'a'; 20 'a'$"),
         (",".join("a" * 21), [], "20 'a'; ...$"),
         ("b" * 40, [], f"1 '{'b' * 40}'$"),
