@@ -34,7 +34,10 @@ def test_a_result_is_that_of_the_second_for_the_source_of_the_first():
     made = composed(first, second).found
     assert [(one.text, one.truncated) for one in made.hypotheses] == [("un", True), ("une", True)]
     assert (made.num_source_pieces, made.num_source_characters) == (3, 3)
-    assert [one.truncated for one in composed(second, aligned("un", ["a", "b"], True)).found.hypotheses] == [True, False]
+    assert [one.truncated for one in composed(second, aligned("un", ["a", "b"], True)).found.hypotheses] == [
+        True,
+        False,
+    ]
     assert composed(first._replace(found=None), second).found is None
     assert composed(first, second._replace(found=None)).found is None
 

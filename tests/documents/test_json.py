@@ -171,7 +171,11 @@ def test_a_path_that_cannot_be_read_is_a_clear_error(path, said):
 def test_a_path_that_nothing_has_is_a_clear_error():
     with pytest.raises(CpunmtError, match=r"select 'titel': nothing has this path; .* menu, items, a b, n$"):
         document_of(read_json, FILE, select=["menu", "titel"])
-    for keys, said in (("", "none"), ("abcdefgh", "a, b, c, d, e, f, g, h"), ("abcdefghi", "a, b, c, d, e, f, g, h, ...")):
+    for keys, said in (
+        ("", "none"),
+        ("abcdefgh", "a, b, c, d, e, f, g, h"),
+        ("abcdefghi", "a, b, c, d, e, f, g, h, ..."),
+    ):
         with pytest.raises(CpunmtError, match=f"at the top are the keys {said}$"):
             document_of(read_json, json.dumps(dict.fromkeys(keys, "w")), select=["titel"])
 

@@ -131,7 +131,10 @@ def copies(texts, align):
     """Translates each text as itself, with each word as a piece, and its first character as a kept part."""
     spans = [[match.span() for match in re.finditer(r"\S+", text)] for text in texts]
     links = [[(k, k) for k in range(len(some))] for some in spans]
-    results = [Result((Hypothesis(text, 0.0, 0.0, False, ()),), source_spans=some) for text, some in zip(texts, spans, strict=True)]
+    results = [
+        Result((Hypothesis(text, 0.0, 0.0, False, ()),), source_spans=some)
+        for text, some in zip(texts, spans, strict=True)
+    ]
     return [
         Aligned(text, text, *[some] * 2, pairs, one, [((0, 1), (0, 1))][: len(text)])
         for text, some, pairs, one in zip(texts, spans, links, results, strict=True)

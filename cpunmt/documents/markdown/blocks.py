@@ -64,7 +64,6 @@ class _Reader:
         number = self._front_matter()
         while number < len(self.lines):
             number = self._line(number)
-        self._end()
 
     def _front_matter(self) -> int:
         first = self._of(0).rstrip()
@@ -119,7 +118,7 @@ class _Reader:
         if not self.paragraph and depth and (alert := _ALERT.match(line)):
             begin += alert.end()
             begin += len(self.text[begin:end]) - len(self.text[begin:end].lstrip())
-            if begin < end and line[alert.end() :].strip():
+            if line[alert.end() :].strip():
                 self._add([(begin, end)])
             return number + 1
         if description := _DESCRIPTION.match(line):
