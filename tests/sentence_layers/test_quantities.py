@@ -57,6 +57,27 @@ def test_a_word_that_counts_multiplies(given_number, word):
 
 
 @pytest.mark.parametrize(
+    ("words", "factors"),
+    [
+        ("bn milliard 十億", (10**9,)),
+        ("mio million 百万", (10**6,)),
+        ("bio billion", (10**9, 10**12)),
+        ("tn trillion", (10**12, 10**18)),
+        ("兆 조", (10**12,)),
+        ("億 亿", (10**8,)),
+        ("cr crore 千万", (10**7,)),
+        ("lac lakh", (10**5,)),
+        ("万 만", (10**4,)),
+        ("k thousand 千", (10**3,)),
+        ("hundred honderd", (100,)),
+        ("dozen 打", (12,)),
+    ],
+)
+def test_words_that_count(words, factors):
+    assert [quantities(f"5 {word}")[0].factors for word in words.split()] == [factors] * len(words.split())
+
+
+@pytest.mark.parametrize(
     "word", ["miles", "miller", "kg", "milk", "bins", "dozes", "Mrs", "band", "crowd", "lack", "x"]
 )
 def test_other_words_do_not(word):
@@ -166,6 +187,8 @@ def test_how_two_are_written(one, other, are_alike):
         ("24", "2", False),
         ("77", "7", True),
         ("42", "42", False),
+        ("1298", "1234", True),
+        ("12999", "12345", False),
     ],
 )
 def test_bad_copies(digits, others, expected):
