@@ -57,6 +57,21 @@ def test_a_word_that_counts_multiplies(given_number, word):
 
 
 @pytest.mark.parametrize(
+    ("number", "values"),
+    [
+        ("1.500", [("15", -1), ("15", 2)]),
+        ("999.500", [("9995", -1), ("9995", 2)]),
+        ("0.500", [("5", -1)]),
+        ("1234.500", [("12345", -1)]),
+        ("1.50", [("15", -1)]),
+        ("1.500.000", [("15", 5)]),
+    ],
+)
+def test_three_digits_behind_a_sign_may_be_a_group(number, values):
+    assert sorted(quantities(number)[0].values) == values
+
+
+@pytest.mark.parametrize(
     ("words", "factors"),
     [
         ("bn milliard 十億", (10**9,)),
