@@ -291,6 +291,7 @@ def sentences(text):
         ('[a]: b\n  "Two"\n\n[c]:\n  d\n\nA man', ["A man"], '[a]: b\n  "Two"\n\n[c]:\n  d\n\nA MAN'),
         ("[A man]((#two)) is", ["A man is"], "[A MAN]((#two)) IS"),
         ('A <img alt="Two dogs"> is', None, 'A <img alt="TWO DOGS"> IS'),
+        ("A *man* &amp; two", None, "A *MAN* &amp; TWO"),
         ("![12](a) Two dogs", ["Two dogs"], "![12](a) TWO DOGS"),
         ("![cats at `b` &amp; c](d)", ["cats at b & c"], "![CATS AT B &amp; C](d)"),
     ],

@@ -76,8 +76,7 @@ class _Reader:
             self._speakers(body, span[0], lines)
             return
         width = max(end - begin for begin, end in lines)
-        edge = _EDGE.match(body)
-        begin = edge.end() if edge else 0
+        begin = _EDGE.match(body).end()  # type: ignore[union-attr]  # it may be empty
         end = _trimmed(body, begin)
         core = body[begin:end]
         if not has_letters(core):
