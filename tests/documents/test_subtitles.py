@@ -205,6 +205,7 @@ def cues(*texts):
         (['a man."', "is"], 2),
         (["a man", "Is"], 1),
         (["a man", "1 2", "is"], 1),
+        (["a man", "x <b>is</b>", "go"], 3),
     ],
 )
 def test_where_a_sentence_ends(texts, count):
@@ -231,6 +232,10 @@ def test_lines_have_42_characters_or_those_of_the_longest_in_the_source(source, 
         (read_srt, "word", ["word"]),
         (read_srt, "NOTE word\n\nNOTES\n\nSTYLE\n\nSTYLE a", ["NOTES", "STYLE a"]),
         (read_vtt, "word", []),
+        (read_srt, cues("a &amp; b"), ["a &amp; b"]),
+        (read_srt, "00:00:01,0 --> 00:00:02,0\na\nb.\n00:00:03,0 --> 00:00:04,0\nc\n", ["a b.", "c"]),
+        (read_srt, "00:59:59,0 --> 00:59:59,9\na\n\n01:00:00,0 --> 01:00:01,0\nb\n", ['a <x n="1"/>b']),
+        (read_srt, "59:59,0 --> 59:59,9\na\n\n1:00:03,0 --> 1:00:04,0\nb\n", ["a", "b"]),
         (read_srt, cues("<i>a man</i>"), ["a man"]),
         (read_srt, cues("<i>a man<i>"), ['<x n="1"/>a man<x n="2"/>']),
         (read_srt, cues("</i>a man</i>"), ['<x n="1"/>a man<x n="2"/>']),
