@@ -167,7 +167,8 @@ BOOK = """<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" ver
 NCX = """<?xml version="1.0"?>
 <!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "http://www.daisy.org/z3986/2005/ncx-2005-1.dtd">
 <ncx xmlns="http://www.daisy.org/z3986/2005/ncx/" version="2005-1"><navMap><navPoint id="p"><navLabel>
-<text>First chapter</text></navLabel><navLabel><text>12</text></navLabel><content src="text/a%20b.xhtml"/></navPoint></navMap></ncx>"""
+<text>First chapter</text></navLabel>
+<navLabel><text>12</text></navLabel><content src="text/a%20b.xhtml"/></navPoint></navMap></ncx>"""
 PAGE = """<?xml version="1.0" encoding="utf-8"?>
 <html xmlns="http://www.w3.org/1999/xhtml"><head><title>Page</title><link rel="stylesheet" href="../a.css"/></head>
 <body><p>A <b>bold</b> word.<br/>And&#160;more.</p><img src="a.png" alt="Picture"/></body></html>"""
