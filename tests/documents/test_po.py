@@ -201,6 +201,7 @@ def test_signs_of_keys_are_dropped(source, unit):
         ('"a"', "x" * 78, ["x" * 78]),
         ('"a"', "x" * 79, ["", "x" * 79]),
         ('""\n"a"', "x", ["", "x"]),
+        ('"a"', "x\ny", ["", r"x\n", "y"]),
         ('""\n"a"', "x" * 70 + " yyyyyy z", ["", "x" * 70 + " yyyyyy ", "z"]),
         ('""\n"a"', "x" * 70 + " yyyyyyy z", ["", "x" * 70 + " ", "yyyyyyy z"]),
         ('""\n"a"', "\x01 \x07 \x7f", ["", r"\001 \a \177"]),
