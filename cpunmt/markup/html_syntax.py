@@ -113,7 +113,7 @@ def _open_foreign(foreign: list[str], name: str, closes_itself: bool) -> None:
     in_foreign = bool(foreign) and foreign[-1] in FOREIGN
     if in_foreign and name in ENDS_FOREIGN:
         foreign.clear()
-    elif not (in_foreign and closes_itself) and (name in FOREIGN or (in_foreign and name in HTML_IN_FOREIGN)):
+    elif not closes_itself and (name in FOREIGN or (in_foreign and name in HTML_IN_FOREIGN)):
         foreign.append(name)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.alignment.composing import _weights, composed, composed_attention, overlaps, pivot_layer
+from cpunmt.results.results import Hypothesis, Result
 from tests.support.aligned_layers import word_layer
 
 
@@ -21,6 +22,24 @@ def test_through_a_middle_cut_in_two_ways():
     assert found == Aligned(
         "one dog", "un chien", first.source_spans, second.target_spans, [(0, 0), (1, 1), (1, 2)], None
     )
+
+
+def test_a_result_is_that_of_the_second_for_the_source_of_the_first():
+    def aligned(source, targets, cut):
+        best, *others = (Hypothesis(text, -1.0, -1.0, cut and text == targets[0], ()) for text in targets)
+        found = Result((best, *others), num_source_pieces=len(source), num_source_characters=len(source))
+        return Aligned(source, targets[0], found=found)
+
+    first, second = aligned("one", ["eins", "ein"], True), aligned("eins", ["un", "une"], False)
+    made = composed(first, second).found
+    assert [(one.text, one.truncated) for one in made.hypotheses] == [("un", True), ("une", True)]
+    assert (made.num_source_pieces, made.num_source_characters) == (3, 3)
+    assert [one.truncated for one in composed(second, aligned("un", ["a", "b"], True)).found.hypotheses] == [
+        True,
+        False,
+    ]
+    assert composed(first._replace(found=None), second).found is None
+    assert composed(first, second._replace(found=None)).found is None
 
 
 def test_what_has_no_characters_has_no_links():

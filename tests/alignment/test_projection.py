@@ -37,6 +37,9 @@ def test_the_smallest_range_of_what_is_linked(begin, end, expected):
     [
         ([], 1, None),
         ([(30, 0)], 5, None),  # too far
+        *(([(5, 0)], 30, None), ([(6, 0)], 30, 1), ([(53, 0)], 30, 0), ([(54, 0)], 30, None)),
+        ([*[(0, 0)] * 255, (0, 9)], 1, 10),
+        ([*[(0, 0)] * 256, (0, 9)], 1, 1),  # only the first 256 links count
         ([(0, 0), (1, 1), (2, 2)], 1, 1),
         ([(0, 2), (1, 0), (2, 1)], 1, 0),  # equally many links cross before 0 and behind 2: the first counts
         ([(0, 0), (1, 0), (2, 1)], 2, 1),

@@ -23,7 +23,7 @@ def texts(text, *select, read=read_csv):
 def test_a_file():
     keeps_every_byte(read_csv, FILE.encode(), select=["title", "a, b"])
     assert texts(FILE, "title", "3") == ["Two dogs", 'He said "hi"', 'to <k n="1"/>', "A cat", "x"]
-    assert texts(FILE, "a, b") == texts(FILE, "3") == ['He said "hi"', 'to <k n="1"/>', "x"]
+    assert texts(FILE, "a, b") == texts(FILE, "3") == texts(FILE, "000000003") == ['He said "hi"', 'to <k n="1"/>', "x"]
     made = FILE.replace("Two dogs", "TWO DOGS").replace("A cat", "A CAT")
     assert render(read_csv, FILE, upper, select=["2"]) == made
     made = FILE.replace('He said ""hi""\nto', 'HE SAID ""HI""\nTO').replace("x,y", "X,y")
@@ -126,6 +126,15 @@ def test_quotes_of_tsv_that_are_none_of_cells_are_text():
         (FILE, ["Title"], "select 'Title': no column"),
         (FILE, ["4"], "select '4': no column"),
         (FILE, ["0"], "select '0': no column"),
+        (FILE, ["0000000003"], "select '0000000003': no column"),
+        ('ab;"c,d,e"', [], "1 'ab'; 2 'c,d,e'$"),
+        ('a,b"c;;d"', [], "1 'a,b\"c'; 2 ''; 3 'd\"'$"),
+        ('"a;b;c",d', [], "1 'a;b;c'; 2 'd'$"),
+        ("a,", [], "1 'a'; 2 ''$"),
+        (",".join("a" * 20), [], "19 'a'; 20 'a'$"),
+        (",".join("a" * 21), [], "20 'a'; ...$"),
+        ("b" * 40, [], f"1 '{'b' * 40}'$"),
+        ("b" * 41, [], f"1 '{'b' * 40}...'$"),
         ("a,a\n", ["a"], "2 columns have this name"),
         ("", ["a"], "its columns are: none"),
         ('a,b\nc,"d', ["a"], "line 2: a quote begins a cell"),

@@ -154,15 +154,30 @@ def test_the_depth_has_a_bound():
         texts("[" * 501 + '"a"' + "]" * 501)
 
 
-@pytest.mark.parametrize("path", ["", "a..", "a.", "[", "['a", "a b", "[-1]", "$$", "[01]", "a[?(@.b)]", "."])
-def test_a_path_that_cannot_be_read_is_a_clear_error(path):
-    with pytest.raises(CpunmtError, match="expected a path such as title"):
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("", "is empty"),
+        *(("a..", "character 2"), ("a.", "character 2"), ("[", "character 1"), ("['a", "character 1")),
+        *(("a b", "character 2"), ("[-1]", "character 1"), ("$$", "character 2"), ("[01]", "character 1")),
+        *(("a[?(@.b)]", "character 2"), (".", "character 1"), ("a['b']c", "character 7")),
+    ],
+)
+def test_a_path_that_cannot_be_read_is_a_clear_error(path, said):
+    with pytest.raises(CpunmtError, match=f": {said}.*; expected a path such as title"):
         Paths([path])
 
 
 def test_a_path_that_nothing_has_is_a_clear_error():
     with pytest.raises(CpunmtError, match=r"select 'titel': nothing has this path; .* menu, items, a b, n$"):
         document_of(read_json, FILE, select=["menu", "titel"])
+    for keys, said in (
+        ("", "none"),
+        ("abcdefgh", "a, b, c, d, e, f, g, h"),
+        ("abcdefghi", "a, b, c, d, e, f, g, h, ..."),
+    ):
+        with pytest.raises(CpunmtError, match=f"at the top are the keys {said}$"):
+            document_of(read_json, json.dumps(dict.fromkeys(keys, "w")), select=["titel"])
 
 
 @pytest.mark.parametrize(

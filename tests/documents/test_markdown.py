@@ -168,6 +168,43 @@ def units(text):
         ("<b>a</b> c", ["<b>a</b> c"]),
         ("* * *\n- - -", []),
         ("1 + 2 = 3", []),
+        ("a***b***c", ["a<em><strong>b</strong></em>c"]),
+        ("*a**b*", ["<em>a**b</em>"]),
+        ("a <b/> c", ["a <b/> c"]),
+        ("a <img> c", ["a <img> c"]),
+        ("<b>a", ["<x/>a"]),
+        ("a <!-- b", ["a <!-- b"]),
+        ("a\\\\\nb", ["a\\ b"]),
+        ("- a\n-\nb", ["a", "b"]),
+        ("*<b>a</b>*", ["<em><b>a</b></em>"]),
+        ("***a* b**", ["<strong><em>a</em> b</strong>"]),
+        ("<b>a</b></b>", ["<b>a</b><x/>"]),
+        ("a <p> b", ["a <br/> b"]),
+        ("a <b> c", ["a <x/> c"]),
+        ("<!-- A\n-->\nb", ["b"]),
+        ("a\n<!-- 1 -->\nc", ["a", "c"]),
+        ("a\nb|c\n-|-", ["a", "b", "c"]),
+        ("a|b\n---", ["a|b"]),
+        ("a|b\n|:", ["a|b |:"]),
+        ("a|b\nc|-d", ["a|b c|-d"]),
+        ("~~a~~b~~c~~", ["<del>a</del>b<del>c</del>"]),
+        ("\ta", []),
+        ("  \ta", []),
+        ("   a", ["a"]),
+        ("    a", []),
+        ("<x-y a>\nb", ["<x-y a>\nb"]),
+        ("b\n<x-y>", ["b <x/>"]),
+        ("[a]{.b} c", ["<span>a</span> c"]),
+        ("[a] c\n\n[A]: b", ["<a>a</a> c"]),
+        (f"[{'a' * 999}]\n\n[{'A' * 999}]: b", [f"<a>{'a' * 999}</a>"]),
+        (f"[{'a' * 1000}]", [f"[{'a' * 1000}]"]),
+        ("---\na: b\nc: d\n---\ne", ["e"]),
+        ("+++\na\n...\n+++\ne", ["e"]),
+        ("-\n  a\n\n     b", ["a", "b"]),
+        ("-\n\n     a", []),
+        ("> -\n>   a\n>\n>      b", ["a", "b"]),
+        ("- " * 16 + "a", ["a"]),
+        ("- " * 17 + "a", ["- a"]),
     ],
 )
 def test_units(text, found):
@@ -181,15 +218,35 @@ def test_units(text, found):
         ("word", "# Wort", "\\# Wort"),
         ("word", "a*b [c] <d>", "a\\*b \\[c\\] \\<d>"),
         ("a * b", "c * d", "c * d"),
+        ("word", r"a\b", r"a\b"),
+        ("a **b**", "x", "a **b**"),  # a translation without the tags
         ("a &amp; b", "c & d", "c &amp; d"),
         ("|a|\n|-|\n|b|", None, "|X\\|Y|\n|-|\n|X\\|Y|"),
         ("> one two\r\n> six", "eins zwei drei", "> eins zwei\r\n> drei"),
+        ("one\ntwo\n\n[a]: " + "b" * 70, f"{'c' * 30} {'d' * 29}", f"{'c' * 30} {'d' * 29}\n\n[a]: " + "b" * 70),
+        ("one\ntwo\n\n[a]: " + "b" * 70, f"{'c' * 30} {'d' * 30}", f"{'c' * 30}\n{'d' * 30}\n\n[a]: " + "b" * 70),
     ],
 )
 def test_what_a_translation_has_of_signs_is_escaped(text, translation, written):
     document = document_of(read_markdown, text)
     made = [translation or "X|Y"] * len(document.units)
     assert document.rendered(made).decode() == written
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("a _b_ c", "a*b*c"),
+        ("a __b__ c", "a**b**c"),
+        ("a *b* c", "a*b*c"),
+        ("a _(b)_ c", "a<em>(b)</em>c"),
+        ("a **(b)** c", "a<strong>(b)</strong>c"),
+        ("a ~~(b)~~ c", "a<del>(b)</del>c"),
+        ("a <i>b</i> c", "a<i>b</i>c"),
+    ],
+)
+def test_emphasis_has_another_notation_where_its_own_would_be_text(text, made):
+    assert written(document_of(read_markdown, text), lambda text: text.replace(" ", "")) == made
 
 
 def test_what_a_line_before_a_break_begins_with_is_escaped():
@@ -233,6 +290,9 @@ def sentences(text):
         ("A man\n[^1]: Two", ["A man", "Two"], "A MAN\n[^1]: TWO"),
         ('[a]: b\n  "Two"\n\n[c]:\n  d\n\nA man', ["A man"], '[a]: b\n  "Two"\n\n[c]:\n  d\n\nA MAN'),
         ("[A man]((#two)) is", ["A man is"], "[A MAN]((#two)) IS"),
+        ('A <img alt="Two dogs"> is', None, 'A <img alt="TWO DOGS"> IS'),
+        ("A *man* &amp; two", None, "A *MAN* &amp; TWO"),
+        ("![12](a) Two dogs", ["Two dogs"], "![12](a) TWO DOGS"),
         ("![cats at `b` &amp; c](d)", ["cats at b & c"], "![CATS AT B &amp; C](d)"),
     ],
 )

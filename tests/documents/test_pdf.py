@@ -120,12 +120,11 @@ def encrypted(password, algorithm="RC4-128"):
     return file.getvalue()
 
 
-def bomb():
+def bomb(count=12, times=10):
     """Makes nested forms, each of which draws the next ten times."""
-    count = 12
     forms = []
     for number in range(count):
-        drawing = b"/X Do " * 10 if number < count - 1 else _drawn(["Two dogs"])
+        drawing = b"/X Do " * times if number < count - 1 else _drawn(["Two dogs"])
         inner = f"/XObject << /X {7 + number} 0 R >>" if number < count - 1 else "/Font << /F 3 0 R >>"
         head = f"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Length {len(drawing)} /Resources << {inner} >> >>"
         forms.append(f"{head}\nstream\n".encode() + drawing + b"\nendstream")
@@ -184,15 +183,35 @@ def test_forms_in_forms_take_no_time():
     assert time.process_time() - began < 30
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "edge"), [("_CHARACTERS", 8), ("_DEEPEST", 11)])
-def test_what_is_larger_than_texts_are_is_refused(monkeypatch, name, edge):
-    """`Two dogs` has 8 characters; the last of the 12 forms of `bomb` is nested in 11 others."""
-    content = pdf([["Two dogs"]]) if name == "_CHARACTERS" else bomb()
+DOGS = _drawn(["Two dogs"])
+
+
+@pytest.mark.parametrize(
+    ("name", "edge", "said"),
+    [
+        ("_CHARACTERS", 8, "page 1: more than 7 characters"),
+        ("_PAGES", 1, "has more than 0 pages"),
+        ("_PAGE_BYTES", len(DOGS), "page 1: its drawing"),
+        ("_STEPS", 6, "page 1: its drawing"),
+    ],
+)
+def test_what_is_larger_than_texts_are_is_refused(monkeypatch, name, edge, said):
+    content = pdf([["Two dogs"]])
     monkeypatch.setattr(pdf_format, name, edge)
     read_pdf(content)
     monkeypatch.setattr(pdf_format, name, edge - 1)
-    with pytest.raises(CpunmtError, match="page 1: "):
+    with pytest.raises(CpunmtError, match=said):
+        read_pdf(content)
+
+
+@pytest.mark.parametrize(("name", "edge"), [("_DEEPEST", 2), ("_PAGE_BYTES", len(DOGS))])
+def test_forms_have_bounds(monkeypatch, name, edge):
+    """The last of three forms is nested in two others."""
+    content = bomb(3, 1)
+    monkeypatch.setattr(pdf_format, name, edge)
+    assert read_pdf(content).texts == ["Two dogs"]
+    monkeypatch.setattr(pdf_format, name, edge - 1)
+    with pytest.raises(CpunmtError, match="page 1: its drawing"):
         read_pdf(content)
 
 

@@ -10,7 +10,7 @@ from cpunmt.documents.formats.json_text import read_json
 from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message
 from cpunmt.documents.translate import translated
 from cpunmt.text.signs import has_letters
-from tests.documents.laws import changed, echo, keeps_every_byte, shown, upper, words
+from tests.documents.laws import changed, document_of, echo, keeps_every_byte, shown, upper, words
 from tests.documents.test_json import ANY
 from tests.support.linear_time import takes_linear_time
 
@@ -35,6 +35,24 @@ def test_tags_stand_around_words():
     message = Message('Click <a href="%s">here {name}</a> or <b>there</b>.')
     assert shown(message.units[0]) == 'Click <g n="1">here <k n="2"/></g> or <g n="3">there</g>.'
     assert change(message) == 'CLICK <a href="%s">HERE {name}</a> OR <b>THERE</b>.'
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("a  b\nc\t\td", ["a  b\nc", "d"]),
+        ("a {x}  b\nc", ['a <k n="1"/>', "b", "c"]),
+        ("<b>a  b</b>  c <i>d</i>\ne", ['<g n="1">a  b</g>', 'c <g n="2">d</g>', "e"]),
+        ("a<br>b  c", ['a<x n="1"/>b', "c"]),
+    ],
+)
+def test_where_a_text_is_divided(text, units):
+    assert [shown(unit) for unit in Message(text).units] == units
+
+
+def test_a_text_stays_if_its_translation_lacks_a_placeholder():
+    document = document_of(read_json, '["a {x} b", "c"]')
+    assert document.rendered(["A", "C"]).decode() == '["a {x} b", "C"]'
 
 
 @pytest.mark.parametrize(

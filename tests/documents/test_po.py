@@ -157,6 +157,8 @@ def test_an_order_that_counts_is_kept_or_numbered():
         ("n%10==1 ? 0 : n<9 ? 1 : 2", "a dog", ["%d dogs", "%d dogs", "%d dogs"]),
         ("n%10==1 ? 0 : n<9 ? 1 : 2", "%d dog", ["%d dog", "%d dogs", "%d dogs"]),
         ("n==0 ? 0 : n==1 ? 1 : 2", "a dog", ["%d dogs", "a dog", "%d dogs"]),
+        ("n==1||n==199 ? 0 : 1", "a dog", ["%d dogs", "%d dogs"]),
+        ("n==1||n==200 ? 0 : 1", "a dog", ["a dog", "%d dogs"]),
         ("n%0", "a dog", ["a dog", "%d dogs"]),
         ("(" * 999, "a dog", ["a dog", "%d dogs"]),
         ("__import__", "a dog", ["a dog", "%d dogs"]),
@@ -184,10 +186,66 @@ def test_forms_of_plurals(plural, one, units):
         ("&One &Two", "&One &Two"),
         ("&Cut & paste", "&Cut & paste"),
         ("_a b_", "_a b_"),
+        ("&" + "a" * 59, "a" * 59),
+        ("&" + "a" * 60, "&" + "a" * 60),
+        (r"&a\nb", "&a\nb"),
     ],
 )
 def test_signs_of_keys_are_dropped(source, unit):
-    assert texts(f'msgid "{source}"\nmsgstr ""\n') == [unit]
+    assert texts(f'msgid "{source}"\nmsgstr ""\n')[0] == unit
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "lines"),
+    [
+        ('"a"', "x" * 78, ["x" * 78]),
+        ('"a"', "x" * 79, ["", "x" * 79]),
+        ('""\n"a"', "x", ["", "x"]),
+        ('"a"', "x\ny", ["", r"x\n", "y"]),
+        ('""\n"a"', "x" * 70 + " yyyyyy z", ["", "x" * 70 + " yyyyyy ", "z"]),
+        ('""\n"a"', "x" * 70 + " yyyyyyy z", ["", "x" * 70 + " ", "yyyyyyy z"]),
+        ('""\n"a"', "\x01 \x07 \x7f", ["", r"\001 \a \177"]),
+    ],
+)
+def test_lines_of_a_translation_are_as_long_as_those_of_gettext(source, translation, lines):
+    document = document_of(read_po, f'msgid {source}\nmsgstr ""\n')
+    made = document.rendered([translation]).decode().partition("msgstr ")[2]
+    assert made.splitlines() == [f'"{line}"' for line in lines]
+
+
+ENTRY = 'msgid "Two dogs"\nmsgstr "{}"\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "marked"),
+    [
+        ("", "#, fuzzy\n"),
+        ("#,\n", "#,\n#, fuzzy\n"),
+        ("#, c-format\n", "#, fuzzy, c-format\n"),
+        ("# a\n", "# a\n#, fuzzy\n"),
+        ('msgctxt "a"\n', '#, fuzzy\nmsgctxt "a"\n'),
+        ('#| msgid "a"\n', '#, fuzzy\n#| msgid "a"\n'),
+        ('#, fuzzy\n#~ msgid "a"\n\n', '#, fuzzy\n#~ msgid "a"\n\n#, fuzzy\n'),
+        ('#| msgid "a"\n#~ msgid "b"\n\n', '#| msgid "a"\n#~ msgid "b"\n\n#, fuzzy\n'),
+    ],
+)
+def test_where_an_entry_is_marked(before, marked):
+    assert render(read_po, before + ENTRY.format(""), upper) == marked + ENTRY.format("TWO DOGS")
+
+
+def test_numbers_of_characters_are_decoded():
+    assert texts(r'msgid "\101 b\x63"' '\nmsgstr ""\n') == ["A bc"]
+
+
+def test_a_language_with_one_form_has_the_plural():
+    source = 'msgid "a dog"\nmsgid_plural "dogs"\nmsgstr[0] ""\n'
+    assert render(read_po, source, upper).endswith('msgstr[0] "DOGS"\n')
+
+
+def test_the_translation_of_a_plural_has_lines_if_its_own_source_has():
+    plural = '""\n"dogs"'
+    source = f'msgid "a dog"\nmsgid_plural {plural}\nmsgstr[0] ""\nmsgstr[1] ""\n'
+    assert document_of(read_po, source).rendered(["b", "c"]).decode().endswith('msgstr[0] "b"\nmsgstr[1] ""\n"c"\n')
 
 
 @pytest.mark.parametrize(
@@ -197,6 +255,9 @@ def test_signs_of_keys_are_dropped(source, unit):
         ('msgctxt "a"\nmsgstr ""', "line 2: msgstr stands where it cannot"),
         ('msgid "a\nmsgstr ""', "line 1: cannot be read"),
         ('\n"a"', "line 2: a string without msgid"),
+        ('msgid_plural "a"', "line 1: msgid_plural stands where it cannot"),
+        ('msgid "a"\nmsgid_plural "b"\nmsgid_plural "c"', "line 3: msgid_plural stands where it cannot"),
+        ('msgid "a"\nmsgstr "b"\nmsgid_plural "c"', "line 3: msgid_plural stands where it cannot"),
         ('msgid "a"\nmsgid "b"', "line 2: msgid stands where it cannot"),
         ("PK\x03\x04\0", "line 1: cannot be read"),
         ('msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=ISO-8859-1\\n"', "use msgconv -t UTF-8"),

@@ -186,3 +186,67 @@ def test_a_sentence_goes_on_up_to_a_gap(gap, units):
     times = f"00:00:{begin // 1000:02},{f'{begin % 1000:03}'.rstrip('0') or '0'} --> 00:00:09,000"
     text = f"1\n00:00:00,000 --> 00:00:02,5\nA man is\n\n2\n{times}\nriding.\n"
     assert len(document_of(read_srt, text).units) == units
+
+
+def cues(*texts):
+    return "".join(f"00:00:{n:02},000 --> 00:00:{n:02},500\n{text}\n\n" for n, text in enumerate(texts, 1))
+
+
+@pytest.mark.parametrize(
+    ("texts", "count"),
+    [
+        (["go"] * 8, 1),
+        (["go"] * 9, 2),
+        (["a man...", "is"], 1),
+        (["a man\u2026", "is"], 1),
+        (["a man..", "is"], 1),
+        (["a man.", "is"], 2),
+        (["a man...", "Is"], 2),
+        (['a man."', "is"], 2),
+        (["a man", "Is"], 1),
+        (["a man", "1 2", "is"], 1),
+        (["a man", "x <b>is</b>", "go"], 3),
+    ],
+)
+def test_where_a_sentence_ends(texts, count):
+    assert len(document_of(read_srt, cues(*texts)).units) == count
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "lines"),
+    [
+        ("go", "a" * 30 + " " + "b" * 11, ["a" * 30 + " " + "b" * 11]),
+        ("go", "a" * 30 + " " + "b" * 12, ["a" * 30, "b" * 12]),
+        ("go" * 30, "a" * 30 + " " + "b" * 29, ["a" * 30 + " " + "b" * 29]),
+        ("go" * 30, "a" * 30 + " " + "b" * 30, ["a" * 30, "b" * 30]),
+    ],
+)
+def test_lines_have_42_characters_or_those_of_the_longest_in_the_source(source, translation, lines):
+    document = document_of(read_srt, cues(source))
+    assert document.rendered([translation]).decode().splitlines()[1:-1] == lines
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "units_found"),
+    [
+        (read_srt, "word", ["word"]),
+        (read_srt, "NOTE word\n\nNOTES\n\nSTYLE\n\nSTYLE a", ["NOTES", "STYLE a"]),
+        (read_vtt, "word", []),
+        (read_srt, cues("a &amp; b"), ["a &amp; b"]),
+        (read_srt, "00:00:01,0 --> 00:00:02,0\na\nb.\n00:00:03,0 --> 00:00:04,0\nc\n", ["a b.", "c"]),
+        (read_srt, "00:59:59,0 --> 00:59:59,9\na\n\n01:00:00,0 --> 01:00:01,0\nb\n", ['a <x n="1"/>b']),
+        (read_srt, "59:59,0 --> 59:59,9\na\n\n1:00:03,0 --> 1:00:04,0\nb\n", ["a", "b"]),
+        (read_srt, cues("<i>a man</i>"), ["a man"]),
+        (read_srt, cues("<i>a man<i>"), ['<x n="1"/>a man<x n="2"/>']),
+        (read_srt, cues("</i>a man</i>"), ['<x n="1"/>a man<x n="2"/>']),
+        (read_srt, cues("<i>a man"), ['<x n="1"/>a man']),
+        (read_srt, cues("a</i> man"), ['a<x n="1"/> man']),
+        (read_srt, cues("<i><b>a man</b></i>"), ["a man"]),
+        (read_srt, cues("\u266a a man \u266a"), ["a man"]),
+        (read_srt, cues("a {\\i1}man"), ['a <x n="1"/>man']),
+        (read_srt, cues("- a man\n- 12\n- is"), ["a man", "is"]),
+        (read_srt, cues("1 - 2", "-a man\nis"), ["-a man is"]),
+    ],
+)
+def test_what_is_a_text(read, text, units_found):
+    assert units(read, text) == units_found

@@ -57,6 +57,42 @@ def test_a_word_that_counts_multiplies(given_number, word):
 
 
 @pytest.mark.parametrize(
+    ("number", "values"),
+    [
+        ("1.500", [("15", -1), ("15", 2)]),
+        ("999.500", [("9995", -1), ("9995", 2)]),
+        ("0.500", [("5", -1)]),
+        ("1234.500", [("12345", -1)]),
+        ("1.50", [("15", -1)]),
+        ("1.500.000", [("15", 5)]),
+    ],
+)
+def test_three_digits_behind_a_sign_may_be_a_group(number, values):
+    assert sorted(quantities(number)[0].values) == values
+
+
+@pytest.mark.parametrize(
+    ("words", "factors"),
+    [
+        ("bn milliard 十億", (10**9,)),
+        ("mio million 百万", (10**6,)),
+        ("bio billion", (10**9, 10**12)),
+        ("tn trillion", (10**12, 10**18)),
+        ("兆 조", (10**12,)),
+        ("億 亿", (10**8,)),
+        ("cr crore 千万", (10**7,)),
+        ("lac lakh", (10**5,)),
+        ("万 만", (10**4,)),
+        ("k thousand 千", (10**3,)),
+        ("hundred honderd", (100,)),
+        ("dozen 打", (12,)),
+    ],
+)
+def test_words_that_count(words, factors):
+    assert [quantities(f"5 {word}")[0].factors for word in words.split()] == [factors] * len(words.split())
+
+
+@pytest.mark.parametrize(
     "word", ["miles", "miller", "kg", "milk", "bins", "dozes", "Mrs", "band", "crowd", "lack", "x"]
 )
 def test_other_words_do_not(word):
@@ -166,6 +202,8 @@ def test_how_two_are_written(one, other, are_alike):
         ("24", "2", False),
         ("77", "7", True),
         ("42", "42", False),
+        ("1298", "1234", True),
+        ("12999", "12345", False),
     ],
 )
 def test_bad_copies(digits, others, expected):
@@ -231,7 +269,7 @@ def test_separators(number, like, expected):
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
 def test_a_number_of_many_digits_is_multiplied_or_left(more):
-    digits = "7" * (MOST_DIGITS + more)
+    digits = "7" * (24 + more)
     (found,) = quantities(f"{digits} million")
     assert [said(value) for value in found.values] == [int(digits) * 10 ** (6 * (more <= 0))]
 

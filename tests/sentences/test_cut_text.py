@@ -40,6 +40,8 @@ def test_gaps_stay_and_spans_say_where():
         ("一。二。", ["いち。", "に。"], None, "いち。に。"),
         ("一。二。", ["", "Two."], None, "Two."),
         ("a.b.", ["A.", "B."], False, "A.B."),
+        ("一ab二", ["A", "B"], False, "AB"),
+        ("One. Two.", ["一a", "二。"], None, "一a 二。"),
     ],
 )
 def test_languages_with_and_without_spaces(source, targets, unspaced, expected):

@@ -1,6 +1,7 @@
 """The basic layers: sentences to `Aligned`, texts to sentences."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from cpunmt.options.options import Options
 from cpunmt.registry.store import Languages
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.sentences.engine_layer import engine_layer
+from cpunmt.sentences.language_layer import language_name, told
 from cpunmt.sentences.sentence_layer import Cutter, sentence_layer
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.sample_models.foreign_directories import KINDS
@@ -125,20 +127,110 @@ class Named:
         return 7 if text.startswith(">>de<< ") else 0
 
 
+def copies(texts, align):
+    """Translates each text as itself, with each word as a piece, and its first character as a kept part."""
+    spans = [[match.span() for match in re.finditer(r"\S+", text)] for text in texts]
+    links = [[(k, k) for k in range(len(some))] for some in spans]
+    results = [
+        Result((Hypothesis(text, 0.0, 0.0, False, ()),), source_spans=some)
+        for text, some in zip(texts, spans, strict=True)
+    ]
+    return [
+        Aligned(text, text, *[some] * 2, pairs, one, [((0, 1), (0, 1))][: len(text)])
+        for text, some, pairs, one in zip(texts, spans, links, results, strict=True)
+    ]
+
+
+def cutter(target="de", split="sentence"):
+    return Cutter(split, Languages("en", target), Named())
+
+
 @pytest.mark.parametrize("name", ["", ">>de<< "])
 def test_pieces_of_the_name_of_a_language_are_empty_behind_the_first_sentence(name):
-    def below(texts, align):
-        spans = [[match.span() for match in re.finditer(r"\S+", text)] for text in texts]
-        links = [[(k, k) for k in range(len(some))] for some in spans]
-        found = [Result((Hypothesis(text, 0.0, 0.0, False, ()),)) for text in texts]
-        return [
-            Aligned(text, text, *[some] * 2, pairs, one)
-            for text, some, pairs, one in zip(texts, spans, links, found, strict=True)
-        ]
-
     text = f"{name}Two dogs. A man. It is."
-    (made,) = sentence_layer(Cutter("sentence", Languages("en", "de"), Named()), below)([text], True)
+    (made,) = sentence_layer(cutter(), copies)([text], True)
     words = [text[slice(*span)] for span in made.source_spans]
     assert [word for word in words if word] == ["Two", "dogs.", "A", "man.", "It", "is."]
     assert words.count("") == 3 * bool(name)  # once for each sentence
     assert list(made.source_spans) == sorted(made.source_spans) and made.source_spans[0][0] >= len(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "kept"),
+    [
+        ("12 ", "12 ", []),
+        (">>de<< 12 ", "12 ", []),
+        ("- One.\n\n12\n\nTwo men. 5", None, ["- ", "O", "\n\n12\n\n", "T", " 5"]),
+    ],
+)
+def test_the_text_around_sentences_and_their_line_breaks_stay(text, target, kept):
+    (made,) = sentence_layer(cutter(), copies)([text], True)
+    assert made.source == text and made.target == made.found.text == (target or text)
+    assert made.found.num_source_characters == len(text)
+    assert [text[slice(*source)] for source, _ in made.kept] == kept
+    assert [made.target[slice(*span)] for _, span in made.kept] == kept
+
+
+@pytest.mark.parametrize("change", [str, str.upper])
+def test_line_breaks_of_a_sentence_stay_if_it_comes_back_unchanged(change):
+    def below(texts, align):
+        return [
+            one._replace(target=change(one.target), found=replace(one.found, hypotheses=one.found.hypotheses * 2))
+            for one in copies(texts, align)
+        ]
+
+    (made,) = sentence_layer(cutter(split=lambda text: [(0, len(text))]), below)(["Two\ndogs."], True)
+    assert made.source == "Two\ndogs." and made.target == ("Two\ndogs." if change is str else "TWO DOGS.")
+    texts = ["Two\ndogs.", "Two dogs."] if change is str else ["Two dogs."] * 2
+    assert [hypothesis.text for hypothesis in made.found.hypotheses] == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "split", "is_one"),
+    [
+        ("Two dogs.", "sentence", True),
+        ("Two. A dog.", "sentence", False),
+        (" a", "sentence", False),
+        ("12", "sentence", False),
+        ("Two. A dog.", lambda text: [(0, len(text))], True),
+        ("Two dogs.", lambda text: [(0, 3), (4, 9)], False),
+    ],
+)
+def test_what_is_one_sentence(text, split, is_one):
+    assert cutter(split=split).is_one(text) is is_one
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "unspaced"),
+    [
+        ("Dogs.", "de", False),
+        ("Dogs.", "ja", True),
+        (">>de<< Dogs.", "ja", False),
+        (">>xx", "ja", True),
+        ("a", None, None),
+    ],
+)
+def test_whether_the_target_has_spaces_is_decided_by_the_language_of_the_text(text, target, unspaced):
+    assert cutter(target).unspaced(text) is unspaced
+
+
+def test_a_forced_beginning_needs_a_sentence():
+    assert cutter().cut(">>de<<  12 ", True) == (">>de<<  12 ", [(8, 10)], 7)
+    assert cutter().cut("A dog. 12", True).spans == [(0, 6)] and cutter().cut("12").spans == []
+
+
+def test_each_sentence_names_the_language():
+    assert language_name(Named(), ["fr", "de"]) == ">>de<< " and language_name(Named(), ["fr"]) is None
+    seen = []
+
+    def below(texts, prefixes, settings):
+        seen.append((texts, prefixes, settings))
+        return copies(texts, True)
+
+    texts = ["Two dogs", ">>de<< A", ""]
+    made = told(below, ">>de<< ", Named())(texts, [[1], [], []], "settings")
+    assert seen == [([">>de<< Two dogs", ">>de<< A", ""], [[1], [], []], "settings")]
+    assert [one.source for one in made] == texts
+    assert made[0].source_spans == list(made[0].found.source_spans) == [(0, 0), (0, 3), (4, 8)]
+    assert made[0].kept == [((0, 0), (0, 1))] and made[0].target == ">>de<< Two dogs"
+    assert made[1:] == copies(texts[1:], True)

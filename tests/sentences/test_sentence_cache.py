@@ -31,11 +31,11 @@ def test_only_what_is_missing_is_made_and_once():
         asked.append(list(numbers))
         return [f"made {number}" for number in numbers]
 
-    texts = ["a", "b", "a", "x" * (LONGEST + 1)]
-    assert cache.all_of(texts, texts, make) == ["made 0", "made 1", "made 0", "made 3"]
+    texts = ["a", "b", "a", "x" * (LONGEST + 1), "x" * LONGEST]
+    assert cache.all_of(texts, texts, make) == ["made 0", "made 1", "made 0", "made 3", "made 4"]
     assert cache.all_of(["b", "c"], ["b", "c"], make) == ["made 1", "made 1"]
     assert cache.all_of(["c"], ["c"], make) == ["made 1"]
-    assert asked == [[0, 1, 3], [1]] and len(cache) == 3
+    assert asked == [[0, 1, 3, 4], [1]] and len(cache) == 4
 
 
 def test_results_are_the_same_to_the_bit(student):

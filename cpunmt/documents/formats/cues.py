@@ -72,8 +72,9 @@ def shared_out(translation: Words, group: Sequence[Cue], line_end: str) -> list[
         timed = total * times[number] / times[-1]
         last = len(words) - (len(group) - number - 1)  # the other cues need a word each
         best = min(
-            range(first + 1, max(last, first + 1) + 1),
+            range(first + 1, last + 1),
             key=lambda end: _cost(words, ends, end, at - offset, timed),
+            default=first + 1,
         )
         parts.append("".join(words[first:best]).strip())
         first = best
@@ -83,8 +84,6 @@ def shared_out(translation: Words, group: Sequence[Cue], line_end: str) -> list[
 
 def _cost(words: list[str], ends: list[int], end: int, aligned: int, timed: float) -> float:
     """Returns the cost of a cue that ends with the word before `end`."""
-    if end > len(words):
-        return float("inf")
     at = ends[end - 1]
     is_clause = _CLAUSE.search(words[end - 1]) is not None
     return (at - aligned) ** 2 + (at - timed) ** 2 - (_PAUSE**2 if is_clause else 0)

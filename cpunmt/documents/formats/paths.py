@@ -46,7 +46,7 @@ class Paths:
         refers = isinstance(key, str) and (key in ("Ref", "$ref") or key.startswith("Fn::"))
         if states is _STAYS or not self._paths:
             return _STAYS if refers else states
-        if states is self.root and len(self._top) < _SHOWN:
+        if states is self.root and len(self._top) <= _SHOWN:
             self._top[key] = None
         found = set()
         is_named = False
@@ -77,8 +77,8 @@ class Paths:
         """Raises DocumentError if one of the paths did not match anything; call it after reading a file."""
         for number, path in enumerate(self._select):
             if number not in self._found:
-                keys = ", ".join(map(str, self._top)) or "none"
-                more = ", ..." if len(self._top) == _SHOWN else ""
+                keys = ", ".join(map(str, list(self._top)[:_SHOWN])) or "none"
+                more = ", ..." if len(self._top) > _SHOWN else ""
                 raise DocumentError(f"select {path!r}: nothing has this path; at the top are the keys {keys}{more}")
 
     def _note(self, states: States) -> None:

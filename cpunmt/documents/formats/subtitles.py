@@ -65,8 +65,6 @@ class _Reader:
             else:
                 begin, before = (found.start(), -1) if begin < 0 else (begin, end)
                 end, last = found.end(1), line
-        if begin >= 0:
-            yield times, (begin, end)
 
     def _block(self, times: tuple[int, int] | None, span: Span) -> None:
         body = self.text[slice(*span)]
@@ -78,8 +76,7 @@ class _Reader:
             self._speakers(body, span[0], lines)
             return
         width = max(end - begin for begin, end in lines)
-        edge = _EDGE.match(body)
-        begin = edge.end() if edge else 0
+        begin = _EDGE.match(body).end()  # type: ignore[union-attr]  # it may be empty
         end = _trimmed(body, begin)
         core = body[begin:end]
         if not has_letters(core):

@@ -53,7 +53,7 @@ def read_markdown(source: Source) -> Document:
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines = [found.span(1) for found in LINE.finditer(text)]
+        self.lines = [found.span(1) for found in LINE.finditer(text)]  # the last is empty
         self.width = min(_WIDTH, max(end - begin for begin, end in self.lines))
         self.labels = _labels(text, self.lines)
         self.places: list[Place] = []
@@ -64,12 +64,11 @@ class _Reader:
         number = self._front_matter()
         while number < len(self.lines):
             number = self._line(number)
-        self._end()
 
     def _front_matter(self) -> int:
         first = self._of(0).rstrip()
         ends = {"---": ("---", "..."), "+++": ("+++",)}.get(first, ())
-        if ends and len(self.lines) > 1 and not self._of(1).strip():
+        if ends and not self._of(1).strip():
             return 0  # a rule
         found = (number for number in range(1, len(self.lines)) if self._of(number).rstrip() in ends)
         return next(found, -1) + 1 if ends else 0
@@ -77,15 +76,19 @@ class _Reader:
     def _of(self, number: int) -> str:
         return self.text[slice(*self.lines[number])]
 
+    def _past_quotes(self, number: int) -> int:
+        """Returns the offset behind the marks of quotations at the beginning of a line."""
+        return _QUOTES.match(self.text, *self.lines[number]).end()  # type: ignore[union-attr]  # it may be empty
+
     def _line(self, number: int) -> int:
         """Processes one line or more, and returns the number of the next."""
         begin, end = self.lines[number]
-        quotes = _QUOTES.match(self.text, begin, end)
-        depth = self.text.count(">", begin, quotes.end()) if quotes else 0
+        margin = self._past_quotes(number)
+        depth = self.text.count(">", begin, margin)
         if depth > self.depth:
             self._end()  # a quotation begins
         self.depth = depth
-        margin = begin = quotes.end() if quotes else begin
+        begin = margin
         line = self.text[begin:end]
         if not line.strip():
             self._end()
@@ -107,7 +110,7 @@ class _Reader:
             self.list_indent = begin - margin
         if _EMPTY_ITEM.match(line) and (not self.paragraph or indent < self.list_indent):
             self._end()
-            goes_on = number + 1 < len(self.lines) and self._of(number + 1).strip("> \t")
+            goes_on = self._of(number + 1).strip("> \t")
             self.list_indent = begin - margin + (len(line.rstrip()) + 1 if goes_on else _indent(line))
             return number + 1
         begin += len(line) - len(line.lstrip())
@@ -115,7 +118,7 @@ class _Reader:
         if not self.paragraph and depth and (alert := _ALERT.match(line)):
             begin += alert.end()
             begin += len(self.text[begin:end]) - len(self.text[begin:end].lstrip())
-            if begin < end and line[alert.end() :].strip():
+            if line[alert.end() :].strip():
                 self._add([(begin, end)])
             return number + 1
         if description := _DESCRIPTION.match(line):
@@ -162,7 +165,7 @@ class _Reader:
         Its address and title may be on lines of their own.
         """
         number += 1
-        if not said and number < len(self.lines):
+        if not said:
             said = self._of(number).lstrip("> ").split()
             number += 1
         if len(said) == 1 and number < len(self.lines) and _TITLE.match(self._of(number).strip("> \t")):
@@ -219,7 +222,7 @@ class _Reader:
         return len(self.lines)
 
     def _is_table(self, number: int) -> bool:
-        below = self._of(number + 1).lstrip("> \t") if number + 1 < len(self.lines) else ""
+        below = self._of(number + 1).lstrip("> \t")
         return "|" in below and "-" in below and not below.strip("|:- \t")
 
     def _table(self, number: int) -> int:
@@ -228,7 +231,7 @@ class _Reader:
         while number < len(self.lines) and "|" in self._of(number):
             begin, end = self.lines[number]
             if number != under:
-                begin = _QUOTES.match(self.text, begin, end).end()  # type: ignore[union-attr]  # it may be empty
+                begin = self._past_quotes(number)
                 for bar in [*_CELL_END.finditer(self.text, begin, end), None]:
                     last = bar.start() if bar else end
                     self._add([(begin, last)], True)
@@ -305,4 +308,4 @@ def _labels(text: str, lines: list[Span]) -> Collection[str]:
 def _indent(line: str) -> int:
     """Returns the width of the white space before a line, in columns."""
     blank = line[: len(line) - len(line.lstrip(" \t"))]
-    return len(blank.expandtabs(_TAB)) if "\t" in blank else len(blank)
+    return len(blank.expandtabs(_TAB))

@@ -37,7 +37,7 @@ _LABEL = re.compile(r"\[(?:[^\[\]\\]|\\.){1,999}\]")
 _VALUE = r"(?:[#.][\w:-]+|[\w:-]+=(?:\"[^\"{}\n]*\"|[^\s{}\"]+))"
 # `{#dogs .c}` and `{: .c}`, as many dialects have them
 ATTRIBUTES = re.compile(rf"\{{:?{_SPACE}{{0,9}}{_VALUE}(?:{_SPACE}{{1,9}}{_VALUE}){{0,20}}{_SPACE}{{0,9}}\}}")
-_LONGEST_LABEL = 1000
+_LONGEST_LABEL = 1000  # characters, the bracket behind it included
 _COMMENT_ENDS = {"<!--": "-->", "<?": "?>", "<!": ">"}
 _SEPARATE = (BREAK, SKIPPED)
 _NAMES = {"~": "del"}
@@ -155,8 +155,8 @@ def _match(opener: _Run, closer: _Run) -> bool:
     """Returns whether emphasis can begin with one and end with the other (CommonMark's rules 9 and 10)."""
     if not opener.count:
         return False
-    if (opener.closes or closer.opens) and closer.sign != "~":
-        return (opener.size + closer.size) % 3 != 0 or (opener.size % 3 == 0 and closer.size % 3 == 0)
+    if opener.closes or closer.opens:
+        return (opener.size + closer.size) % 3 != 0 or opener.size % 3 == 0
     return True
 
 
@@ -292,7 +292,7 @@ class Inline:
             end = self._attributes(target.end())
             self._around(bracket, at - 1, "a", f"]{self._text[at:end]}")
             return end
-        label = self._text[bracket.at : at - 1] if at - bracket.at < _LONGEST_LABEL else ""
+        label = self._text[bracket.at : at - 1] if at - bracket.at <= _LONGEST_LABEL else ""
         if label_of(label) in self._labels:
             self._around(bracket, at - 1, "a", f"][{label}]".replace("\n", " "))
             return at + 2 if self._text.startswith("[]", at) else at

@@ -190,7 +190,7 @@ def _changed(tag: Tag, written: str) -> Tag:
     if tag.is_raw and tag.kind != "close":
         return tag._replace(source=written)
     alt = _ALT.search(written)
-    if tag.alt is None or alt is None or unescape(alt[1]) == tag.alt:
+    if alt is None or unescape(alt[1]) == tag.alt:
         return tag
     return tag._replace(alt=unescape(alt[1]), source="")
 

@@ -11,7 +11,7 @@ from cpunmt.alignment.aligned import Aligned
 from cpunmt.alignment.edits import Edit, shared_out
 from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.results.glossary_use import use_of
-from cpunmt.sentence_layers.terms import planned
+from cpunmt.sentence_layers.terms import _beginnings, planned
 from tests.support.aligned_layers import word_layer
 from tests.support.linear_time import takes_linear_time
 from tests.support.speeds import slow_after
@@ -195,3 +195,17 @@ def test_a_term_that_is_all_that_is_said_is_all_that_stands_there():
 def test_a_translation_without_a_word_has_no_place_for_it():
     silent = word_layer(lambda word: "...")
     assert used("dog", {"dog": "Köter"}, silent)[0] == "..."
+
+
+@pytest.mark.parametrize(
+    ("begin", "done", "expected"),
+    [
+        (9, 0, ["Ein Hund läuft", "Ein läuft", "Läuft"]),
+        (9, 1, ["Ein Hund läuft", "Ein läuft"]),
+        (9, 4, ["Ein Hund läuft", "Ein läuft"]),
+        (9, 5, ["Ein Hund läuft"]),
+        (15, 0, ["Ein Hund rennt läuft", "Ein Hund läuft", "Ein läuft"]),  # two words before
+    ],
+)
+def test_a_term_may_replace_two_words_before_the_replaced_ones(begin, done, expected):
+    assert _beginnings("Ein Hund rennt weg", Edit(begin, begin + 3, "läuft"), done) == expected

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from bench.protection.sentences import SPANS, beside
 from cpunmt import Translator
 from cpunmt.sentence_layers.capitals import capitals_layer
-from cpunmt.sentence_layers.protection.finding import Finder
-from cpunmt.sentence_layers.protection.layer import protection_layer
+from cpunmt.sentence_layers.protection.cutting import is_boundary
+from cpunmt.sentence_layers.protection.finding import Finder, KeptPart
+from cpunmt.sentence_layers.protection.layer import protection_layer, variants
 from cpunmt.sentences.engine_layer import engine_layer
 from tests.sample_models.real_model import ROOT
 from tests.sentence_layers.translators import hostile, identity
@@ -169,3 +170,34 @@ def test_capitals_around_a_span(tiny):
     target = layer(["TWO DOGS AND {count} MEN ARE PLAYING."], False)[0].target
     assert target.count("{count}") == 1 and target.replace("{count}", "").isupper()
     assert "HUNDE" in target
+
+
+@pytest.mark.parametrize(("count", "combinations"), [(0, 1), (1, 2), (2, 4), (3, 8), (4, 2)])
+def test_all_combinations_of_few_parts_are_tried(count, combinations):
+    made = list(variants("a b c d", [KeptPart(2 * number, 2 * number + 1, False) for number in range(count)]))
+    assert len(made) == len(set(made)) == combinations
+    assert all(made[0]) and not any(made[-1])
+    sizes = [sum(stand_in is not None for stand_in in one) for one in made]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_part_outside_the_syntax_or_at_a_word_is_always_cut_out():
+    loose, glued, firm = KeptPart(0, 1, True), KeptPart(1, 2, False), KeptPart(3, 4, False)
+    assert list(variants("ab c", [loose, glued])) == [(None, None)]
+    (first, last) = variants("ab c", [loose, firm])
+    assert first[0] is None and first[1] is not None and last == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "boundaries"),
+    [
+        ("ab", [0, 2]),
+        ("a b", [0, 1, 2, 3]),
+        ("a.b", [0, 2, 3]),
+        ("a .", [0, 1, 2, 3]),
+        ("(a", [0, 1, 2]),
+        ("猫犬a", [0, 1, 3]),
+    ],
+)
+def test_boundaries_are_not_inside_words(text, boundaries):
+    assert [at for at in range(len(text) + 1) if is_boundary(text, at)] == boundaries
