@@ -114,7 +114,7 @@ def _quota() -> float | None:
     if len(text) == 2 and text[0].isdecimal() and text[1].isdecimal():
         return int(text[0]) / int(text[1])
     quota, period = _number("cpu/cpu.cfs_quota_us"), _number("cpu/cpu.cfs_period_us")
-    return quota / period if quota and period and quota > 0 else None
+    return quota / period if quota and period else None
 
 
 def _number(*names: str) -> int | None:
