@@ -198,6 +198,7 @@ def test_languages_that_no_model_has(empty, tmp_path, capfd):
 def test_the_model_of_the_environment_goes_first_if_it_is_for_both_languages(empty, capfd, monkeypatch):
     """It was passed over."""
     path = put("opus:en-de", "en", "de")
+    put("opus:fi-en", "fi", "en")
     for model in (SHIPPED, SHIPPED / "config.json"):
         monkeypatch.setenv("CPUNMT_MODEL", str(model))
         assert chosen(capfd, "en", "de") == (str(model), "")
