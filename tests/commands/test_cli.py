@@ -145,7 +145,9 @@ def test_peak_memory(monkeypatch, platform, unit):
                 "score": False,
                 "target_column": "target",
                 "column": None,
-                "drop": None,
+                "no_loops": None,
+                "reverse": None,
+                "model": None,
             },
         ),
         ("translate-file a", {"inter_threads": 1, "select": [], "force": False, "stats": False}),
@@ -270,6 +272,15 @@ def test_info_verifies_a_model(tmp_path, capfd):
     assert cli.main(["info", "--verify", str(model)]) == 1
     shown = capfd.readouterr().err
     assert shown.count("\n") == 1 and "weights.safetensors: found" in shown
+
+
+def test_info_refuses_a_model_without_one_of_its_tensors(tmp_path, capfd):
+    model = tmp_path / "model"
+    shutil.copytree(DIRECTORIES["int8"], model, ignore=shutil.ignore_patterns("float32"))
+    content = (model / "weights.safetensors").read_bytes()
+    (model / "weights.safetensors").write_bytes(content.replace(b'"decoder.0.', b'"decoder.9.', 1))
+    assert cli.main(["info", str(model)]) == 1
+    assert refusal(capfd).startswith(f"{model / 'weights.safetensors'}: ")
 
 
 def test_convert_and_the_environments_model(student, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.commands import cli
+from cpunmt.documents import translate as documents
 from tests.sample_models.real_model import SHIPPED
 from tests.support.command_line import here, refusal, sentences, statistics
 
@@ -145,6 +146,14 @@ def test_what_is_doubtful_is_told_as_of_lines(tmp_path, capfd, name, around):
         assert int(found["words"]) == len(" ".join(lines).split()) and int(found["sentences"]) == len(lines)
     assert translated(path, "--force") == 0
     assert capfd.readouterr().err.count("cpunmt: of the translations") <= 1
+
+
+@pytest.mark.parametrize("most", [11, 10])
+def test_standard_input_has_a_limit(folder, monkeypatch, most):
+    monkeypatch.setattr(documents, "MOST_BYTES", most)
+    done = here("translate-file", "-m", SHIPPED, "-", "--format", "md", stdin=TEXTS["a.md"].encode())
+    said = "cpunmt: error: standard input has more than 10 bytes, which is the limit; cut it into parts\n"
+    assert (done.stdout.decode(), done.stderr.decode()) == ((GERMAN["a.md"], "") if most == 11 else ("", said))
 
 
 def test_standard_input_that_is_closed_is_one_error(folder, monkeypatch, capfd):

@@ -152,8 +152,11 @@ def test_speeds_are_work_by_time(monkeypatch):
     times = iter([(0.5, 0.6), (1.0, 3.0), (2.0, 2.2)])
     monkeypatch.setattr(self_test, "_timed", lambda call, seconds: next(times))
     monkeypatch.setattr(self_test, "WIDE", 64)
+    quantized = []
+    monkeypatch.setattr(self_test._Product, "quantize", lambda self, program: quantized.append(len(self.rows)))
     found, products = self_test.measure(program.load()), 16 * 512 * 512 / 1e9
     assert found[:3] == (products / 0.5, products, 512 * 64 / 2.0 / 1e9) and found.spread == 3.0
+    assert quantized == [16, 1]
 
 
 def test_the_median_and_the_slow_calls(monkeypatch):
@@ -191,6 +194,9 @@ def test_what_a_container_of_the_first_kind_is_granted(group):
     group("memory/memory.limit_in_bytes", "9223372036854771712\n")
     told, _ = surroundings.the_processor()
     assert "granted" not in told["cores"] and "memory" not in told
+    for limit, is_told in ((1 << 50, False), ((1 << 50) - 1, True)):
+        group("memory/memory.limit_in_bytes", f"{limit}\n")
+        assert ("memory" in surroundings.the_processor()[0]) == is_told
     group("cpu/cpu.cfs_quota_us", "150000\n")
     assert surroundings._quota() == 1.5
 
