@@ -258,6 +258,7 @@ def test_info_describes_a_model(capsys):
     assert found["format"] == "packed by cpunmt: loaded as it is" and found["activation scales"] == "dynamic"
     assert found["vocabulary"] == "8000 pieces, joint" and found["source language"] == "en"
     assert "2 SSRU layers" in found["decoder"]
+    assert text.startswith(f"{'model:':{max(map(len, found)) + 2}}{DIRECTORIES['int8']}\n")
 
 
 def test_info_verifies_a_model(tmp_path, capfd):

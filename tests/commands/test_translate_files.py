@@ -124,6 +124,13 @@ def test_a_broken_file_does_not_keep_others(folder, capfd):
     assert err.startswith("cpunmt: error: b.json: line 1, column 2: is not JSON")
 
 
+def test_each_file_has_its_own_doubts(folder, capfd):
+    assert translated("a.md", "b.md", "--max-length", 1) == 0
+    told = [line.split("(")[0] for line in capfd.readouterr().err.splitlines()]
+    said = "of the translations 1 was cut off at the length limit "
+    assert told == [f"cpunmt: {name}: {said}" for name in ("a.md", "b.md")]
+
+
 @pytest.mark.parametrize("name, around", [("a.txt", "{}\n"), ("a.md", "*{}*\n\n"), ("a.html", "<p>{}</p>\n")])
 def test_what_is_doubtful_is_told_as_of_lines(tmp_path, capfd, name, around):
     """Each format: texts, texts with marks in them, pages."""

@@ -153,9 +153,7 @@ def folders() -> Found:
     elif state == "no folder":
         odd.append(f"{cache} is not a folder: set CPUNMT_CACHE_DIR to one")
     try:
-        models = store.models_folder()
-        count = len(store.installed()) if models.is_dir() else 0
-        told = f"{models} ({count} fetched)"
+        told = f"{store.models_folder()} ({len(store.installed())} fetched)"
     except CpunmtError as error:  # no home, as in containers that need none
         told = f"none ({error})"
     return {"cache folder": f"{cache} ({state})", "models": told}, odd

@@ -205,6 +205,10 @@ def test_folders_are_looked_at(tmp_path, monkeypatch):
     monkeypatch.setenv("CPUNMT_CACHE_DIR", str(tmp_path / "none"))
     told, odd = surroundings.folders()
     assert told["cache folder"] == f"{tmp_path / 'none'} (not there yet)" and not odd
+    monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path / "none"))
+    assert surroundings.folders()[0]["models"] == f"{tmp_path / 'none'} (0 fetched)"
+    monkeypatch.setattr(store, "installed", lambda: ["one", "two"])
+    assert surroundings.folders()[0]["models"] == f"{tmp_path / 'none'} (2 fetched)"
     monkeypatch.setenv("CPUNMT_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o777)
     told, (odd,) = surroundings.folders()
