@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpunmt.commands.flags import add_fields, add_options, checked_options, fields_of, flag_of
 from cpunmt.commands.model_choice import add_model, translator_arguments
-from cpunmt.corpora.job import LEFT_OUT, Filters, Job
+from cpunmt.corpora.job import LEFT_OUT, SHARD_ROWS, Filters, Job
 from cpunmt.files.console import is_watched, progress_bar, say
 from cpunmt.options.options import Options
 from cpunmt.registry.store import located
@@ -19,7 +19,6 @@ from cpunmt.registry.store import located
 if TYPE_CHECKING:
     from cpunmt.corpora.batch import Advance, Batch, Totals
 
-SHARD_ROWS = 50_000
 MOST_ROWS = 10_000_000
 MOST_WORKERS = 1024
 

@@ -17,7 +17,6 @@ from cpunmt.corpora.shard import Part, refuse_contradictions
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import remove_abandoned
 
-SHARD_ROWS = 50_000
 Advance = Callable[[int, int], object]  # called with numbers of further rows and words
 
 

@@ -13,6 +13,7 @@ from cpunmt.options.options import Options
 from cpunmt.values.checks import check_fields, shown
 from cpunmt.values.fields import checked, ranged, switch
 
+SHARD_ROWS = 50_000  # of a part, unless another number is given
 _MOST = 1e9  # of a filter: JSON has no infinity
 _NO_MATTER = ("max_batch_size", "max_batch_tokens")  # options that change the time, and no result
 

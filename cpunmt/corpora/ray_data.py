@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cpunmt.corpora.batch import SHARD_ROWS, Batch, Totals, checked_corpora
-from cpunmt.corpora.job import Filters, Job
+from cpunmt.corpora.batch import Batch, Totals, checked_corpora
+from cpunmt.corpora.job import SHARD_ROWS, Filters, Job
 from cpunmt.corpora.pool import ATTEMPTS, Task, next_task
 from cpunmt.corpora.shard import Part
 from cpunmt.corpora.worker import PartMaker, Work, attempt, attempt_part, work_of

@@ -7,13 +7,19 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import cpunmt
 from cpunmt.commands import cli
-from cpunmt.engine import prebuilt, program_files
+from cpunmt.commands.lines import run_statistics
+from cpunmt.commands.lines.run_statistics import RunStatistics
+from cpunmt.engine import prebuilt, program, program_files
 from cpunmt.options.options import MARIAN_FLAGS, Options
+from cpunmt.results.results import Hypothesis, Result
+from cpunmt.simd import isa
 from tests.golden.bergamot_int8 import write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
 from tests.sample_models.real_model import DIRECTORIES
@@ -91,6 +97,71 @@ def test_statistics_of_nothing(tmp_path, capfd):
     (tmp_path / "empty").touch()
     assert translate(tmp_path / "empty", tmp_path / "german", "--stats") == 0
     assert statistics(capfd.readouterr().err)["speed"] == "0 words/s"
+
+
+def test_statistics_of_lines_that_come_alone(monkeypatch, capfd):
+    monkeypatch.setattr(run_statistics, "_peak_memory", lambda: 1_500_000_000)
+    best = Hypothesis("Ja.", 0.0, 0.0, False, ("▁Ja", "."))
+    made, counted = Result((best,), num_source_pieces=3), RunStatistics(0.25)
+    for seconds in (0.0, 1.0, 2.0):
+        counted.add(["Yes, yes."], [made], seconds)
+    counted.report({"loops": 4})
+    names = "lines sentences words source-pieces target-pieces loops loading translating speed latency peak-memory"
+    values = ["3", "3", "6", "9", "6", "4", "0.250 s", "3.000 s", "2 words/s"]
+    values += ["1000.00 ms (median), 1900.00 ms (95th percentile)", "1500 MB"]
+    rows = zip(names.split(), values, strict=True)
+    assert capfd.readouterr().err == "".join(f"{name.replace('-', ' ') + ':':15}{value}\n" for name, value in rows)
+    counted.add(["a", "b"], [made, made], 1.0)
+    counted.report({})
+    assert "latency" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("platform", "unit"), [("darwin", 1), ("other", 1024)])
+def test_peak_memory(monkeypatch, platform, unit):
+    """macOS has no /proc: nothing was reported there."""
+    before = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
+    assert run_statistics._peak_memory() >= int(before[0].split()[1]) * 1024 > 20_000_000
+    monkeypatch.setattr(sys, "platform", platform)
+    usage = SimpleNamespace(ru_maxrss=5)
+    monkeypatch.setattr("resource.getrusage", lambda who: usage)
+
+    def missing(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(run_statistics, "open", missing, raising=False)
+    assert run_statistics._peak_memory() == 5 * unit
+
+
+@pytest.mark.parametrize(
+    ("arguments", "defaults"),
+    [
+        ("translate", {"inter_threads": 1, "stats": False, "text": [], "ensemble": [], "model": None}),
+        ("score", {"inter_threads": 1, "per_token": False}),
+        (
+            "batch a --out b",
+            {
+                "workers": 1,
+                "shard_rows": 50_000,
+                "score": False,
+                "target_column": "target",
+                "column": None,
+                "no_loops": None,
+                "reverse": None,
+                "model": None,
+            },
+        ),
+        ("translate-file a", {"inter_threads": 1, "select": [], "force": False, "stats": False}),
+        ("serve a", {"host": "127.0.0.1", "port": 5000, "api_keys": None, "workers": None}),
+        ("info", {"directory": None, "verify": False}),
+        ("convert a b", {"scheme": None, "activation_scales": "dynamic", "force": False}),
+        ("ls", {"text": [], "installed": False}),
+        ("fetch a", {"force": False}),
+        ("doctor", {"json": None}),
+    ],
+)
+def test_defaults(arguments, defaults):
+    chosen = vars(cli.command_parser().parse_args(arguments.split()))
+    assert {name: chosen[name] for name in defaults} == defaults
 
 
 # Errors
@@ -187,6 +258,7 @@ def test_info_describes_a_model(capsys):
     assert found["format"] == "packed by cpunmt: loaded as it is" and found["activation scales"] == "dynamic"
     assert found["vocabulary"] == "8000 pieces, joint" and found["source language"] == "en"
     assert "2 SSRU layers" in found["decoder"]
+    assert text.startswith(f"{'model:':{max(map(len, found)) + 2}}{DIRECTORIES['int8']}\n")
 
 
 def test_info_verifies_a_model(tmp_path, capfd):
@@ -201,6 +273,15 @@ def test_info_verifies_a_model(tmp_path, capfd):
     assert cli.main(["info", "--verify", str(model)]) == 1
     shown = capfd.readouterr().err
     assert shown.count("\n") == 1 and "weights.safetensors: found" in shown
+
+
+def test_info_refuses_a_model_without_one_of_its_tensors(tmp_path, capfd):
+    model = tmp_path / "model"
+    shutil.copytree(DIRECTORIES["int8"], model, ignore=shutil.ignore_patterns("float32"))
+    content = (model / "weights.safetensors").read_bytes()
+    (model / "weights.safetensors").write_bytes(content.replace(b'"decoder.0.', b'"decoder.9.', 1))
+    assert cli.main(["info", str(model)]) == 1
+    assert refusal(capfd).startswith(f"{model / 'weights.safetensors'}: ")
 
 
 def test_convert_and_the_environments_model(student, tmp_path):
@@ -227,12 +308,18 @@ def test_convert_and_the_environments_model(student, tmp_path):
 def test_warmup_says_where_the_program_is(capfd):
     """The second time nothing is left to do."""
     assert cli.main(["warmup"]) == 0
-    capfd.readouterr()
+    told = f"cpunmt: compiling for {isa.current().value}, unless that has been done ...\n"
+    assert capfd.readouterr().err == told * program.can_compile()
     path = program_files.cache_file()
     before = path.stat().st_mtime_ns
     assert cli.main(["warmup"]) == 0
     assert capfd.readouterr().out == f"{path}\n"
     assert path.stat().st_mtime_ns == before
+
+
+def test_a_program_that_cannot_be_kept_is_an_error(monkeypatch, capfd):
+    monkeypatch.setattr(program, "warm_up", lambda progress: None)
+    assert cli.main(["warmup"]) == 1 and capfd.readouterr().out == ""
 
 
 @pytest.mark.slow

@@ -72,6 +72,7 @@ def test_a_model_that_is_missing(capfd):
         (["--ensemble", "a", "--weights", "0,0"], "weights are all 0, expected at least one that is not"),
         (["--ensemble", "a", "--weights", "1,x"], "'1,x', expected numbers with commas between, such as 2,1"),
         (["--ensemble", "a,,b"], "'a,,b' has a comma with no model beside it, expected DIR or DIR,DIR"),
+        (["--ensemble", ",".join("a" * 63), "--weights", "1"], "expected one for each of the 64 models"),
         (["--ensemble", ",".join("a" * 64)], "64 models are named, expected at most 63"),
         (["--ensemble", "a", "--ensemble", "b"], "is given twice"),
     ],

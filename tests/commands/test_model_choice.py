@@ -42,6 +42,11 @@ def test_without_a_model_three_ways_to_get_one_are_named(empty, source, tmp_path
     assert refusal(capfd) == told
 
 
+@pytest.mark.parametrize(("count", "more"), [(6, ""), (7, " and 1 more")])
+def test_six_models_are_named(count, more):
+    assert model_choice._listed("abcdefg"[:count]) == f"a, b, c, d, e, f{more}"
+
+
 def test_models_that_were_fetched_are_named(empty, source, tmp_path, capfd):
     put("firefox:ende", "en", "de")
     assert translate(source, tmp_path / "german") == 1
@@ -193,6 +198,7 @@ def test_languages_that_no_model_has(empty, tmp_path, capfd):
 def test_the_model_of_the_environment_goes_first_if_it_is_for_both_languages(empty, capfd, monkeypatch):
     """It was passed over."""
     path = put("opus:en-de", "en", "de")
+    put("opus:fi-en", "fi", "en")
     for model in (SHIPPED, SHIPPED / "config.json"):
         monkeypatch.setenv("CPUNMT_MODEL", str(model))
         assert chosen(capfd, "en", "de") == (str(model), "")

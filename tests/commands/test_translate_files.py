@@ -7,6 +7,7 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.commands import cli
+from cpunmt.documents import translate as documents
 from tests.sample_models.real_model import SHIPPED
 from tests.support.command_line import here, refusal, sentences, statistics
 
@@ -123,6 +124,13 @@ def test_a_broken_file_does_not_keep_others(folder, capfd):
     assert err.startswith("cpunmt: error: b.json: line 1, column 2: is not JSON")
 
 
+def test_each_file_has_its_own_doubts(folder, capfd):
+    assert translated("a.md", "b.md", "--max-length", 1) == 0
+    told = [line.split("(")[0] for line in capfd.readouterr().err.splitlines()]
+    said = "of the translations 1 was cut off at the length limit "
+    assert told == [f"cpunmt: {name}: {said}" for name in ("a.md", "b.md")]
+
+
 @pytest.mark.parametrize("name, around", [("a.txt", "{}\n"), ("a.md", "*{}*\n\n"), ("a.html", "<p>{}</p>\n")])
 def test_what_is_doubtful_is_told_as_of_lines(tmp_path, capfd, name, around):
     """Each format: texts, texts with marks in them, pages."""
@@ -145,6 +153,14 @@ def test_what_is_doubtful_is_told_as_of_lines(tmp_path, capfd, name, around):
         assert int(found["words"]) == len(" ".join(lines).split()) and int(found["sentences"]) == len(lines)
     assert translated(path, "--force") == 0
     assert capfd.readouterr().err.count("cpunmt: of the translations") <= 1
+
+
+@pytest.mark.parametrize("most", [11, 10])
+def test_standard_input_has_a_limit(folder, monkeypatch, most):
+    monkeypatch.setattr(documents, "MOST_BYTES", most)
+    done = here("translate-file", "-m", SHIPPED, "-", "--format", "md", stdin=TEXTS["a.md"].encode())
+    said = "cpunmt: error: standard input has more than 10 bytes, which is the limit; cut it into parts\n"
+    assert (done.stdout.decode(), done.stderr.decode()) == ((GERMAN["a.md"], "") if most == 11 else ("", said))
 
 
 def test_standard_input_that_is_closed_is_one_error(folder, monkeypatch, capfd):

@@ -10,6 +10,8 @@ import signal
 import pytest
 
 from cpunmt import Translator
+from cpunmt.commands.batch import _report
+from cpunmt.corpora.batch import Totals
 from cpunmt.corpora.inputs.formats import packed
 from tests.corpora.running import (
     MODEL,
@@ -223,11 +225,47 @@ def test_what_is_wrong_with_the_input_is_one_error_and_parts_stay(source, tmp_pa
     assert sorted(content(out))[:2] == ["news.00000.txt", "news.00001.txt"]
 
 
+@pytest.mark.parametrize(
+    ("totals", "workers", "price", "expected"),
+    [
+        (
+            Totals(2, 30, 1000, 20),
+            1,
+            None,
+            {"parts": 2, "rows": 30, "words": 1000, "distinct rows": 20, "time": "2.0 s, 1 worker",
+             "speed": "500 words/s", "per core-hour": "1.80 million words"},
+        ),
+        (
+            Totals(2, 30, 1_000_000, 20, 5, 1, 7),
+            2,
+            0.5,
+            {"parts": 2, "rows": 30, "there already": "1 parts, 7 rows", "words": 1_000_000, "distinct rows": 20,
+             "flagged rows": 5, "time": "2.0 s, 2 workers", "speed": "500000 words/s",
+             "per core-hour": "900.00 million words", "per dollar": "1800.0 million words",
+             "per million words": "0.00056 dollars"},
+        ),
+        (
+            Totals(1, 1),
+            1,
+            0.5,
+            {"parts": 1, "rows": 1, "words": 0, "distinct rows": 0, "time": "2.0 s, 1 worker", "speed": "0 words/s",
+             "per core-hour": "0.00 million words"},
+        ),
+    ],
+)  # fmt: skip
+def test_a_run_is_reported(capfd, totals, workers, price, expected):
+    _report(totals, 2.0, workers, price)
+    assert capfd.readouterr().err == "".join(f"{name + ':':20}{value}\n" for name, value in expected.items())
+
+
 def test_wrong_usage_is_one_line_and_touches_nothing(source, tmp_path):
     out = ["--out", tmp_path / "out"]
     for arguments, said in (
         (["--workers", 0], "--workers is 0, expected 1 to 1024"),
-        (["--shard-rows", 0], "--shard-rows is 0"),
+        (["--workers", 1025], "--workers is 1025, expected 1 to 1024"),
+        (["--shard-rows", 0], "--shard-rows is 0, expected 1 to 10000000"),
+        (["--workers", 1024, "--shard-rows", 10_000_000, "--price", "0"], "--price is 0"),
+        (["--reverse", GERMAN], "give --score and --reverse both"),
         (["--price", "0"], "--price is 0, expected dollars above 0"),
         (["--part", "3/3"], "expected I/N with I from 0 to N - 1"),
         (["--drop"], "drop is given"),

@@ -84,6 +84,7 @@ def test_objects_keep_their_bytes(objects, ascii_only, separators):
         ('{"source": "x"', "line 2: is not JSON"),
         ("[" * 100_000, "line 2: has too many arrays and objects within each other"),
         ('{"text": "x"}', "line 2: has no 'source'; there is 'text'; name the column with --column"),
+        (json.dumps(dict.fromkeys("abcdefghijk", 1)), "line 2: has no 'source'; there is 'a', .*'i', 'j'; name the"),
         ('{"source": 7}', "line 2: 'source' is a int"),
         ('{"source": "x", "translation": ""}', "line 2: has 'translation' already"),
         ('{"source": %s}' % ("9" * 5000), "line 2: 'source' is a int"),

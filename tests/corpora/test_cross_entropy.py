@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cpunmt import Translator
 from cpunmt.corpora.cross_entropy import Scoring, dual_score
 from cpunmt.corpora.inputs.rows import Rows
-from cpunmt.corpora.job import Job
+from cpunmt.corpora.job import Filters, Job
 from tests.sample_models.real_model import GERMAN, SHIPPED
 
 ENTROPIES = st.floats(0, 50)
@@ -41,6 +41,7 @@ def test_a_score_is_that_of_the_paper(forward, backward):
 def test_what_is_impossible_has_the_least_score():
     assert dual_score(math.inf, 1.0) == dual_score(math.inf, math.inf) == dual_score(1.0, math.nan) == 0.0
     assert dual_score(0.0, 0.0) == 1.0
+    assert dual_score(0.0, 2.0) == 0.0497871  # six digits of exp(-3)
 
 
 def scored(models, job, pairs=PAIRS):
@@ -60,5 +61,9 @@ def test_pairs_are_scored_by_both_models(models):
     assert scores[0] > 0.5 > 0.01 > scores[1] and scores[2:5] == [0, 0, 0]
     assert scores[5] == scores[0] and scores[6] == 0 and scores[7] is None
     assert made.flags is None and made.distinct == 6 and done == [1.0]
+    edge = Filters(min_score=scores[1], max_length_ratio=1.5)
+    sizes = [(2, 3), (3, 2), (3, 1)]
+    flags = [Scoring(*models, Job(target="target", filters=edge))._flags(scores[1], *size) for size in sizes]
+    assert flags == [(), (), ("ratio",)]
     alone = [scored(models, Job(target="target"), [pair])[0].columns["score"][0] for pair in PAIRS[:2]]
     assert alone == scores[:2]

@@ -69,12 +69,17 @@ def test_a_line_has_a_bound_and_a_shard_too(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_bytes(b"a\n" + b"x" * lines.MOST_LINE + b"\n")
     assert [shard.rows for shard in lines.line_shards(str(path), 10)] == [2]
-    path.write_bytes(b"a\n" + b"x" * lines.MOST_LINE + b"y")
-    with pytest.raises(CpunmtError, match="a.txt: line 2 has more than 1048576 bytes"):
-        list(lines.line_shards(str(path), 10))
+    path.write_bytes(b"a\n" + b"x" * lines.MOST_LINE)
+    assert [shard.rows for shard in lines.line_shards(str(path), 10)] == [2]
+    for end in (b"y", b"y\n", b"yyy"):
+        path.write_bytes(b"a\n" + b"x" * lines.MOST_LINE + end)
+        with pytest.raises(CpunmtError, match="a.txt: line 2 has more than 1048576 bytes"):
+            list(lines.line_shards(str(path), 10))
     monkeypatch.setattr(lines, "MOST_SHARD", 5)
     path.write_bytes(b"12\n34\n56\n\n\n\n\n\n7")
     assert [shard.rows for shard in lines.line_shards(str(path), 10)] == [2, 3, 4]
+    path.write_bytes(b"1234\n5\n")
+    assert [shard.rows for shard in lines.line_shards(str(path), 10)] == [1, 1]
 
 
 def test_a_bomb_costs_no_memory(tmp_path):
@@ -115,6 +120,8 @@ def test_bad_bytes_are_named():
 def test_members_of_packed_files_are_one_file_and_have_no_date():
     for name in ("a.gz", "a.zst", "a.txt"):
         assert packed(b"x\n" * 99, name) == packed(b"x\n" * 99, name)
+    data = b"".join(b"%d dogs\n" % (n * n) for n in range(999))
+    assert packed(data, "a.gz") == gzip.compress(data, 6, mtime=0)
     assert gzip.decompress(packed(b"a\n", "a.gz") + packed(b"b\n", "a.gz")) == b"a\nb\n"
     assert zlib.decompress(packed(b"", "a.gz"), 31) == b""
 

@@ -5,10 +5,13 @@ import errno
 import fcntl
 import os
 import sqlite3
+from types import MappingProxyType
 
 import pytest
 
 from cpunmt import translate_shard
+from cpunmt.corpora import sidecar
+from cpunmt.corpora.batch import Batch, Totals
 from cpunmt.corpora.inputs.formats import corpora_of
 from cpunmt.corpora.translation_cache import Translated, TranslationCache, settle
 from cpunmt.errors import CpunmtError
@@ -28,9 +31,11 @@ def test_parts_behind_a_gap_are_removed_too(source, tmp_path):
     out = tmp_path / "out"
     done(source, "--out", out, "--shard-rows", "1", "--part", "0/2")
     assert sorted(path.name for path in out.glob("l.*")) == ["l.00000.txt", "l.00002.txt"]
-    (out / "l.00007.txt").write_text("of somebody else")
+    foreign = {"l.00007.txt": "of somebody else", "_l.00008.txt.json": '{"format": 1}'}
+    for name, text in foreign.items():
+        (out / name).write_text(text)
     done(source, "--out", out, "--shard-rows", "10")
-    assert sorted(path.name for path in out.iterdir()) == ["_l.00000.txt.json", "l.00000.txt", "l.00007.txt"]
+    assert sorted(path.name for path in out.iterdir()) == sorted(["_l.00000.txt.json", "l.00000.txt", *foreign])
     assert (out / "l.00000.txt").read_bytes().count(b"\n") == 4
 
 
@@ -57,12 +62,37 @@ def test_a_cache_holds_all_after_a_run_and_whatever_a_text_is(tmp_path):
     settle(str(tmp_path))  # no file: nothing is said
 
 
-@pytest.mark.parametrize("name", ["a.txt.xz", "a.bz2", "a.zip", "a" * 247])
+@pytest.mark.parametrize("name", ["a.txt.xz", "a.bz2", "a.zip", "a" * 244])
 def test_names_that_cannot_be(tmp_path, name):
     path = tmp_path / name
     path.write_text("One.\n")
     with pytest.raises(CpunmtError, match="its name is too long" if len(name) > 99 else "is packed in a way"):
         corpora_of([str(path)], str(tmp_path / "out"), False)
+    (tmp_path / ("a" * 243)).write_text("One.\n")
+    assert len(corpora_of([str(tmp_path / ("a" * 243))], str(tmp_path / "out"), False)) == 1
+
+
+class Prompt:
+    """A pool whose parts are half done, and then done."""
+
+    identity = MappingProxyType({})
+
+    def run(self, tasks):
+        for task in tasks:
+            yield task, "progress", [0.5, 10]
+            yield task, "done", {"rows": 4, "words": 10, "distinct": 3, "flagged": 1}
+
+
+def test_a_run_tells_how_far_it_is_and_counts(source, tmp_path, monkeypatch):
+    corpora, steps = corpora_of([str(source)], str(tmp_path / "out"), False), []
+    run = Batch(corpora, str(tmp_path / "out"), 4)
+    run.run(Prompt(), lambda rows, words: steps.append((rows, words)))
+    assert steps == [(2, 5), (2, 5)] and run.totals == Totals(1, 4, 10, 3, 1)
+    monkeypatch.setattr(sidecar, "fitting", lambda *given: {"rows": 2})
+    run = Batch(corpora, str(tmp_path / "out"), 2)
+    run.run(Prompt(), lambda rows, words: steps.append((rows, words)))
+    assert steps[2:] == [(2, 0), (2, 0)] and run.totals == Totals(parts_there=2, rows_there=4)
+    assert Batch(corpora, str(tmp_path / "out"), 2, (1, 2)).count() == 2
 
 
 def test_a_pipe_is_no_shard(tmp_path):

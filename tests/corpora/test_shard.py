@@ -1,8 +1,10 @@
 """`translate_shard`: parts, when they are made again, caches and filters."""
 
+import contextlib
 import fcntl
 import gzip
 import json
+import math
 import os
 import re
 import sqlite3
@@ -13,8 +15,9 @@ import pytest
 
 import cpunmt
 from cpunmt import CpunmtError, Translator, translate_shard
-from cpunmt.corpora.flags import flags_of, wanted_language
-from cpunmt.corpora.job import Filters
+from cpunmt.corpora import job, shard
+from cpunmt.corpora.flags import flags_of, ratio, wanted_language
+from cpunmt.corpora.job import Filters, Job
 from cpunmt.corpora.model_digest import model_digest
 from cpunmt.corpora.shard import digest_of
 from cpunmt.corpora.sidecar import digest
@@ -53,6 +56,7 @@ def test_a_part_is_what_translate_gives_and_its_sidecar_tells_of_it(source, tiny
     distinct = len(set(lines(40)))
     assert (told["rows"], told["distinct"], told["flagged"]) == (40, distinct, 0) and distinct < 40
     assert told["words"] == sum(len(line.split()) for line in lines(40)) and shares == [1.0]
+    assert len(told["source"]) == len(told["output"]) == 64 and len(told["model"]) == 32
     assert told["cpunmt"] == cpunmt.__version__ and told["bytes"] == out.stat().st_size
 
 
@@ -149,7 +153,7 @@ def test_arguments_that_do_not_fit_are_refused(source, tmp_path, tiny):
     for wrong in ({"drop": True}, {"with_score": True}, dropping, {"into": "source"}):
         with pytest.raises(ValueError):
             translate_shard(source, tmp_path / "out.txt", tiny, **wrong)
-    for filters in ({"min_score": "x"}, {"max_length_ratio": 0.5}, {"no_loops": 1}, {"language": ""}):
+    for filters in ({"min_score": "x"}, {"max_length_ratio": 0.5}, {"no_loops": 1}, {"language": " "}, {"language": 5}):
         with pytest.raises((TypeError, ValueError), match=next(iter(filters))):
             translate_shard(source, tmp_path / "out.txt", tiny, filters=filters)
     with pytest.raises(CpunmtError, match="is read, and would be replaced"):
@@ -197,6 +201,9 @@ def test_loops_cut_off_translations_and_other_languages_are_flagged(tmp_path, ti
     assert flags_of(looping, every, lambda text: False) == ("score", "ratio", "loop", "truncated", "language")
     assert flags_of(looping._replace(sources=0), every, lambda text: False) == ()
     assert flags_of(looping, Filters(no_loops=True), None) == ("loop",)
+    assert flags_of(looping._replace(pieces=7), Filters(-1.0, 2.0), None) == ()
+    assert flags_of(looping._replace(score=math.nan), Filters(-1.0), None) == ("score",)
+    assert (ratio(0, 3), ratio(3, 0), ratio(1, 3)) == (4.0, 4.0, 2.0)
 
 
 def test_a_cache_gives_the_same_bytes(source, tmp_path, tiny, monkeypatch):
@@ -211,6 +218,10 @@ def test_a_cache_gives_the_same_bytes(source, tmp_path, tiny, monkeypatch):
     expected = texts(tiny, lines(40), beam_size=3)
     assert (tmp_path / "other.txt").read_text("utf-8").split("\n")[:-1] == expected
     assert asked["output"] != first["output"]
+    source.write_text(source.read_text("utf-8") + "One more dog.\n", "utf-8")
+    shares = []
+    assert translate_shard(source, tmp_path / "more.txt", tiny, cache=cache, progress=shares.append)["rows"] == 41
+    assert shares == [1.0]
 
 
 def test_a_cache_keeps_what_it_is_given(tmp_path):
@@ -244,15 +255,18 @@ def test_a_cache_of_something_else_or_damaged_is_one_error(tmp_path):
     path.write_bytes(b"no database at all, but a text" * 99)
     with pytest.raises(CpunmtError, match="cannot be used as a cache: file is not a database; remove it"):
         TranslationCache(str(path), "m")
-    path.unlink()
-    with sqlite3.connect(path) as other:
-        other.execute("CREATE TABLE mine (a)")
-    with pytest.raises(CpunmtError, match="is a database of something else"):
-        TranslationCache(str(path), "m")
+    for change in ("CREATE TABLE mine (a)", "PRAGMA user_version=1", "PRAGMA application_id=1668312685"):
+        path.unlink()
+        with sqlite3.connect(path) as other:
+            other.execute(change)
+        with pytest.raises(CpunmtError, match="is a database of something else"):
+            TranslationCache(str(path), "m")
     with pytest.raises(CpunmtError, match="cannot be used as a cache.*check the path"):
         TranslationCache(str(tmp_path / "no" / "c"), "m")
     ours = TranslationCache(str(tmp_path / "ours"), "m")
     ours.add([("a", Translated("b", 0.0, 1, 1, False, False))])
+    header = (tmp_path / "ours").read_bytes()
+    assert header[60:64] == b"\0\0\0\1" and header[68:72] == b"cpnm"  # of SQLite: the user's version, the application
     with sqlite3.connect(tmp_path / "ours") as other:
         other.execute("UPDATE translations SET value = CAST(substr(value, 1, 21) || x'63' AS BLOB)")
     with pytest.raises(CpunmtError, match="the cache is damaged"):
@@ -276,8 +290,58 @@ def test_temporary_files_of_the_dead_are_removed_and_those_of_the_living_stay(tm
     assert os.listdir(tmp_path) == ["a"] and (tmp_path / "a").read_bytes() == b"x"
 
 
+def test_a_part_that_cannot_be_written_has_no_sidecar(source, tmp_path, tiny, monkeypatch):
+    out, beside = tmp_path / "out.txt", tmp_path / "_out.txt.json"
+
+    def full(path, content):
+        raise CpunmtError("the disk is full")
+
+    monkeypatch.setattr(shard, "write_durably", full)
+    for there in (False, True):
+        if there:
+            out.write_text("of before")
+        with pytest.raises(CpunmtError, match="the disk is full"):
+            translate_shard(source, out, tiny)
+        assert beside.exists() == there
+
+
+@pytest.mark.parametrize(
+    ("job", "names"),
+    [
+        (Job("a", target="a"), "'a', 'a', 'score', 'flags'"),
+        (Job("a", "a"), "'a', 'a', 'score', 'flags'"),
+        (Job("a", "score"), "'a', 'score', 'score', 'flags'"),
+        (Job("flags", target="b"), "'flags', 'b', 'score', 'flags'"),
+        (Job("a", "a", target="b"), None),
+        (Job("a", "b"), None),
+    ],
+)
+def test_columns_have_different_names(job, names):
+    with pytest.raises(ValueError, match=f"the columns {names} have equal") if names else contextlib.nullcontext():
+        shard.refuse_contradictions(job, "json")
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ({"b": 1, "a": (2.5, None)}, {"a": [2.5, None], "b": 1}),
+        ({2, 10}, [10, 2]),
+        (frozenset(["b", "a"]), ["a", "b"]),
+        ([True, re.compile("x", re.ASCII)], [True, ["pattern", "x", 256]]),
+    ],
+)
+def test_options_are_named_in_one_order(value, named):
+    assert job._named("protect", value) == named and len(job._digest(named)) == 32
+
+
+def test_an_option_that_a_file_cannot_hold_is_refused():
+    with pytest.raises(ValueError, match="^protect is a object, which cannot be kept in a file; expected text or num"):
+        job._named("protect", [object()])
+
+
 def test_the_digest_of_a_translator_is_that_of_its_files_and_arguments():
     made = [digest_of(Translator(*given, **more)) for given, more in (
         ([SHIPPED], {}), ([SHIPPED], {}), ([GERMAN], {}), ([SHIPPED], {"compute_type": "int8"})
     )]  # fmt: skip
+    assert made[0] == model_digest([SHIPPED], []) and model_digest([SHIPPED], ["int8"]) == made[3]
     assert made[0] == made[1] and len(set(made)) == 3 and all(isinstance(one, str) for one in made)

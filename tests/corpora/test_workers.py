@@ -1,17 +1,21 @@
 """The processes of a run: their starts, imports, and error messages."""
 
+import errno
 import os
 import resource
 import shutil
 import signal
 import subprocess
 import sys
+from collections import deque
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import pytest
 
+from cpunmt.corpora import worker
 from cpunmt.corpora.job import Job
-from cpunmt.corpora.pool import _START, Pool, Task, _told
+from cpunmt.corpora.pool import _START, Pool, Task, _ended, _told, _Worker
 from cpunmt.corpora.shard import Part
 from cpunmt.corpora.sidecar import digest
 from cpunmt.corpora.worker import SIZES, Work, frame, work_of
@@ -170,6 +174,51 @@ def test_too_few_open_files_are_said_to_be(tmp_path):
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert len(list(tmp_path.glob("[0-9]*.txt"))) >= 1  # parts in progress are finished
+
+
+@pytest.mark.parametrize(("number", "limit"), [(errno.EMFILE, "n"), (errno.EAGAIN, "u")])
+def test_a_worker_that_cannot_be_started_is_one_error(monkeypatch, number, limit):
+    def refuses(*given, **named):
+        raise OSError(number, "not now")
+
+    monkeypatch.setattr(subprocess, "Popen", refuses)
+    with pytest.raises(CpunmtError, match=f"^a worker cannot be started: not now; .* ulimit -{limit}$"):
+        Pool(work(), 1)
+
+
+@pytest.mark.parametrize(
+    ("died", "is_ready", "said", "again"),
+    [
+        (0, True, "cpunmt: a worker ended by signal 9 at in.txt, rows from 1 on; another one makes them\n", 1),
+        (1, True, "cpunmt: a worker ended by signal 9 at in.txt, rows from 1 on; another one makes them\n", 1),
+        (2, True, "", 0),
+        (0, False, "", 1),
+    ],
+)
+def test_a_part_is_given_up_after_the_third_death(tmp_path, capfd, died, is_ready, said, again):
+    pool, waiting, given_up = object.__new__(Pool), deque(), []
+    pool._workers, pool._unready, pool._count = [], 1, 2
+    (task,) = tasks(tmp_path, 1)
+    task.died = died
+    pool._died(_Worker(SimpleNamespace(returncode=-9), task, is_ready=is_ready), waiting, given_up)
+    assert (capfd.readouterr().err, len(waiting), task.died) == (said, again, died + is_ready)
+    assert pool._unready == (0 if is_ready else 2)
+    gone = "in.txt, rows from 1 on: 3 workers ended at them, the last one by signal 9"
+    assert given_up == [gone] * (not again)
+
+
+@pytest.mark.parametrize(("status", "said"), [(-1, "by signal 1"), (0, "with status 0"), (3, "with status 3")])
+def test_how_a_worker_ended(status, said):
+    assert _ended(status) == said
+
+
+def test_a_worker_without_memory_ends_with_one_line(monkeypatch, capfd):
+    def fails():
+        raise MemoryError
+
+    monkeypatch.setattr(worker, "_work", fails)
+    assert worker.main() == 1
+    assert capfd.readouterr().err == "cpunmt: a worker is out of memory\n"
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 5000])

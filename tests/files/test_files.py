@@ -9,7 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import map_bytes, parse_json, read_bytes, read_json
+from cpunmt.files import input_files
+from cpunmt.files.console import one_line
+from cpunmt.files.input_files import map_bytes, matching, packed_once, parse_json, read_bytes, read_json
+from cpunmt.files.tables import aligned
+from cpunmt.files.windows import windows
 
 
 @pytest.mark.parametrize("read", [read_bytes, map_bytes])
@@ -42,6 +46,68 @@ def test_what_is_no_regular_file(tmp_path, read):
         with pytest.raises(ModelFileError, match=message) as caught:
             read(tmp_path / name, "number", 9)
         assert str(tmp_path / name) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing", "empty"),
+    [
+        ("text", "text not found; check the path", "text is empty; expected text, one sentence a line"),
+        (
+            "vocabulary",
+            "vocabulary not found; check the path, or fetch or pack the model again",
+            "vocabulary is empty; fetch or pack the model again",
+        ),
+    ],
+)
+def test_advice_is_for_the_kind_of_file(tmp_path, kind, missing, empty):
+    path = tmp_path / "file"
+    for said in (missing, empty):
+        with pytest.raises(ModelFileError) as caught:
+            read_bytes(path, kind, 9)
+        assert str(caught.value) == f"{path}: {said}"
+        path.touch()
+
+
+@pytest.mark.parametrize("size", [4, 6])
+def test_a_file_that_changes_is_refused(tmp_path, monkeypatch, size):
+    (tmp_path / "file").write_bytes(b"12345")
+    monkeypatch.setattr(input_files, "_checked_size", lambda *given: size)
+    with pytest.raises(ModelFileError, match="number changed while it was read; try again"):
+        read_bytes(tmp_path / "file", "number", 9)
+
+
+def test_a_file_goes_before_its_packed_forms():
+    assert packed_once(["b.zst", "a.gz", "b.gz", "a", "a.zst"]) == ["a", "b.gz"]
+    assert matching(["m.bin.gz", "m.bin", "x.bin", "y"], ["*.bin", "z"], ["x*"]) == ["m.bin.gz", "m.bin"]
+
+
+def test_columns_are_aligned():
+    rows = [["x", "1", ""], ["long", "22", "c"]]
+    assert aligned(["A", "BBB", "C"], rows) == ["A     BBB  C", "x       1", "long   22  c"]
+    assert aligned(["A", "BBB", "C"], rows, 2) == ["A     BBB  C", "x     1", "long  22   c"]
+    assert aligned(["A"], []) == []
+
+
+def test_windows_grow_and_lose_nothing():
+    assert list(windows(range(10), 1, 4)) == [[0], [1, 2], [3, 4, 5, 6], [7, 8, 9]]
+    assert list(windows(range(3), 1, 4)) == [[0], [1, 2]] and list(windows([], 1, 4)) == []
+    broken, found = windows((6 // (2 - n) for n in range(9)), 4, 4), []
+    with pytest.raises(ZeroDivisionError):
+        found.extend(iter(lambda: next(broken), None))
+    assert found == [[3, 6]]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError(" a\n\n b "), "a; b"),
+        (ValueError(), "ValueError"),
+        (MemoryError(), "out of memory"),
+        (MemoryError("a\nb"), "out of memory: a; b"),
+    ],
+)
+def test_an_error_is_one_line(error, said):
+    assert one_line(error) == said
 
 
 def test_a_map_is_read_only(tmp_path):

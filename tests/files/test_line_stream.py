@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpunmt.errors import CpunmtError
+from cpunmt.files import line_stream
 from cpunmt.files.line_stream import count_lines, decode_line, encode_line, read_windows, write_all
 
 CONTENT = st.lists(st.sampled_from([b"\n", b"\n\n", b"a", b"\r", b"\x0b\x0c\x1c\x85", "ä\u2028".encode(), b"\xff"]))
@@ -70,6 +72,23 @@ def test_long_lines_do_not_fill_a_window(tmp_path):
     with open(path, "rb") as file:
         windows = list(read_windows(file.fileno(), 1000, 1000))
     assert [[len(line) for line in window] for window in windows] == [[700_000] * 2] * 2 + [[700_000, 3_000_000]]
+
+
+def test_a_line_has_a_bound(monkeypatch):
+    monkeypatch.setattr(line_stream, "MOST_LINE", 5)
+    assert list(line_stream._split([b"123", b"45", b"\n12345"])) == [[b"12345"], [b"12345"]]
+    for end in (b"456", b"456\n"):
+        with pytest.raises(CpunmtError, match="^line 3 of the input has more than 5 bytes; is it a text"):
+            list(line_stream._split([b"a\nb\n123", end]))
+
+
+def test_a_thread_that_cannot_be_started_is_one_error(monkeypatch):
+    def refuses(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuses)
+    with pytest.raises(CpunmtError, match="no further thread; see ulimit -u"):
+        line_stream.start_thread(print)
 
 
 def test_counting_begins_at_the_position_and_leaves_it(tmp_path):

@@ -148,6 +148,15 @@ def test_a_header_without_end_and_members_without_content_are_no_hang(path):
     assert "more than 65536 gzip members" in refusal(path)
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, zstd_module().compress])
+def test_members_have_a_limit(path, monkeypatch, pack):
+    monkeypatch.setattr(input_files, "_MAX_MEMBERS", 3)
+    path.write_bytes(pack(b"a") * 3)
+    assert both(path) == b"aaa"
+    path.write_bytes(pack(b"a") * 4)
+    assert "more than 3 " in refusal(path)
+
+
 def test_what_is_read_without_an_end_may_have_any_number_of_members(path):
     """bgzip writes a large text like this: one for each 64 KB."""
     path.write_bytes(gzip.compress(b"a\tb\n") * 70_000)
@@ -322,4 +331,6 @@ def test_names_and_first_bytes():
     assert [
         packing(start) for start in (b"", b"\x1f", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x5f\x2a\x4d\x18", b"PK")
     ] == [*(None, None, "gzip", "zstd", "zstd", None)]
+    skipped = [packing(bytes([first]) + b"\x2a\x4d\x18") for first in (0x4F, 0x50, 0x5F, 0x60)]
+    assert skipped == [None, "zstd", "zstd", None]
     assert input_files.ENDINGS == (".gz", ".zst")

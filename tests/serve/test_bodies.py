@@ -1,6 +1,7 @@
 """Bodies of requests: while they arrive, before they are parsed, and at the limits of their contents."""
 
 import asyncio
+import contextlib
 import json
 import time
 from urllib.parse import quote_plus
@@ -233,8 +234,27 @@ def test_bodies_and_forms_end_at_their_limits(more):
             read(fields, form)
 
 
+@pytest.mark.parametrize("count", [100, 101])
+def test_a_multipart_form_has_a_hundred_fields(count):
+    part = '--b\r\nContent-Disposition: form-data; name="q"\r\n\r\na\r\n'
+    content = (part * count + "--b--\r\n").encode()
+    if count <= 100:
+        assert read(content, "multipart/form-data; boundary=b") == {"q": ["a"] * count}
+    else:
+        with pytest.raises(ServeError, match="multipart form is broken"):
+            read(content, "multipart/form-data; boundary=b")
+
+
 def test_a_text_that_looks_like_a_key_hides_none():
     for body in (b'{"key": "none", "api_key": "plain"}', b"key=none&api_key=plain"):
+        Keys(KEYS).check_body(body)
+
+
+@pytest.mark.parametrize("wrong", [19, 20])
+@pytest.mark.parametrize("form", ['{"key": "%s"}', "&key=%s"])
+def test_twenty_places_of_a_body_may_hold_a_key(form, wrong):
+    body = "".join(form % key for key in [*["none"] * wrong, "plain"]).encode()
+    with contextlib.nullcontext() if wrong < 20 else pytest.raises(ServeError, match="Invalid API key"):
         Keys(KEYS).check_body(body)
 
 

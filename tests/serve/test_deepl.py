@@ -6,6 +6,8 @@ import deepl
 import pytest
 from deep_translator import DeeplTranslator
 
+from cpunmt.serve.dialects import deepl_glossary_routes
+from cpunmt.serve.errors import ServeError
 from tests.sample_models.real_model import DIRECTORIES
 from tests.serve.serving import serving
 
@@ -94,7 +96,10 @@ def test_xml_that_is_not_well_formed(served):
     assert answer.status_code == 400 and "'ignore_tags'" in answer.json()["message"]
 
 
-def test_its_languages(client):
+def test_its_languages(client, served):
+    for kind, more in (("source", {}), ("target", {"supports_formality": False})):
+        for one in served.client.get("/v2/languages", params={"type": kind}).json():
+            assert one == {"language": one["language"], "name": one["name"], **more}
     assert [(one.code, one.name) for one in client.get_source_languages()] == [("EN", "English"), ("DE", "German")]
     targets = client.get_target_languages()
     assert {one.code for one in targets} == {"DE", "EN-GB", "EN-US", "FR"}
@@ -153,8 +158,10 @@ def test_glossaries_of_several_languages(served, translators):
     assert (replaced.target_lang, replaced.entry_count) == ("FR", 1) and client.list_glossaries() == []
     with pytest.raises(deepl.GlossaryNotFoundException):
         client.get_glossary(made.glossary_id)
-    for pair in (("EN", "FR"), ("EN", "DE")):
-        client.delete_multilingual_glossary_dictionary(made, source_lang=pair[0], target_lang=pair[1])
+    client.delete_multilingual_glossary_dictionary(made, source_lang="EN", target_lang="FR")
+    path, asked = f"/v3/glossaries/{made.glossary_id}/dictionaries", {"source_lang": "EN", "target_lang": "DE"}
+    answer = served.client.delete(path, params=asked, headers={"Authorization": "DeepL-Auth-Key a-third-key"})
+    assert (answer.status_code, answer.content) == (204, b"")
     assert [one.name for one in client.list_glossaries()] == ["other"]
     assert [one.glossary_id for one in client.list_multilingual_glossaries()] == [made.glossary_id]
     with pytest.raises(deepl.DeepLException, match="one dictionary at least"):
@@ -170,6 +177,12 @@ def test_glossaries_of_several_languages(served, translators):
     assert served.client.get("/v3/nothing").json() == {"message": "Not found"}
     asked = {"name": "a", "dictionaries": []}
     assert served.post("/v3/glossaries", json=asked).status_code == 400
+
+
+def test_a_glossary_has_a_hundred_dictionaries_at_most():
+    assert deepl_glossary_routes._limited(range(100)) == range(100)
+    with pytest.raises(ServeError, match="a glossary has at most 100 dictionaries"):
+        deepl_glossary_routes._limited(range(101))
 
 
 def test_glossaries_that_are_refused(client, served):
@@ -215,6 +228,8 @@ def test_documents(client, served, translators, tmp_path):
     assert client.translate_document_get_status(upper).done
     with pytest.raises(deepl.DeepLException, match="Document not found"):
         client.translate_document_get_status(deepl.DocumentHandle(handle.document_id, "0" * 64))
+    answer = served.post(f"/v2/document/{handle.document_id}", json={"document_key": "0" * 64})
+    assert (answer.status_code, answer.json()) == (404, {"message": "Document not found"})
     for name, said in (("a.pdf", {}), ("a.txt", {"output_format": "docx"}), ("a.txt", {"target_lang": "JA"})):
         asked = {"target_lang": "DE", **said}
         answer = served.post("/v2/document", files={"file": (name, TEXT)}, data=asked)

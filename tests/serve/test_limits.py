@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import re
+import resource
 import socket
 import threading
 from pathlib import Path
@@ -18,7 +19,7 @@ from starlette.routing import Mount
 
 from cpunmt.engine import program
 from cpunmt.errors import CpunmtError
-from cpunmt.serve import ServeSettings, create_app
+from cpunmt.serve import ServeSettings, create_app, keys, server
 from cpunmt.serve.keys import Keys, given_key, owner_of, read_keys
 from cpunmt.serve.server import server_of
 from tests.serve.scheduling import WAIT, until
@@ -100,7 +101,7 @@ def test_what_watches_a_server_needs_no_key(locked):
     assert locked.client.get("/v1/models").status_code == 403
 
 
-def test_keys_are_found_and_kept_nowhere(tmp_path):
+def test_keys_are_found_and_kept_nowhere(tmp_path, monkeypatch):
     assert given_key([(b"authorization", b"deepl-auth-key a")], {"key": "b"}) == "a" and given_key([], {"key": 5}) == ""
     assert (
         KEY not in str(vars(Keys([KEY])))
@@ -116,6 +117,12 @@ def test_keys_are_found_and_kept_nowhere(tmp_path):
             read_keys(str(path))
     with pytest.raises(CpunmtError, match="cannot read the API keys"):
         read_keys(str(tmp_path))
+    monkeypatch.setattr(keys, "_MOST", 5)
+    path.write_text("abcde")
+    assert read_keys(str(path)) == ("abcde",)
+    path.write_text("abcdef")
+    with pytest.raises(CpunmtError, match="API keys of more than 5 characters; wrong file"):
+        read_keys(str(path))
 
 
 @pytest.mark.parametrize("path", ["/translate", "/v1/translate", "/nothing"])
@@ -133,6 +140,7 @@ def test_every_origin_may_ask(served, path):
     }
     answer = served.client.options(path, headers=asked)
     assert answer.status_code == 200 and "POST" in answer.headers["access-control-allow-methods"]
+    assert answer.headers["access-control-max-age"] == "86400"
 
 
 class Held:
@@ -257,6 +265,38 @@ def test_every_setting_of_a_number_has_one():
     assert sorted(numbers) == sorted(RANGES)
 
 
+def test_settings_that_are_no_limits_have_their_defaults():
+    rest = {"workers": 1, "batch_tokens": 1024, "cache_mb": 64, "drain": 30.0, "preload": False, "api_keys": ()}
+    rest |= dict.fromkeys(["idle_unload", "memory", "quota", "quota_hours"], 0)
+    assert {name: getattr(ServeSettings(), name) for name in rest} == rest
+
+
+def test_uvicorn_is_told_our_limits():
+    config = server_of(MODELS[:1], "127.0.0.1", 0, ServeSettings(max_connections=7, body_seconds=2.0)).config
+    assert (config.timeout_keep_alive, config.timeout_graceful_shutdown, config.backlog) == (30, 1, 2048)
+    assert (config.access_log, config.server_header, config.proxy_headers) == (False, False, False)
+    assert (config.http.most, config.http.seconds) == (7, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "wanted"),
+    [
+        ((1024, 4096), (1256, 4096)),
+        ((1024, 1100), (1100, 1100)),
+        ((1024, resource.RLIM_INFINITY), (1256, resource.RLIM_INFINITY)),
+        ((1255, 4096), (1256, 4096)),
+        ((1256, 4096), None),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), None),
+    ],
+)
+def test_a_server_may_open_as_many_files_as_it_needs(monkeypatch, limits, wanted):
+    made = []
+    monkeypatch.setattr(resource, "getrlimit", lambda which: limits)
+    monkeypatch.setattr(resource, "setrlimit", lambda which, new: made.append((which, new)))
+    server._may_open(1000)
+    assert made == ([] if wanted is None else [(resource.RLIMIT_NOFILE, wanted)])
+
+
 def test_another_application_mounts_it(translators):
     inner = create_app(MODELS[0], cache_mb=1)
 
@@ -316,6 +356,7 @@ def test_a_model_that_cannot_be_loaded_is_told(tmp_path, caplog):
         for path, (right, message) in FORMS.items():
             answer = served.post(path, json=right)
             assert answer.status_code == 503 and message(answer.json()) == "The model cannot be loaded"
+            assert answer.headers["retry-after"] == "60"
             assert str(tmp_path) not in answer.text + caplog.text
         back = served.json("/translate", {"q": "Ein Mann.", "source": "de", "target": "en"})
         assert back["translatedText"]

@@ -12,6 +12,8 @@ def ask(served):
 
 def test_its_own(ask, served, translators):
     assert ask("/translate", {"from": "en", "to": "de", "text": TEXT}) == {"result": SAID}
+    plain = ask("/translate", {"from": "en", "to": "de", "text": "Men & dogs."})
+    assert plain == {"result": translators["en", "de"].translate("Men & dogs.").text} and "&amp;" not in plain["result"]
     page = "<p>The <b>children</b> are playing in the garden.</p>"
     told = {"result": translators["en", "de"].translate(page, html=True).text}
     assert ask("/translate", {"from": "auto", "to": "de", "text": page, "html": True}) == told
@@ -37,6 +39,7 @@ def test_hcfy(ask):
 def test_deepl(ask):
     found = ask("/deeplx", {"text": TEXT, "source_lang": "EN", "target_lang": "DE"})
     assert (found["code"], found["data"], found["source_lang"]) == (200, SAID, "EN")
+    assert ask("/deeplx", {"text": TEXT, "source_lang": "DE", "target_lang": "EN"})["source_lang"] == "DE"
     assert ask("/deepl", {"text": TEXT, "source_lang": "EN", "target_lang": "DE"}) == {
         "translations": [{"detected_source_language": "EN", "text": SAID}]
     }

@@ -1,5 +1,7 @@
 """Glossaries and files of clients, against lists: a client's limits, and the order of removal."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,6 +92,18 @@ def test_files_that_wait_have_64_mib_and_those_of_a_client_16():
         store.put(owner, StoredFile(owner, bytes(size)))
     with pytest.raises(ServeError, match="too many files"):
         store.check("e", 0)
+
+
+@pytest.mark.parametrize(("now", "retry"), [(0.0, 600), (0.5, 600), (1.0, 599), (599.5, 1), (600.0, 1)])
+def test_a_client_waits_until_there_is_room(monkeypatch, now, retry):
+    clock = [0.0]
+    monkeypatch.setattr(translated_files, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    store = FileStore()
+    store.put("a", StoredFile("me", bytes((16 << 20) - translated_files._EMPTY)))
+    clock[0] = now
+    with pytest.raises(ServeError) as caught:
+        store.check("me", 0)
+    assert caught.value.retry_after == retry
 
 
 FILE = translated_files._EMPTY

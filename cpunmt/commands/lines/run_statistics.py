@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from array import array
 from collections.abc import Sequence
@@ -61,13 +62,13 @@ class RunStatistics:
 
 def _peak_memory() -> int | None:
     """Returns the peak of resident bytes, or None if the system does not report it."""
+    with contextlib.suppress(OSError), open("/proc/self/status") as file:  # not on macOS
+        for line in file:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
     try:
-        with open("/proc/self/status") as file:
-            for line in file:
-                if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) * 1024
         import resource
-    except (OSError, ImportError):
+    except ImportError:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

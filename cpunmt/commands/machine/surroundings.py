@@ -114,7 +114,7 @@ def _quota() -> float | None:
     if len(text) == 2 and text[0].isdecimal() and text[1].isdecimal():
         return int(text[0]) / int(text[1])
     quota, period = _number("cpu/cpu.cfs_quota_us"), _number("cpu/cpu.cfs_period_us")
-    return quota / period if quota and period and quota > 0 else None
+    return quota / period if quota and period else None
 
 
 def _number(*names: str) -> int | None:
@@ -153,9 +153,7 @@ def folders() -> Found:
     elif state == "no folder":
         odd.append(f"{cache} is not a folder: set CPUNMT_CACHE_DIR to one")
     try:
-        models = store.models_folder()
-        count = len(store.installed()) if models.is_dir() else 0
-        told = f"{models} ({count} fetched)"
+        told = f"{store.models_folder()} ({len(store.installed())} fetched)"
     except CpunmtError as error:  # no home, as in containers that need none
         told = f"none ({error})"
     return {"cache folder": f"{cache} ({state})", "models": told}, odd

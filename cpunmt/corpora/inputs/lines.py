@@ -53,9 +53,9 @@ def _lines(path: str) -> Iterator[bytes]:
 
 def _split(path: str, file: BinaryIO) -> Iterator[bytes]:
     number = 0
-    while line := file.readline(MOST_LINE + 2):
+    while line := file.readline(MOST_LINE + 1):
         number += 1
-        if len(line) > MOST_LINE + 1 or (len(line) > MOST_LINE and not line.endswith(b"\n")):
+        if len(line) > MOST_LINE and not line.endswith(b"\n"):
             raise CpunmtError(
                 f"{path}: line {number} has more than {MOST_LINE} bytes, expected at most that; is it a text?"
             )

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from cpunmt.commands import cli
+from cpunmt.commands.lines.score import _Problems
 from cpunmt.decoding.scoring import LONGEST
 from tests.sample_models.real_model import DIRECTORIES
 from tests.support.command_line import here, refusal, sentences
@@ -131,6 +132,27 @@ def test_pairs_that_are_too_long_are_told_by_their_line_and_the_others_are_score
     assert [line.split(":")[1] for line in told] == [f" line {number}" for number in sorted(bad)[:10]]
     assert all("has 4096 pieces, expected at most 4095" in line for line in told)
     assert last == "cpunmt: 13 lines in all were not scored"
+
+
+@pytest.mark.parametrize(
+    ("count", "last"), [(10, "cpunmt: line 10: not scored: no"), (11, "cpunmt: 11 lines in all were not scored")]
+)
+def test_the_first_ten_problems_are_told_one_by_one(capfd, count, last):
+    problems = _Problems()
+    for line in range(1, count + 1):
+        problems.add(line, "no")
+    problems.report()
+    shown = capfd.readouterr().err.splitlines()
+    assert len(shown) == count and shown[-1] == last
+
+
+def test_a_device_can_be_both_files_and_a_terminal_cannot(capfd):
+    assert score("/dev/null", "/dev/null") == 0 and capfd.readouterr() == ("", "")
+    ours, theirs = os.openpty()
+    assert score(os.ttyname(theirs), os.ttyname(theirs)) == 1
+    assert refusal(capfd).startswith("--source and --target are the same stream; leave both out")
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_files_that_cannot_be_used(files, tmp_path, capfd):

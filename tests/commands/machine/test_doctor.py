@@ -1,6 +1,7 @@
 """`cpunmt doctor`: it reports the environment and its oddities, and its self-test checks its products."""
 
 import json
+import os
 import re
 
 import numpy as np
@@ -94,9 +95,14 @@ def test_wrong_results_are_told(quick, group, monkeypatch):
         (Isa.AVX512_VNNI, {}, None),
         (Isa.AVX512_VNNI, {"share": 0.5}, "this process had 50 % of its core"),
         (Isa.AVX512_VNNI, {"share": 0.5, "spread": 9.0}, "this process had 50 % of its core"),
+        (Isa.AVX512_VNNI, {"share": 0.9, "spread": 2.0}, None),
         (Isa.AVX512_VNNI, {"spread": 4.0}, "the slowest calls took 4.0 times as long"),
         (Isa.AVX512_VNNI, {"int8": 20.0}, "8-bit products are slow: 20 billion a second, where 80 are the least"),
         (Isa.AVX512_VNNI, {"int8": 100.0, "floats": 100.0}, "8 bits are 1.0 times as fast as float32, where 1.8"),
+        (Isa.AVX512_VNNI, {"int8": 80.0, "floats": 40.0}, None),
+        (Isa.AVX512_VNNI, {"int8": 180.0, "floats": 100.0}, None),
+        (Isa.AMX_INT8, {"int8": 399.0}, "8-bit products are slow: 399 billion a second, where 400 are the least"),
+        (Isa.AMX_INT8, {"int8": 479.0}, "8 bits are 4.0 times as fast as float32, where 4 are usual"),
         (Isa.AVX2, {"int8": 30.0, "floats": 20.0}, None),
         (Isa.NEON, {"int8": 1.0}, None),
     ],
@@ -104,6 +110,10 @@ def test_wrong_results_are_told(quick, group, monkeypatch):
 def test_speeds_are_judged(path, changed, expected):
     found = doctor.judged(FAST._replace(**changed), path)
     assert len(found) == (expected is not None) and (expected is None or found[0].startswith(expected))
+
+
+def test_findings_are_aligned_and_oddities_are_numbered():
+    assert doctor.lines_of({"a": "x", "long": "y"}, ["odd", "too"]) == ["a:    x", "long: y", "", "1. odd", "2. too"]
 
 
 def test_the_self_test_multiplies():
@@ -136,10 +146,36 @@ def test_speed_is_measured():
     assert min(found) > 0 and found.share <= 1.05 and found.spread >= 1
 
 
+def test_speeds_are_work_by_time(monkeypatch):
+    assert self_test.ROWS == 16 and self_test.DEPTH * self_test.COLUMNS == 1 << 18  # bytes: half of a small L2 cache
+    assert self_test.DEPTH * self_test.WIDE == 16 << 20
+    times = iter([(0.5, 0.6), (1.0, 3.0), (2.0, 2.2)])
+    monkeypatch.setattr(self_test, "_timed", lambda call, seconds: next(times))
+    monkeypatch.setattr(self_test, "WIDE", 64)
+    quantized = []
+    monkeypatch.setattr(self_test._Product, "quantize", lambda self, program: quantized.append(len(self.rows)))
+    found, products = self_test.measure(program.load()), 16 * 512 * 512 / 1e9
+    assert found[:3] == (products / 0.5, products, 512 * 64 / 2.0 / 1e9) and found.spread == 3.0
+    assert quantized == [16, 1]
+
+
+def test_the_median_and_the_slow_calls(monkeypatch):
+    clock = iter([0, *(time for call in range(1, 12) for time in (10 * call, 11 * call, 11 * call))])
+    monkeypatch.setattr(self_test.time, "perf_counter", lambda: next(clock))
+    calls = []
+    assert self_test._timed(lambda: calls.append(1), 121) == (6, 10) and len(calls) == 12
+
+
 def test_what_a_container_is_granted(group):
     assert surroundings._quota() is None
     group("cpu.max", "max 100000\n")
     assert surroundings._quota() is None
+    group("cpu.max", "50000 max\n")
+    assert surroundings._quota() is None
+    group("cpu.max", "100000 100000\n")
+    group("memory.max", "100000000\n")
+    told, odd = surroundings.the_processor()
+    assert told["cores"].endswith("; it is granted the time of 1") and not any("this container" in one for one in odd)
     group("cpu.max", "50000 100000\n")
     group("memory.max", f"{100 << 20}\n")
     told, odd = surroundings.the_processor()
@@ -158,6 +194,9 @@ def test_what_a_container_of_the_first_kind_is_granted(group):
     group("memory/memory.limit_in_bytes", "9223372036854771712\n")
     told, _ = surroundings.the_processor()
     assert "granted" not in told["cores"] and "memory" not in told
+    for limit, is_told in ((1 << 50, False), ((1 << 50) - 1, True)):
+        group("memory/memory.limit_in_bytes", f"{limit}\n")
+        assert ("memory" in surroundings.the_processor()[0]) == is_told
     group("cpu/cpu.cfs_quota_us", "150000\n")
     assert surroundings._quota() == 1.5
 
@@ -166,10 +205,69 @@ def test_folders_are_looked_at(tmp_path, monkeypatch):
     monkeypatch.setenv("CPUNMT_CACHE_DIR", str(tmp_path / "none"))
     told, odd = surroundings.folders()
     assert told["cache folder"] == f"{tmp_path / 'none'} (not there yet)" and not odd
+    monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path / "none"))
+    assert surroundings.folders()[0]["models"] == f"{tmp_path / 'none'} (0 fetched)"
+    monkeypatch.setattr(store, "installed", lambda: ["one", "two"])
+    assert surroundings.folders()[0]["models"] == f"{tmp_path / 'none'} (2 fetched)"
     monkeypatch.setenv("CPUNMT_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o777)
     told, (odd,) = surroundings.folders()
     assert odd == f"others can write in {tmp_path}, so no program is taken from there: chmod go-w {tmp_path}"
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [(0o755, "private"), (0o701, "private"), (0o702, "others can write in it"), (0o720, "others can write in it")],
+)
+def test_the_state_of_a_folder(tmp_path, monkeypatch, mode, expected):
+    tmp_path.chmod(mode)
+    assert surroundings._state(tmp_path) == expected
+    tmp_path.chmod(0o755)
+    monkeypatch.setattr(surroundings.os, "access", lambda folder, how: how != os.W_OK)
+    assert surroundings._state(tmp_path) == "read-only"
+    (tmp_path / "file").touch()
+    assert surroundings._state(tmp_path / "file" / "inside") == "Not a directory"
+    monkeypatch.setattr(surroundings.os, "getuid", lambda: 12345)
+    monkeypatch.setenv("CPUNMT_CACHE_DIR", str(tmp_path))
+    told, odd = surroundings.folders()
+    assert told["cache folder"] == f"{tmp_path} (of another user)"
+    assert odd == [f"{tmp_path} belongs to another user: set CPUNMT_CACHE_DIR to a folder of your own"]
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_translated_python_is_odd(monkeypatch, group, value):
+    """On an Apple processor, macOS runs Intel's code too."""
+
+    class Library:
+        def sysctlbyname(self, name, found, size, new, length):
+            assert (name, size._obj.value, new, length) == (b"sysctl.proc_translated", 4, None, 0)
+            found._obj.value = value
+
+    monkeypatch.setattr(surroundings.ctypes, "CDLL", lambda name: Library())
+    said = "this Python is for Intel's processors, and macOS translates it: install one for Apple's"
+    assert (said in surroundings.the_processor()[1]) == value
+
+
+@pytest.mark.parametrize(
+    ("paths", "machine", "said", "odd"),
+    [
+        ([Isa.AVX2, Isa.GENERIC], "x86_64", "avx2 (there is also: generic)", []),
+        (
+            [Isa.NEON, Isa.AVX2],
+            "x86_64",
+            "avx2 (there is also: neon)",
+            ["CPUNMT_ISA lowers the path from neon to avx2"],
+        ),
+        ([Isa.GENERIC], "riscv64", "generic", []),
+        ([Isa.GENERIC], "aarch64", "generic", ["none of the instructions that make 8 bits fast were found"]),
+    ],
+)
+def test_the_path_is_told(monkeypatch, group, paths, machine, said, odd):
+    monkeypatch.setattr(isa, "supported", lambda: paths)
+    monkeypatch.setattr(isa, "current", lambda: paths[0] if Isa.NEON not in paths else Isa.AVX2)
+    monkeypatch.setattr(surroundings.processor, "machine", lambda: machine)
+    told, found = surroundings.the_processor()
+    assert told["path"] == said and [one.split(":")[0] for one in found] == odd
 
 
 def test_a_folder_that_is_none_and_a_machine_without_a_home(tmp_path, monkeypatch):
