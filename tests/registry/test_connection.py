@@ -78,6 +78,8 @@ def test_urls_that_are_not(url):
 
 
 def test_plain_http_is_opened_where_the_user_says_so(monkeypatch):
+    monkeypatch.setenv("MY_MIRROR", "http://mirror.example/index.txt")
+    monkeypatch.setenv("CPUNMT_OPUS_REGISTRY", "https://mirror.example/index.txt")
     with pytest.raises(CpunmtError, match="expected https"):
         check_url("http://mirror.example/file")
     monkeypatch.setenv("CPUNMT_OPUS_REGISTRY", "http://mirror.example/index.txt")
@@ -204,6 +206,11 @@ def test_the_wait_doubles(server, monkeypatch):
     with pytest.raises(CpunmtError):
         fetch(server)
     assert waits == [1.0, 2.0, 4.0, 8.0]
+    waits.clear()
+    attempts = connection.Attempts("url", lambda text: None)
+    for progress in (False, False, True, False):  # progress begins the count anew
+        attempts.failed(connection.Interrupted("reset"), progress)
+    assert waits == [1.0, 2.0, 1.0, 2.0]
 
 
 def test_the_server_may_say_how_long_to_wait(server, monkeypatch):

@@ -68,6 +68,14 @@ def test_languages(vocabulary, folder):
     assert fra not in vocabulary.encode(">>deu<< A dog")
     assert fra not in vocabulary.encode("A dog >>fra<<")
     assert vocabulary.encode(">>deu<< A dog")[-1] == 0
+    ends = {">>fra<< A": 8, "  >>fra<<  A": 11, "A >>fra<<": 0, ">>deu<< A": 0, ">>fra": 0, "": 0}
+    assert {text: vocabulary.language_end(text) for text in ends} == ends
+
+
+def test_pieces_that_resemble_languages(folder):
+    found = made(folder, {"</s>": 0, "<unk>": 1, ">": 2, ">><<": 3, ">>b": 4, "c<<": 5})
+    assert found.languages == (">><<",)
+    assert [found.language_end(text) for text in (">><< a", ">>b a")] == [5, 0]
 
 
 @given(any_text)
