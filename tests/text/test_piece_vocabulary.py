@@ -116,6 +116,10 @@ def test_ids_without_a_piece_and_strange_pieces(folder):
     assert made(folder, {"</s>": 2, "<unk>": 0}).eos_id == 2
 
 
+def test_a_table_as_it_is_packed(folder):
+    assert made(folder, {"</s>": 0, "<unk>": 1}).to_json() == b'{\n"</s>": 0,\n"<unk>": 1\n}'
+
+
 def test_names_of_the_past(folder):
     """Nematus called </s> "eos" and <unk> "UNK", or omitted their ids."""
     for table in ({"eos": 0, "UNK": 1, "a": 2}, {"a": 2}, {"": 0, "UNK": 1, "a": 2}):
@@ -129,6 +133,7 @@ def test_names_of_the_past(folder):
         ({"a": 0, "b": 1}, None, "the vocabulary has no </s>"),
         ({"</s>": 0, "a": 1}, None, "the vocabulary has no <unk>"),
         ({"</s>": 0, "<unk>": 5, "a": 1}, 3, "</s> has id 0 and <unk> 5, but there are 2 pieces"),
+        ({"</s>": 0, "a": 1, "<unk>": 2}, 2, "</s> has id 0 and <unk> 2, but there are 2 pieces"),
         ({}, None, "there are 0 pieces"),
     ],
 )
