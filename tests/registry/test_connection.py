@@ -266,6 +266,26 @@ def test_slow_is_not_too_slow(server, monkeypatch, said):
     assert said == []
 
 
+@pytest.mark.parametrize(
+    ("sizes", "times", "slow"),
+    [
+        ([200, 1], [0, 2], None),  # just fast enough
+        ([199, 1], [0, 2], "only 199 bytes in 2 s"),
+        ([200, 199, 1], [0, 2, 2, 4], "only 199 bytes in 2 s"),  # each period counts its own bytes
+        ([1, 1], [0, 1.9], None),
+    ],
+)
+def test_the_slowest_connection(monkeypatch, sizes, times, slow):
+    monkeypatch.setattr(connection, "TIMEOUT", 2)
+    clock = iter(times)
+    monkeypatch.setattr(connection, "time", types.SimpleNamespace(monotonic=lambda: next(clock, times[-1])))
+    monkeypatch.setattr(connection._operation, "begin", lambda: None)
+    pieces = iter([bytes(size) for size in sizes])
+    response = types.SimpleNamespace(read1=lambda size, decode_content: next(pieces, b""))
+    with contextlib.nullcontext() if slow is None else pytest.raises(connection.Interrupted, match=f"^{slow}$"):
+        assert sum(map(len, connection.blocks(response, "url"))) == sum(sizes)
+
+
 @pytest.mark.parametrize("announce", [None, 0, 3])
 def test_a_document_has_a_limit(server, announce):
     server.content["/registry"] = bytes(1000)
@@ -318,6 +338,10 @@ def test_what_a_server_says_cannot_move_the_cursor(server):
     with pytest.raises(CpunmtError) as caught:
         fetch(server)
     assert "answers 404 Not;" in str(caught.value) and "\x1b" not in str(caught.value)
+
+
+def test_what_is_shown_of_a_foreign_text():
+    assert connection.one_line("x" * 201) == "x" * 200 and connection.one_line(" a\nb") == "a"
 
 
 START = b"HTTP/1.1 200 OK\r\n"

@@ -134,7 +134,8 @@ def test_the_newest_is_enough(server, registries, capsys):
         content = (path / record["name"]).read_bytes()
         assert (len(content), sha256(content)) == (record["decompressedSize"], record["decompressedHash"])
         assert zstd_module().decompress(attachments[record["attachment"]["location"]]) == content
-    metadata = json.loads((path / "metadata.json").read_text())
+    metadata = json.loads(text := (path / "metadata.json").read_text())
+    assert text == json.dumps(metadata, indent=2) + "\n"
     assert (metadata["version"], metadata["architecture"]) == ("3.0", "base-memory")
     assert metadata["registry"] == registries["v2"]
     assert list(store.models_folder().glob("firefox/.*")) == []
