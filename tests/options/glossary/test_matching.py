@@ -178,7 +178,8 @@ def test_terms_that_nearly_match_everywhere_take_linear_time():
 
 
 def test_terms_beside_each_other():
-    assert [match.target for match in Glossary({"猫": "Katze", "犬": "Hund"}).matches("猫犬猫")] == ["Katze", "Hund", "Katze"]
+    found = Glossary({"猫": "Katze", "犬": "Hund"}).matches("猫犬猫")
+    assert [match.target for match in found] == ["Katze", "Hund", "Katze"]
 
 
 @pytest.mark.parametrize(("text", "written"), [("eBay", "EBay"), ("a", "A"), ("A", "A"), ("", ""), ("1a", "1a")])
