@@ -105,7 +105,7 @@ def _unescaped(text: str, where: str, number: int) -> str:
         code: str = escape[1]
         if code in _ESCAPES:
             return _ESCAPES[code]
-        value = int(code[1:], 16) if len(code) > 1 else 1 << 31
+        value = int(code[1:] or "ffffff", 16)
         if value > 0x10FFFF:
             raise ModelFileError(f"{where}: line {number} has the escape {escape[0]!r}, which is none; fetch it again")
         return chr(value)

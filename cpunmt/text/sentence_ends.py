@@ -107,7 +107,7 @@ def _is_clear(text: str, found: re.Match[str], begin: int, known: Rules) -> bool
     at, after = found.span()
     if text[at] != ".":
         return text[at] in "?!" and text[after - 1] not in _QUOTES
-    before = text[max(begin, at - LOOK_BACK) : at].rsplit(None, 1)
+    before = text[max(begin, at - LOOK_BACK) : at].split()
     word = before[-1].lstrip(_TRIMMED) if before else ""
     return (
         text[at + 1] not in ".\u2026"
@@ -150,7 +150,7 @@ def _ends_unspaced(text: str, found: re.Match[str], stop: str) -> bool:
 def _ends_without_space(text: str, found: re.Match[str], stop: str) -> bool:
     """Like `ends`, for a stop without its usual white space: only between scripts that use none."""
     at, after = found.span()
-    if after > at + 1 and _UNSPACED.search(text, at + 1, min(after, at + LOOK_BACK)):
+    if _UNSPACED.search(text, at + 1, min(after, at + LOOK_BACK)):
         return _ends_unspaced(text, found, "\u3002")
     if text[after] < "\u3000":
         return False
@@ -186,8 +186,7 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
         return before[-1] < "\u1100" or before[-1] in _HANGUL_LETTERS  # "1. Foo", "IV. Foo", "a. foo"
     if before[-1].isdecimal():
         return _number_goes_on(before, rest, word, known)
-    size = len(before)
-    if (size == 1 or before[-2] == "." or (size == 2 and before.isupper())) and _LETTERS.fullmatch(before):
+    if _LETTERS.fullmatch(before):
         letters = _joined(rest, before)
         if len(letters) != 2:
             kind = _kind_of_letters(letters, word, after_word, known)
@@ -204,7 +203,7 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
     if kind == NUMBERS:
         return word[:1].isdigit() or (len(word) > 1 and _ROMAN.fullmatch(word) is not None)
     if kind == UNITS:
-        number = rest[0].rsplit(None, 1)[-1] if rest else ""
+        number = rest[0].split()[-1] if rest else ""
         return not (number[-1:].isdigit() or _ROMAN.fullmatch(number))
     return True
 
@@ -217,7 +216,7 @@ def _may_count(word: str) -> bool:
 def _joined(rest: list[str], letters: str) -> str:
     """Joins single letters with those before them: "z. B", "J. S"."""
     if rest and rest[0][-1] == ".":
-        for part in reversed(rest[0].rsplit(None, 4)[-4:]):
+        for part in reversed(rest[0].split()[-4:]):
             part = part.lstrip(_TRIMMED)
             if part[-1:] != "." or not _LETTERS.fullmatch(part, 0, len(part) - 1):
                 break
@@ -242,7 +241,7 @@ def _number_goes_on(before: str, rest: list[str], word: str, known: Rules) -> bo
 
 
 def _shows_ordinal(rest: list[str], known: Rules) -> bool:
-    return bool(rest) and rest[0].rsplit(None, 1)[-1].lower() in known.before_ordinals
+    return bool(rest) and rest[0].split()[-1].lower() in known.before_ordinals
 
 
 def _kind_of_letters(letters: str, word: str, after_word: str, known: Rules) -> int | None:

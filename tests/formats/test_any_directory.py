@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from cpunmt.errors import ModelFileError
+from cpunmt.formats import any_directory
 from cpunmt.formats.any_directory import kind_of, model_folder, read_checkpoint, read_model
 from cpunmt.formats.foreign_model import VocabularyFiles, open_vocabularies
 from cpunmt.text.piece_vocabulary import PieceVocabulary
@@ -214,3 +215,34 @@ def test_a_model_of_ctranslate2_is_named(tmp_path):
     for path in (tmp_path, tmp_path / "config.json", tmp_path / "model.bin"):
         with pytest.raises(ModelFileError, match="a CTranslate2 model, which is not read"):
             kind_of(path)
+
+
+@pytest.mark.parametrize(("count", "end"), [(20, "f19. Expected"), (21, "f19 and 1 more. Expected")])
+def test_many_files_of_no_model_are_counted(count, end, tmp_path):
+    for number in range(count):
+        (tmp_path / f"f{number:02}").touch()
+    assert end in refusal(kind_of, tmp_path)
+
+
+def test_the_most_files_of_a_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(any_directory, "_MAX_FILES", 3)
+    for number in range(3):
+        (tmp_path / f"f{number}").touch()
+    assert any_directory.listing(tmp_path) == ["f0", "f1", "f2"]
+    (tmp_path / "f3").touch()
+    assert "holds over 3 files, expected a model's directory" in refusal(any_directory.listing, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("model.npz", "model.npz"),
+        ("model.bin.gz", "model.bin.gz"),
+        ("shortlist.bin", None),
+        ("pytorch_model.bin", None),
+        ("README.md", None),
+        ("", None),
+    ],
+)
+def test_files_that_select_a_model(name, expected, tmp_path):
+    assert any_directory.marian_file(tmp_path / name, tmp_path) == expected

@@ -12,6 +12,7 @@ import pytest
 
 from cpunmt import AsyncResult, Options, Pivot, Translator, contains_model
 from cpunmt.engine.engine import Engine
+from cpunmt.options.arguments import Prefixes, ended_ids, in_order, target_ids, text_ids, weight_list
 
 TEXTS = ["A dog.", "", "Two men."]
 CALLS = {
@@ -346,3 +347,56 @@ def test_repeated_prefixes_are_counted_if_they_end(student, count, right):
     else:
         with pytest.raises(ValueError, match="^target_prefix has .* items, expected one for each sentence"):
             list(results)
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ([1, 2], [1.0, 2.0]),
+        ([0, 1e6], [0.0, 1e6]),
+        ([1], "weights has 1 items, expected two"),
+        ([1, 2, 3], "weights has more than 2 items, expected two"),
+        ([0, 0], "weights are all 0, expected at least one that is not"),
+        ([0, -1], r"weights\[1\] is -1, expected 0.0 to 1000000.0"),
+        ([0, 1e6 + 1], r"weights\[1\] is 1000001.0, expected 0.0 to 1000000.0"),
+    ],
+)
+def test_weights(weights, expected):
+    if isinstance(expected, list):
+        assert weight_list(weights, 2, "model", "two") == expected
+        return
+    with pytest.raises(ValueError, match=f"^{expected}"):
+        weight_list(weights, 2, "model", "two")
+
+
+def test_one_weight_too_many_is_enough():
+    items = iter([1] * 10)
+    with pytest.raises(ValueError, match="more than 2"):
+        weight_list(items, 2, "model", "two")
+    assert len(list(items)) == 7 and weight_list([], 0, "model", "none") == []
+
+
+def test_an_iterable_may_have_a_method_of_a_data_frame():
+    class Rows(tuple):
+        def collect(self): ...
+
+    assert list(in_order(Rows("ab"), "translate", "a list")) == ["a", "b"]
+
+
+def test_ids_of_targets(student):
+    vocabulary = student.target_vocabulary
+    ein, hund = vocabulary.ids(["▁Ein", "▁Hund"])
+    end = vocabulary.eos_id
+    assert target_ids(["▁Ein", "</s>"], 0, vocabulary, "target") == [ein, end]
+    assert ended_ids(["▁Ein", "▁Hund", "</s>"], 0, vocabulary) == ended_ids(["▁Ein", "▁Hund"], 0, vocabulary)
+    assert ended_ids(["▁Ein"], 0, vocabulary) == [ein, end]
+    assert text_ids("Ein Hund", 0, vocabulary, "target") == [ein, hund]
+    with pytest.raises(ValueError, match="^target 3 has </s> before its end; expected one at the end, or none$"):
+        target_ids(["</s>", "▁Ein"], 3, vocabulary, "target")
+    prefixes = Prefixes(text_ids, vocabulary, student.config)
+    assert prefixes.of_all("Ein", 2) == prefixes.of_all(["Ein", "Ein"], 2) == [[ein]] * 2
+    for given, count, has in ((["Ein"], 2, "1"), (["Ein"] * 3, 2, "more than 2"), ([], 1, "0")):
+        with pytest.raises(ValueError, match=f"^target_prefix has {has} items, expected one for each of the {count} "):
+            prefixes.of_all(given, count)
+    with pytest.raises(TypeError, match="^target_prefix 0 is 7, expected str or None"):
+        prefixes.ids(7)

@@ -1,12 +1,16 @@
 """Options: accepted values, and refusals that name the option."""
 
 import dataclasses
+import re
+import types
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpunmt.options.contradictions import refuse_missing
+from cpunmt.options.element_roles import element_roles
 from cpunmt.options.foreign_names import CTRANSLATE2_OFF
 from cpunmt.options.option_field import kind
 from cpunmt.options.options import (
@@ -19,6 +23,8 @@ from cpunmt.options.options import (
     make_options,
     model_options,
 )
+from cpunmt.options.protect_option import KINDS, protected
+from cpunmt.options.suppressed_sequences import suppressed, with_ids
 from tests.sample_models.transformers import make_config
 from tests.support.option_values import beside
 
@@ -349,3 +355,161 @@ def test_scoring_takes_what_concerns_a_given_translation():
     assert make_options(given, Options(), SCORING) == Options(vocabulary="shortlist", max_batch_tokens=5)
     with pytest.raises(TypeError, match="^unknown option 'beam_size'; expected one of: length_penalty, word_penalty, "):
         make_options({"beam_size": 4}, Options(), SCORING)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"num_beam_groups": 2, "beam_size": 3, "diversity_penalty": 1.0}, "2 and beam_size is 3, expected a divisor"),
+        ({"num_beam_groups": 2, "beam_size": 4}, "2 and diversity_penalty is 0, expected more"),
+        ({"num_beam_groups": 2, "sampling_topk": 0}, "2 and sampling_topk is 0, expected 1"),
+        ({"num_beam_groups": 2, "return_alternatives": True}, "2 and return_alternatives is True, expected 1"),
+        ({"sampling_topk": 0, "patience": 2}, "^patience is 2.0, expected 1: samples"),
+        ({"sampling_topk": 0, "beam_size": 2}, "^beam_size is 2 and sampling_topk is 0, expected 1"),
+        ({"num_hypotheses": 2, "patience": 0.1}, "^num_hypotheses is 2, beam_size 2 and patience 0.1, expected at"),
+        ({"rerank": "mbr-bleu", "beam_size": 2, "patience": 0.1}, "there is one translation to choose from"),
+        ({"tags": "p=keep"}, "^tags is given, and neither html nor xml is True"),
+        ({"html": True, "xml": True}, "^html is True and xml is True"),
+        ({"batch_type": "tokens", "max_batch_size": (1 << 24) + 1}, "^max_batch_size is 16777217, expected 0 to"),
+    ],
+)
+def test_contradictions(given, message):
+    with pytest.raises(ValueError, match=message):
+        make_options(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"num_beam_groups": 2, "beam_size": 4, "diversity_penalty": 1.0},
+        {"sampling_topk": 0, "patience": 1},
+        {"rerank": "mbr-chrf", "num_candidates": 4, "num_hypotheses": 4},
+        {"html": True, "tags": "p=keep"},
+        {"batch_type": "tokens", "max_batch_size": 1 << 24},
+    ],
+)
+def test_combinations_that_are_allowed(given):
+    assert isinstance(make_options(given), Options)
+
+
+def test_kinds_of_values():
+    kinds = {"split": str, "vocabulary": str, "tags": str, "html": bool, "beam_size": int, "patience": float}
+    assert {name: kind(FIELDS[name]) for name in kinds} == kinds
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "message"),
+    [
+        ("shortlist", "m has no shortlist; expected 'full'$"),
+        ("both", "m has no shortlist; expected 'full'$"),
+        ("clusters", "m has no clusters; expected 'full', or: python -m quantize clusters m --text FILE$"),
+    ],
+)
+def test_vocabularies_that_a_model_lacks(vocabulary, message):
+    with pytest.raises(ValueError, match=f"^vocabulary is '{vocabulary}', but {message}"):
+        refuse_missing(vocabulary, types.SimpleNamespace(shortlist=None, clusters=None), "m")
+
+
+PATTERN, BYTES = re.compile("x"), re.compile(b"x")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("url, code", ("code", "url")),
+        (["url"] * 1000, ("url",)),
+        (["none"], "none"),
+        ([], "none"),
+        (["all"], "all"),
+        (list(KINDS), "all"),
+        (PATTERN, (PATTERN,)),
+        (len, (len,)),
+        ([len, "url", PATTERN, len], ("url", len, PATTERN)),
+        (["all", len], (*KINDS, len)),
+        (["url"] * 1001, "protect has more than 1000 items; give at most 1000"),
+        (["none", "url"], "protect has 'none' and something else beside it; expected one of them"),
+        (["none", len], "protect has 'none' and something else beside it; expected one of them"),
+        ("emial", r"protect is 'emial', expected .* \(did you mean email\?\)"),
+        (BYTES, "protect has .*, a regular expression of bytes; expected one of text"),
+        ([7], "protect has 7, expected 'all'"),
+        (7, "protect is 7, expected 'all'"),
+        ({"url": 1}, "protect is .*, expected 'all'"),
+    ],
+)
+def test_kinds_of_protected_parts(value, expected):
+    if isinstance(expected, tuple) or expected in ("all", "none"):
+        assert protected(value) == expected
+        return
+    with pytest.raises((TypeError, ValueError), match=f"^{expected}"):
+        protected(value)
+
+
+def test_an_endless_list_of_kinds_is_not_read_to_its_end():
+    items = iter(["url"] * 2000)
+    with pytest.raises(ValueError, match="more than 1000"):
+        protected(items)
+    assert len(list(items)) == 999
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("p=keep, a=inline", (("a", "inline"), ("p", "keep"))),
+        ({"x": "split"}, (("x", "split"),)),
+        ([["x", "split"]], (("x", "split"),)),
+        ({f"x{number}": "keep" for number in range(1000)}, None),
+        ({f"x{number}": "keep" for number in range(1001)}, "tags has 1001 names; give at most 1000"),
+        ({"x" * 200: "keep"}, None),
+        ({"x" * 201: "keep"}, "tags has 'xxx.*, expected the name of an element"),
+        ({"": "keep"}, "tags has '', expected the name of an element"),
+        ({7: "keep"}, "tags has 7, expected the name of an element"),
+        ("p=keep=split", r"tags has \['p', 'keep=split'\], expected a name and keep, split or inline: x=keep"),
+        ("p=stay", r"tags has \['p', 'stay'\], expected a name and"),
+        ("p", r"tags has \['p'\], expected a name and"),
+        ([["p", "keep", "keep"]], r"tags has \['p', 'keep', 'keep'\], expected a name and"),
+        (["p=keep"], "tags is .*, expected a mapping of names"),
+        (7, "tags is 7, expected a mapping of names"),
+    ],
+)
+def test_roles_of_elements(value, expected):
+    if isinstance(expected, str):
+        with pytest.raises((TypeError, ValueError), match=f"^{expected}"):
+            element_roles(value)
+    else:
+        assert element_roles(value) == (expected or tuple(sorted(value.items())))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (["a"] * 10_000, None),
+        (["a"] * 10_001, "has more than 10000 sequences; give at most 10000"),
+        ([["a"] * 100, "a" * 101], None),
+        ([["a"] * 101], "0 has more than 100 pieces; give at most 100"),
+        (["a", []], "1 is empty, expected text or pieces"),
+        ("a, ,b", "1 is empty, expected text or pieces"),
+    ],
+)
+def test_suppressed_sequences(value, message):
+    if message is None:
+        assert suppressed(value) == tuple(tuple(item) if isinstance(item, list) else item for item in value)
+        return
+    with pytest.raises(ValueError, match=f"^suppress_sequences {message}"):
+        suppressed(value)
+
+
+def test_ids_of_suppressed_sequences(student):
+    vocabulary = student.target_vocabulary
+    ein, hund = vocabulary.ids(["▁Ein", "▁Hund"])
+    found = with_ids(["Ein Hund", ["▁Hund"], ["▁Hund"] * 100], vocabulary, False)
+    assert found.ids == ((ein, hund), (hund,), (hund,) * 100)
+    assert with_ids(None, vocabulary, True).ids == ((vocabulary.unk_id,),)
+    for items, message in (
+        ([["▁Ein", "n0nsense"]], "0 has 'n0nsense', which the target vocabulary has no piece for"),
+        (["Hund", "走"], "1 has '走', which the target vocabulary has no piece for"),
+        ([["▁Ein", "</s>"]], "0 has </s>, with which every translation ends"),
+        (["Hund " * 101], "0 has 101 pieces, expected at most 100"),
+    ):
+        with pytest.raises(ValueError, match=f"^suppress_sequences {message}"):
+            with_ids(items, vocabulary, False)
+    assert with_ids(["Hund " * 100], vocabulary, False).ids == ((hund,) * 100,)

@@ -177,11 +177,12 @@ def test_names_that_do_not(registries, capsys, name, choices):
         assert "names no model" in shown
 
 
-def test_many_choices_are_cut(registries, capsys, monkeypatch):
-    found = [firefox_records(f"a{chr(97 + i)}", "en") for i in range(20)]
+@pytest.mark.parametrize(("count", "end"), [(12, "alen"), (13, "alen and 1 more"), (20, "alen and 8 more")])
+def test_many_choices_are_cut(registries, capsys, monkeypatch, count, end):
+    found = [firefox_records(f"a{chr(97 + i)}", "en") for i in range(count)]
     monkeypatch.setenv("CPUNMT_FIREFOX_REGISTRY", serve_firefox(registries, *found))
     assert run(["fetch", "firefox:a"]) == 1
-    assert capsys.readouterr().err.endswith("firefox:alen and 8 more\n")
+    assert capsys.readouterr().err.endswith(f"firefox:{end}\n")
 
 
 def test_what_is_there_is_not_fetched(registries, capsys):

@@ -78,6 +78,8 @@ def test_urls_that_are_not(url):
 
 
 def test_plain_http_is_opened_where_the_user_says_so(monkeypatch):
+    monkeypatch.setenv("MY_MIRROR", "http://mirror.example/index.txt")
+    monkeypatch.setenv("CPUNMT_OPUS_REGISTRY", "https://mirror.example/index.txt")
     with pytest.raises(CpunmtError, match="expected https"):
         check_url("http://mirror.example/file")
     monkeypatch.setenv("CPUNMT_OPUS_REGISTRY", "http://mirror.example/index.txt")
@@ -204,6 +206,11 @@ def test_the_wait_doubles(server, monkeypatch):
     with pytest.raises(CpunmtError):
         fetch(server)
     assert waits == [1.0, 2.0, 4.0, 8.0]
+    waits.clear()
+    attempts = connection.Attempts("url", lambda text: None)
+    for progress in (False, False, True, False):  # progress begins the count anew
+        attempts.failed(connection.Interrupted("reset"), progress)
+    assert waits == [1.0, 2.0, 1.0, 2.0]
 
 
 def test_the_server_may_say_how_long_to_wait(server, monkeypatch):
@@ -259,6 +266,26 @@ def test_slow_is_not_too_slow(server, monkeypatch, said):
     assert said == []
 
 
+@pytest.mark.parametrize(
+    ("sizes", "times", "slow"),
+    [
+        ([200, 1], [0, 2], None),  # just fast enough
+        ([199, 1], [0, 2], "only 199 bytes in 2 s"),
+        ([200, 199, 1], [0, 2, 2, 4], "only 199 bytes in 2 s"),  # each period counts its own bytes
+        ([1, 1], [0, 1.9], None),
+    ],
+)
+def test_the_slowest_connection(monkeypatch, sizes, times, slow):
+    monkeypatch.setattr(connection, "TIMEOUT", 2)
+    clock = iter(times)
+    monkeypatch.setattr(connection, "time", types.SimpleNamespace(monotonic=lambda: next(clock, times[-1])))
+    monkeypatch.setattr(connection._operation, "begin", lambda: None)
+    pieces = iter([bytes(size) for size in sizes])
+    response = types.SimpleNamespace(read1=lambda size, decode_content: next(pieces, b""))
+    with contextlib.nullcontext() if slow is None else pytest.raises(connection.Interrupted, match=f"^{slow}$"):
+        assert sum(map(len, connection.blocks(response, "url"))) == sum(sizes)
+
+
 @pytest.mark.parametrize("announce", [None, 0, 3])
 def test_a_document_has_a_limit(server, announce):
     server.content["/registry"] = bytes(1000)
@@ -311,6 +338,10 @@ def test_what_a_server_says_cannot_move_the_cursor(server):
     with pytest.raises(CpunmtError) as caught:
         fetch(server)
     assert "answers 404 Not;" in str(caught.value) and "\x1b" not in str(caught.value)
+
+
+def test_what_is_shown_of_a_foreign_text():
+    assert connection.one_line("x" * 201) == "x" * 200 and connection.one_line(" a\nb") == "a"
 
 
 START = b"HTTP/1.1 200 OK\r\n"

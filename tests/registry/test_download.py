@@ -241,6 +241,41 @@ def test_a_folder_that_cannot_be_written(server, tmp_path):
         run(remote(server), tmp_path / "nowhere")
 
 
+def test_received_files_are_synced(server, tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(download, "sync", lambda path: synced.append((path.name, path.stat().st_size)))
+    run(remote(server), tmp_path)
+    packed = gzip.compress(CONTENT)
+    (tmp_path / "model.bin").unlink()
+    run(remote(server, packed, PATH + ".gz", sha256=sha256(packed)), tmp_path)
+    assert synced == [("model.bin.part", len(CONTENT))] * 2
+
+
+def test_counted_bytes_are_taken_back(server, tmp_path):
+    """As many as were counted, when more comes than announced."""
+    counts = []
+    server.faults[PATH] = [Fault(announce=0)]
+    with pytest.raises(CpunmtError, match="more comes than the expected 299999 bytes"):
+        download.download(remote(server, size=len(CONTENT) - 1), tmp_path, counts.append, [].append)
+    assert sum(counts) == 0 and max(counts) > 0
+
+
+def test_a_weak_tag_replaces_an_earlier_one(server, tmp_path):
+    """The rest of the earlier content is not continued by that tag."""
+    (tmp_path / "model.bin.part").write_bytes(b"")
+    (tmp_path / "model.bin.etag").write_text('"old"')
+    server.faults[PATH] = [Fault(break_after=1000, tag='W/"new"'), None]
+    assert run(remote(server), tmp_path).read_bytes() == CONTENT
+    assert [request.headers.get("If-Range") for request in server.requests] == [None, None]
+
+
+def test_a_range_that_is_refused_without_a_rest(server, tmp_path):
+    server.faults[PATH] = [Fault(status=416)]
+    with pytest.raises(CpunmtError, match="answers 416"):
+        run(remote(server), tmp_path)
+    assert len(server.requests) == 1
+
+
 FAULTS = st.builds(
     Fault,
     break_after=st.none() | st.integers(0, 5000),

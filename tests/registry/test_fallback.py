@@ -134,7 +134,8 @@ def test_the_newest_is_enough(server, registries, capsys):
         content = (path / record["name"]).read_bytes()
         assert (len(content), sha256(content)) == (record["decompressedSize"], record["decompressedHash"])
         assert zstd_module().decompress(attachments[record["attachment"]["location"]]) == content
-    metadata = json.loads((path / "metadata.json").read_text())
+    metadata = json.loads(text := (path / "metadata.json").read_text())
+    assert text == json.dumps(metadata, indent=2) + "\n"
     assert (metadata["version"], metadata["architecture"]) == ("3.0", "base-memory")
     assert metadata["registry"] == registries["v2"]
     assert list(store.models_folder().glob("firefox/.*")) == []
@@ -180,6 +181,7 @@ def test_all_of_them_have_disappeared(server, registries, capsys, failure):
         assert shown.endswith("cpunmt: error: no model is called firefox:ende; see cpunmt ls\n")
     else:
         assert shown.splitlines()[-1].startswith(f"cpunmt: error: {registries['bucket']}: ")
+        assert ("5 times in a row" in shown) == ("2 times in a row" in reason)  # the last address has no alternative
     assert store.installed() == [] and not any(store.models_folder().rglob("*"))
 
 
@@ -281,6 +283,25 @@ def test_no_server_at_all(server, registries, monkeypatch, capsys):
     assert "Connection refused, 2 times in a row); trying" in shown
     monkeypatch.setattr(firefox, "REGISTRIES", (unreachable,) * 3)
     assert run(["ls", "firefox:"]) == 1
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_host_that_is_not_found_is_reported_once(server, registries, monkeypatch, said, works):
+    nowhere, v2, v1 = "https://a.invalid/v1/records", registries["v2"], registries["v1"]
+    monkeypatch.setattr(firefox, "REGISTRIES", (nowhere, v2, v1))
+    if not works:
+        not_found(server, COLLECTION_V2)
+    assert catalogue.list_models("firefox", said.append)[0].registry == (v2 if works else v1)
+    assert said[0] == f"{nowhere} cannot be read (host not found); trying {v2}"
+    assert [line.partition(" cannot")[0] for line in said[1:]] == ([] if works else [v2])
+
+
+def test_no_other_address_has_the_model(server, registries, said):
+    (entry,) = catalogue.list_models("firefox", said.append)
+    not_found(server, COLLECTION)
+    not_found(server, PATHS["bucket"])
+    assert catalogue.elsewhere(entry, said.append) is None
+    assert len(said) == 2 and said[1].startswith(f"{registries['bucket']}: the server answers 404")
 
 
 def test_the_root_document_of_remote_settings_may_be_gone(server, registries, capsys):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import zstd_module
 from cpunmt.registry import firefox
+from cpunmt.registry.documents import is_language, is_size
 from tests.registry.broken_json import ANYTHING, paths_of, replaced
 from tests.registry.shapes import (
     COLLECTION,
@@ -243,6 +244,51 @@ def test_models_json(server):
     ]
     assert [file.unpacked_sha256 for file in entry.files] == [None, sha256(b"model"), None]
     assert all(file.url.removeprefix(server.url) in server.content for file in entry.files)
+
+
+@pytest.mark.parametrize(
+    ("size", "fits"), [(0, True), (-1, False), (1 << 53, True), ((1 << 53) + 1, False), (True, False), ("1", False)]
+)
+def test_sizes_of_files(size, fits):
+    assert is_size(size) == fits
+
+
+@pytest.mark.parametrize(
+    ("code", "fits"), [("de", True), ("zh-Hans", True), ("d", False), ("?", False), ("aa-a-a-a-a", False), (7, False)]
+)
+def test_codes_of_languages(code, fits):
+    assert is_language(code) == fits
+
+
+@pytest.mark.parametrize("field", ["architecture", "sourceLanguage", "targetLanguage"])
+def test_models_json_needs_all_that_makes_a_name(field):
+    (model,) = BUCKET["models"]["en-de"]
+    document = {**BUCKET, "models": {"en-de": [{**model, field: "?"}]}}
+    assert listed({"/x": json.dumps(BUCKET).encode()}, "", "/x")[0].name == "firefox:ende"
+    assert listed({"/x": json.dumps(document).encode()}, "", "/x") == []
+
+
+@pytest.mark.parametrize(
+    ("version", "key"),
+    [
+        ("2.1", (True, (2, 1, 0), "")),
+        ("3.4.5", (True, (3, 4, 5), "")),
+        ("2.0a3", (False, (2, 0, 0), "a3")),
+        ("x", (False, (), "")),
+    ],
+)
+def test_versions_are_compared_by_their_numbers(version, key):
+    assert firefox._version_key(version) == key
+
+
+def test_labels_are_cut_and_differ(server):
+    long = firefox_records("en", "de", "1" * 41)
+    found = names(server, firefox_records("en", "de", "2.0"), long)
+    assert found == ["firefox:ende", f"firefox:ende@{'1' * 40}"]
+    twice = [firefox_records("en", "de", "1.0", expression=expression) for expression in ("x", "y", "z")]
+    assert names(server, firefox_records("en", "de", "2.0"), *twice) == [
+        *("firefox:ende", "firefox:ende@1.0-limited", "firefox:ende@1.0-limited-2", "firefox:ende@1.0-limited-3"),
+    ]
 
 
 @pytest.mark.parametrize(

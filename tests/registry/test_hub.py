@@ -1,11 +1,16 @@
 """hf: with the library huggingface_hub, in processes of their own: it reads its environment on import."""
 
+import errno
 import os
 import socket
+import types
 
 import pytest
 
+from cpunmt.errors import CpunmtError
+from cpunmt.registry import hub as hub_module
 from cpunmt.registry import store
+from cpunmt.registry.entries import RemoteFile
 from tests.registry.command import run, start
 from tests.registry.http_server import Fault
 from tests.registry.shapes import COMMIT, HUB_FILES, serve_hub, sha256
@@ -195,6 +200,113 @@ def test_no_server(hub, monkeypatch):
     status, _, shown = fetch(f"hf:{NAME}")
     last = shown.splitlines()[-1]
     assert status == 1 and last.startswith("cpunmt: error: http://127") and "refused, 5 times in a row" in last
+
+
+class Library:
+    """The parts of the library that are used here; `answers` are the contents of its next downloads."""
+
+    class errors:
+        GatedRepoError = type("GatedRepoError", (Exception,), {})
+        RepositoryNotFoundError = type("RepositoryNotFoundError", (Exception,), {})
+        OfflineModeIsEnabled = type("OfflineModeIsEnabled", (ConnectionError,), {})
+        RevisionNotFoundError = type("RevisionNotFoundError", (Exception,), {})
+
+    def __init__(self, folder, answers=(), token=None, offline=False, implicit=True):
+        self._path, self._answers, self.calls = folder / "cached", iter(answers), []
+        self.get_token = lambda: token
+        self.constants = types.SimpleNamespace(HF_HUB_OFFLINE=offline, HF_HUB_DISABLE_IMPLICIT_TOKEN=not implicit)
+
+    def hf_hub_download(self, repository, path, *, force_download, tqdm_class, **settings):
+        self.calls.append((repository, path, force_download, settings))
+        content = next(self._answers)
+        tqdm_class(total=len(content)).update(len(content) // 2)
+        self._path.write_bytes(content)
+        return str(self._path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "header"),
+    [
+        ({"token": "hf_1"}, {"Authorization": "Bearer hf_1"}),
+        ({"token": None}, {}),
+        ({"token": "hf_1", "implicit": False}, {}),
+        ({"token": "a b"}, "^the token of huggingface_hub is not valid"),
+        ({"offline": True}, "^https://hub is not asked, since the library is offline"),
+    ],
+)
+def test_the_header_of_a_token(tmp_path, monkeypatch, settings, header):
+    monkeypatch.setattr(hub_module, "_library", lambda: Library(tmp_path, **settings))
+    if isinstance(header, dict):
+        assert hub_module.authorization("https://hub") == header
+        return
+    with pytest.raises(CpunmtError, match=header):
+        hub_module.authorization("https://hub")
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize(
+    ("answers", "forced"), [([b"good"], [False]), ([b"bad", b"good"], [False, True]), ([b"bad"] * 2, [False, True])]
+)
+def test_a_download_is_counted_checked_and_tried_twice(tmp_path, monkeypatch, answers, forced, links):
+    library, counts, synced = Library(tmp_path, answers), [], []
+    monkeypatch.setattr(hub_module, "_library", lambda: library)
+    monkeypatch.setattr(hub_module, "sync", lambda path: synced.append(path.name))
+    if not links:
+        monkeypatch.setattr(os, "link", refuse_to_link)
+    (tmp_path / "m.part").write_bytes(b"rest")
+    (tmp_path / "m").write_bytes(b"old")
+    file = RemoteFile("https://hub/a/b/resolve/c0/m", "m", 4)
+
+    def wrong(path):
+        with open(path, "rb") as content:
+            return None if content.read() == b"good" else "it is bad"
+
+    if answers[-1] == b"bad":
+        with pytest.raises(CpunmtError, match="cached: it is bad; delete it there and fetch again"):
+            hub_module.download(file, tmp_path, counts.append, wrong)
+        assert sum(counts) == 0 and (tmp_path / "m").read_bytes() == b"old"
+    else:
+        assert hub_module.download(file, tmp_path, counts.append, wrong).read_bytes() == b"good"
+        assert sum(counts) == 4 and synced == ["m.part"] and not (tmp_path / "m.part").exists()
+        assert os.path.samefile(tmp_path / "m", tmp_path / "cached") == links
+    expected = {"revision": "c0", "endpoint": "https://hub", "library_name": "cpunmt"}
+    assert library.calls == [("a/b", "m", again, expected) for again in forced]
+
+
+def refuse_to_link(source, target):
+    raise OSError("no links here")
+
+
+def test_received_bytes_are_counted_up_to_the_size():
+    counts = []
+    counted = hub_module._Counted.of(counts.append, RemoteFile("https://hub/m", "m", 3))
+    counted().update(2)
+    counted().update(None)
+    counted().update(1)
+    assert counts == [2, 0, 1] and counted.total_bytes == 3 and hub_module._Counted.total_bytes == 0
+    with pytest.raises(CpunmtError, match="more comes than the expected 3 bytes; not fetched"):
+        counted().update(1)
+    hub_module._Counted.of(counts.append, RemoteFile("https://hub/m", "m"))().update(1 << 40)
+    assert counts[3:] == [1 << 40]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Library.errors.GatedRepoError("no"), "no; if the name is right, ask for access there, and set HF_TOKEN"),
+        (Library.errors.RepositoryNotFoundError("no"), "no; if the name is right, ask for access there"),
+        (Library.errors.OfflineModeIsEnabled("off"), "off; unset HF_HUB_OFFLINE to fetch models"),
+        (Library.errors.RevisionNotFoundError("no"), "no; expected a branch, a tag or a commit after @"),
+        (OSError(errno.ENOSPC, "full", "/hf"), r"\[Errno 28\] full: '/hf'; make room, or set HF_HOME to another one$"),
+        (OSError("reset"), "reset; try again later$"),
+        (type("HTTPError", (Exception,), {})(), "HTTPError; try again later$"),
+        (ValueError("odd"), r"huggingface_hub does not understand the answer \(ValueError: odd\); try again later$"),
+    ],
+)
+def test_failures_of_the_library(tmp_path, monkeypatch, error, said):
+    monkeypatch.setattr(hub_module, "_library", lambda: Library(tmp_path))
+    with pytest.raises(CpunmtError, match=f"^here: {said}"), hub_module._failures("here"):
+        raise error
 
 
 def test_without_the_library_an_account_needs_it(hub, capsys):

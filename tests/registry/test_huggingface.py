@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import huggingface
+from cpunmt.registry.connection import HttpStatusError
 from tests.registry.broken_json import ANYTHING, paths_of, replaced
 from tests.registry.shapes import COMMIT, HUB_FILES, git_blob, serve_hub, sha256
 
@@ -82,6 +83,42 @@ def test_languages(server, name, languages):
     serve_hub(server, f"a/{name}")
     entry = model(server, f"a/{name}")
     assert (entry.source, entry.target) == languages
+
+
+@pytest.mark.parametrize("through_library", [True, False])
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405])
+def test_answers_that_may_mean_a_missing_account(status, through_library):
+    def refuse(url):
+        raise HttpStatusError(status, "refused")
+
+    expected = "needs an account" if status in ((401, 403, 404) if through_library else (401, 403)) else "^refused$"
+    with pytest.raises(HttpStatusError, match=expected):
+        huggingface.find_model(NAME, "https://hub", refuse, through_library)
+
+
+@pytest.mark.parametrize(
+    ("missing", "advice"),
+    [
+        (["model.safetensors"], "its pytorch_model.bin is a pickle"),
+        (["model.safetensors", "vocab.json"], "expected a MarianMT model$"),
+        (["vocab.json"], "expected a MarianMT model$"),
+        (["model.safetensors", "pytorch_model.bin"], "has no model.safetensors; expected a MarianMT model$"),
+    ],
+)
+def test_advice_for_missing_files(server, missing, advice):
+    serve_hub(server, NAME, {name: content for name, content in HUB_FILES.items() if name not in missing})
+    with pytest.raises(CpunmtError, match=advice):
+        model(server)
+
+
+def test_a_file_without_a_size_is_not_offered(server):
+    serve_hub(server, NAME)
+    path = f"/api/models/{NAME}/revision/main?blobs=true"
+    document = json.loads(server.content[path])
+    del document["siblings"][1]["size"]
+    server.content[path] = json.dumps(document).encode()
+    with pytest.raises(CpunmtError, match="has no config.json; expected a MarianMT model"):
+        model(server)
 
 
 def test_files_without_digests_are_refused(server):

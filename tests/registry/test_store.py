@@ -10,7 +10,7 @@ import pytest
 from cpunmt import Translator
 from cpunmt.errors import CpunmtError
 from cpunmt.registry import store
-from cpunmt.registry.misspelt import published
+from cpunmt.registry.misspelt import _folders, beside, published
 from cpunmt.registry.store import Languages, model_languages
 from cpunmt.text.language_codes import is_unspaced
 
@@ -84,6 +84,29 @@ def test_no_names(name):
     for question in (store.find, store.folder_of, store.split_name):
         with pytest.raises(CpunmtError, match="names no model; expected firefox:ende, opus:en-de, hf:OWNER/NAME"):
             question(name)
+
+
+def test_the_longest_name():
+    longest = "firefox:" + "e" * 1992
+    assert store.split_name(longest) == ("firefox", "e" * 1992)
+    with pytest.raises(CpunmtError, match="names no model"):
+        store.split_name(longest + "e")
+
+
+def test_a_suggested_name_is_valid(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert store.located("firefx:en de") == Path("firefx:en de")
+
+
+def test_a_directory_of_a_similar_name(tmp_path):
+    """Only a model's; neither others, nor hidden ones, nor files."""
+    for name in ("model1", ".model3"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "model2").write_bytes(b"")
+    assert beside(tmp_path / "model") is None and sorted(_folders(tmp_path)) == ["model1"]
+    (tmp_path / "model12").mkdir()
+    (tmp_path / "model12" / "weights.safetensors").write_bytes(b"")
+    assert beside(tmp_path / "model") == tmp_path / "model12"
 
 
 def test_names_and_directories_are_told_apart():

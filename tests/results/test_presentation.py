@@ -18,7 +18,7 @@ from cpunmt import (
     TranslationResult,
     Translator,
 )
-from cpunmt.results.attention_table import MOST
+from cpunmt.results.attention_table import MOST, attention_table
 from tests.sample_models.foreign_directories import KINDS
 from tests.sample_models.real_model import DIRECTORIES
 
@@ -204,3 +204,17 @@ def test_what_is_no_options_is_refused(student, wrong):
     for call in (student.translate, student.translate_batch):
         with pytest.raises(TypeError, match="^options is .*, expected cpunmt.Options, or keywords: beam_size=4$"):
             call(["A dog."] if call == student.translate else [["A"]], options=wrong)
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "cut"),
+    [(MOST, MOST, ""), (MOST + 1, MOST, "The first 40 pieces of 41 source"), (MOST, MOST + 1, "of 40 source and 41 ")],
+)
+def test_a_table_is_cut_beyond_its_most_pieces(sources, targets, cut):
+    page = attention_table("x", ["a"] * sources, ["b"] * targets, np.zeros((targets, sources)))
+    assert page.count("<td") == MOST * MOST and cut in page and ("<p>The first" in page) == bool(cut)
+
+
+@pytest.mark.parametrize(("share", "shown"), [(0.0049, ""), (0.005, "0"), (0.006, "1"), (1.0, "100")])
+def test_small_shares_are_not_shown(share, shown):
+    assert f">{shown}</td>" in attention_table("x", ["a", "b"], ["c"], np.array([[share, 2.0]]))

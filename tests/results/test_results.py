@@ -5,7 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from cpunmt.options.glossary.matching import Match
 from cpunmt.options.options import Options
+from cpunmt.results.glossary_use import GlossaryUse, use_of
 from cpunmt.results.results import (
     Hypothesis,
     Result,
@@ -60,3 +62,23 @@ def test_there_are_always_as_many_as_were_asked_for():
     padded = translation_result(RESULT, wanted)
     assert padded.hypotheses == [["▁Ein", "▁Mann."], *[["▁Mann"]] * 3]
     assert padded.scores == [-0.5, -1.0, -1.0, -1.0] and len(padded.attention) == 4
+
+
+def test_the_use_of_a_glossary():
+    terms = [("a", "b"), ("c", "d"), ("e", "f"), ("a", "b")]
+    matches = [Match(0, 1, term, term[1]) for term in terms]
+    used = use_of(matches, ["applied", "conflict", "applied", "already"])
+    assert used == GlossaryUse((terms[0], terms[2]), (terms[3],), (), (terms[1],))
+    after = GlossaryUse((terms[3],), not_found=(terms[1],))
+    assert used + after == GlossaryUse((terms[0], terms[2], terms[3]), (terms[3],), (terms[1],), (terms[1],))
+    assert used.to_dict() == {
+        "applied": [["a", "b"], ["e", "f"]],
+        "already": [["a", "b"]],
+        "not_found": [],
+        "conflict": [["c", "d"]],
+    }
+
+
+@pytest.mark.parametrize("fate", ["applied", "already", "not_found", "conflict"])
+def test_a_term_of_any_fate_counts_as_use(fate):
+    assert GlossaryUse(**{fate: (("a", "b"),)}) and not GlossaryUse()

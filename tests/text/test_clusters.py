@@ -88,6 +88,12 @@ def test_arrays_that_are_no_clusters(part, values, message):
     assert str(caught.value).startswith(f"here: {message}") and str(caught.value).endswith("make its clusters again")
 
 
+def test_the_largest_number_of_clusters():
+    ids = np.full(MOST_CLUSTERS, EOS, np.int32)
+    found = Clusters(np.zeros((MOST_CLUSTERS, 1), np.float32), np.arange(MOST_CLUSTERS + 1), ids, 6, EOS)
+    assert found.sizes.size == MOST_CLUSTERS
+
+
 def test_an_empty_cluster_has_no_end():
     with pytest.raises(ModelFileError, match="cluster 1 lacks </s>"):
         Clusters(GOOD["centroids"], np.array([0, 2, 2]), np.array([2, 5], np.int32), 6, EOS)

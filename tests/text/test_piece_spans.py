@@ -68,6 +68,24 @@ def test_bytes_of_a_character_stand_on_it():
     assert source_spans(text, pieces, "\u2581" + text, [0, 0, 1, 2, 3]) == [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
     assert target_spans(pieces, text) == [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
     assert target_spans(["<0x0A>"], "<0x0A>") == [(0, 6)]  # as written
+    for pieces, text, expected in (
+        (["<0xE8>", "<0xB5>", "<0xB0>", "<0xEA>", "<0xB0>", "<0x80>"], "\u8d70\uac00", [(0, 1)] * 3 + [(1, 2)] * 3),
+        (["a", "<0xFF>", "b"], "ab", [(0, 1), (1, 1), (1, 2)]),  # not a byte of the text
+        (["a", "<0xFF>", "<0xFF>", "b"], "ab", [(0, 1), (1, 1), (1, 1), (1, 2)]),
+        (["a", "<0x62>"], "ab", [(0, 1), (1, 2)]),
+        (["a", "<0xFF>"], "a", [(0, 1), (1, 1)]),
+        (["a\n"], "a\n", [(0, 1)]),
+    ):
+        assert target_spans(pieces, text) == expected
+
+
+def test_a_character_of_several_pieces_is_the_span_of_each():
+    assert source_spans("\u00bd", ["1", "\u2044", "2"], "1\u20442", [0, 0, 0, 1]) == [(0, 1)] * 3
+
+
+@pytest.mark.parametrize("count, expected", [(16, (16, 17)), (17, (0, 0))])
+def test_a_misplaced_piece_is_found_nearby(count, expected):
+    assert target_spans(["z"], "a" * count + "z") == [expected]
 
 
 @pytest.mark.parametrize("missing", ["</s>", "", "\u2581", "zzz", "<0xFF>"])

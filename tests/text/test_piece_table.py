@@ -65,6 +65,19 @@ def test_nothing_but_a_quote_is_special(tmp_path):
     assert table_of(tmp_path / "vocab.yml", "".join(f"{piece}: {i}\n" for i, piece in enumerate(pieces))) == expected
 
 
+@pytest.mark.parametrize(
+    "content, piece, id_",
+    [
+        ("a: 1001", "a", 1001),
+        ("a" * 1024 + ": 0", "a" * 1024, 0),
+        (f"{'a: 0':16384}", "a", 0),
+        ('"\\U0010ffff": 0', "\U0010ffff", 0),
+    ],
+)
+def test_the_largest_that_a_table_may_hold(content, piece, id_, tmp_path):
+    assert table_of(tmp_path / "vocab.yml", content) == {piece: id_}
+
+
 def test_json_and_a_line_for_each_piece(tmp_path):
     table = {piece: i for i, piece in enumerate(AWKWARD)}
     assert table_of(tmp_path / "vocab.json", json.dumps(table)) == table
@@ -86,6 +99,9 @@ def test_json_and_a_line_for_each_piece(tmp_path):
         ("a: 0\na: 1", "the piece 'a' occurs twice"),
         ("a: 0\nb: 0", "the pieces 'b' and 'a' have one id"),
         ("a: 999999999", "expected a number from 0 to 1001"),
+        ("a: 1002", "expected a number from 0 to 1001"),
+        ("a" * 1025 + ": 0", "1025 characters, expected at most 1024"),
+        (f"{'a: 0':16385}", "line 1 is 'a: 0 "),
         ("a" * 2000 + ": 0", "2000 characters, expected at most 1024"),
         ("a" * 100_000 + ": 0", "line 1"),
         (" " * 100_000 + ": 0", "line 1"),

@@ -68,6 +68,14 @@ def test_languages(vocabulary, folder):
     assert fra not in vocabulary.encode(">>deu<< A dog")
     assert fra not in vocabulary.encode("A dog >>fra<<")
     assert vocabulary.encode(">>deu<< A dog")[-1] == 0
+    ends = {">>fra<< A": 8, "  >>fra<<  A": 11, "A >>fra<<": 0, ">>deu<< A": 0, ">>fra": 0, "": 0}
+    assert {text: vocabulary.language_end(text) for text in ends} == ends
+
+
+def test_pieces_that_resemble_languages(folder):
+    found = made(folder, {"</s>": 0, "<unk>": 1, ">": 2, ">><<": 3, ">>b": 4, "c<<": 5})
+    assert found.languages == (">><<",)
+    assert [found.language_end(text) for text in (">><< a", ">>b a")] == [5, 0]
 
 
 @given(any_text)
@@ -108,6 +116,10 @@ def test_ids_without_a_piece_and_strange_pieces(folder):
     assert made(folder, {"</s>": 2, "<unk>": 0}).eos_id == 2
 
 
+def test_a_table_as_it_is_packed(folder):
+    assert made(folder, {"</s>": 0, "<unk>": 1}).to_json() == b'{\n"</s>": 0,\n"<unk>": 1\n}'
+
+
 def test_names_of_the_past(folder):
     """Nematus called </s> "eos" and <unk> "UNK", or omitted their ids."""
     for table in ({"eos": 0, "UNK": 1, "a": 2}, {"a": 2}, {"": 0, "UNK": 1, "a": 2}):
@@ -121,6 +133,7 @@ def test_names_of_the_past(folder):
         ({"a": 0, "b": 1}, None, "the vocabulary has no </s>"),
         ({"</s>": 0, "a": 1}, None, "the vocabulary has no <unk>"),
         ({"</s>": 0, "<unk>": 5, "a": 1}, 3, "</s> has id 0 and <unk> 5, but there are 2 pieces"),
+        ({"</s>": 0, "a": 1, "<unk>": 2}, 2, "</s> has id 0 and <unk> 2, but there are 2 pieces"),
         ({}, None, "there are 0 pieces"),
     ],
 )

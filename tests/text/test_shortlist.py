@@ -94,6 +94,17 @@ def test_arrays_that_contradict_are_refused(offsets, ids, first, message):
         Shortlist(np.array(offsets, np.int64), np.array(ids, np.int32), first, 5, 8)
 
 
+def test_united():
+    one, alike = make([[4], [5, 6]]), make([[4], [5, 6]])
+    assert Shortlist.united([]) is None and Shortlist.united([one, alike]) is one
+    for other, expected in (
+        (make([[4], [5, 6]], first=3, best=5), make([[4], [5, 6]], first=3)),
+        (make([[4], [5, 7]]), make([[4], [5, 6, 7]])),
+        (make([[4, 5], [6]], best=10), make([[4, 5], [5, 6]], best=10)),
+    ):
+        assert same(Shortlist.united([one, other]), expected)
+
+
 # Marian's binary form
 
 
@@ -178,6 +189,7 @@ def test_files_that_are_no_binary_shortlist(tmp_path):
     assert "has 85 bytes, expected 84" in refused(path)
     path.write_bytes(content)
     assert "made for 2 source pieces, the vocabulary has 1" in refused(path, source_size=1)
+    assert "made for 2 source pieces, the vocabulary has 4" in refused(path, source_size=4)
     assert "expected 0 to 5" in refused(path, target_size=6)
     assert "SHA-256" in refused(path, sha256="0" * 64)
     path.write_bytes(content[:8] + b"12345678" + content[16:])

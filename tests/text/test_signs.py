@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.text.signs import digit_runs, has_digits, has_no_codes, is_plain, without
@@ -24,6 +24,7 @@ def test_digits_are_found(text):
 
 
 @given(TEXTS, TEXTS)
+@example("\u00e91", "e1")
 @settings(max_examples=500)
 def test_runs_of_digits_are_equal_where_their_texts_are(one, other):
     ones, others = (re.findall(r"\d+", text) for text in (one, other))
@@ -43,6 +44,7 @@ def test_runs_of_digits_are_equal_where_their_texts_are(one, other):
         ("The commit deadbee1", True, False),
         ("The commit dead1eef", True, False),
         ("A well--known man", True, False),
+        ("The effaced name", True, True),  # hexadecimal digits, and no number
         ("Yes!", True, True),
         ("Yes.No", False, False),
         ("Yes,", False, False),

@@ -60,6 +60,14 @@ def test_blank_text_is_only_eos(marian_vocabulary, text):
     assert marian_vocabulary.encode(text) == [0]
 
 
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [(["Quark", "▁the"], "Quark the"), (["▁the", "Quark"], "theQuark"), (["▁Quark", "e"], "Quarke"), ([], "")],
+)
+def test_text_of_pieces(vocabulary, pieces, text):
+    assert vocabulary.text_of(pieces) == text
+
+
 def test_decode_stops_at_the_first_eos(vocabulary):
     ids = vocabulary.encode("the dog")
     assert vocabulary.decode(ids + vocabulary.encode("the boy")) == "the dog"

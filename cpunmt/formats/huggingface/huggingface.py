@@ -139,7 +139,6 @@ def read_huggingface_config(
             encoder_layers=sizes["encoder_layers"],
             decoder_parameters=tuple(range(min(sizes["decoder_layers"], 1 << 8))),
             vocab_size=target_size - 1,
-            source_vocab_size=None if size == target_size else size - 1,
             shared_vocabulary=shared_vocabulary,
             shared_embedding=shared,
             tied_output=flags["tie_word_embeddings"],

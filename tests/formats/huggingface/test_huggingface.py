@@ -85,6 +85,37 @@ def test_how_to_search():
 
 
 @pytest.mark.parametrize(
+    ("generation", "changes", "expected"),
+    [
+        ({"num_beams": 2}, {"max_position_embeddings": 2000}, {"max_source_length": 512}),
+        ({}, {"max_position_embeddings": None, "max_length": 3000}, {"max_source_length": 1024}),
+        ({}, {"max_position_embeddings": 9999, "max_length": 9999}, {"max_source_length": 4096}),
+        ({}, {"max_length": 2}, {"max_source_length": 2}),
+        ({}, {"num_beams": None, "length_penalty": None}, {"beam_size": 1, "length_penalty": 1.0}),
+        ({}, {"eos_token_id": None}, {"eos_id": 0}),
+        (
+            {},
+            {"vocab_size": 58101, "decoder_vocab_size": None, "pad_token_id": None, "decoder_start_token_id": None},
+            {"vocab_size": 58100, "source_vocab_size": None},
+        ),
+    ],
+)
+def test_defaults_and_limits(generation, changes, expected):
+    """None: the field is missing."""
+    fields = {name: value for name, value in (FIELDS | changes).items() if name not in changes or value is not None}
+    fields.pop("bad_words_ids", None)
+    config = read_huggingface_config(fields, generation, 1, True, WHERE)
+    assert {name: getattr(config, name) for name in expected} == expected
+
+
+def test_the_largest_sizes():
+    limit = "expected a number from 1 to 4194304"
+    assert f"d_model is 4194305, {limit}" in refusal(config_of, d_model=(1 << 22) + 1)
+    assert limit not in refusal(config_of, d_model=1 << 22, max_length=1)
+    assert "max_length is 1, expected a number from 2" in refusal(config_of, max_length=1)
+
+
+@pytest.mark.parametrize(
     ("changes", "told"),
     [
         ({"model_type": "mbart"}, "model_type is 'mbart', supported is 'marian'"),
@@ -212,7 +243,12 @@ def test_positions_in_the_file(tmp_path):
     angles = np.arange(40)[:, None] / 10000 ** (np.arange(16) / 16)
     table = np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
     read_changed(tmp_path / "a", lambda arrays: arrays.update({name: table}))
-    for wrong, told in ((table[::-1], "holds trained positions"), (table[:, :8], "has shape (40, 8)")):
+    for wrong, told in (
+        (table[::-1], "holds trained positions"),
+        (table[:, :8], "has shape (40, 8)"),
+        (np.zeros((65536, 32), np.float32), "holds trained positions"),
+        (np.zeros((65537, 32), np.float32), "has shape (65537, 32)"),
+    ):
         assert told in refusal(read_changed, tmp_path / "b", lambda arrays, t=wrong: arrays.update({name: t}))
 
 
@@ -235,6 +271,16 @@ def test_wrong_tensors_are_listed(name, value, told, tmp_path):
             arrays[name] = value
 
     assert told in refusal(read_changed, tmp_path / "wrong", change)
+
+
+@pytest.mark.parametrize(("count", "end"), [(20, " is missing"), (21, " is missing and 1 more")])
+def test_many_wrong_tensors_are_counted(count, end, tmp_path):
+    def change(arrays):
+        for name in sorted(arrays)[:count]:
+            del arrays[name]
+
+    message = refusal(read_changed, tmp_path / "wrong", change)
+    assert message.endswith(end) and message.count(" is missing") == 20
 
 
 def test_tensors_that_are_no_floats_are_refused(tmp_path):

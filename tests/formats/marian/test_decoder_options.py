@@ -287,3 +287,46 @@ def test_any_values_are_read_or_refused(options, tmp_path_factory):
         assert str(path) in str(error)
     else:
         assert 1 <= found.beam_size <= 64 and 0 <= found.normalize <= 5
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"beam-size": 64}, {"beam_size": 64}),
+        ({"normalize": 5}, {"normalize": 5.0}),
+        ({"word-penalty": -100}, {"word_penalty": -100.0}),
+        ({"max-length-factor": 0.1}, {"max_length_factor": 0.1}),
+        ({"max-length-break": 4096}, {"max_length_break": 4096}),
+        ({"max-length-break": 2}, {"max_length_break": 2}),
+        ({"skip-cost": True, "beam-size": 1}, {"beam_size": 1}),
+        ({"skip-cost": True}, {"beam_size": 12}),
+        ({"skip-cost": False, "beam-size": 2}, {"beam_size": 2}),
+        ({"shortlist": ["l", 1 << 22, 0, 0, "dump"]}, {"shortlist": ShortlistOptions(Path("l"), 1 << 22, 1)}),
+    ],
+)
+def test_the_limits_of_options(path, fields, expected):
+    options = read(path, fields)
+    assert {name: getattr(options, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"beam-size": 65}, "beam-size is 65, expected an integer from 1 to 64"),
+        ({"beam-size": 0}, "beam-size is 0, expected an integer from 1 to 64"),
+        ({"normalize": 5.1}, "normalize is 5.1, expected a number from 0.0 to 5.0"),
+        ({"word-penalty": -101}, "word-penalty is -101, expected a number from -100.0 to 100.0"),
+        ({"max-length-break": 1}, "max-length-break is 1, expected an integer from 2 to 4096"),
+        ({"max-length-break": 4097}, "max-length-break is 4097, expected an integer from 2 to 4096"),
+        ({"skip-cost": True, "beam-size": 2}, "skip-cost is true and beam-size is 2, expected false or 1"),
+        ({"shortlist": ["l", (1 << 22) + 1]}, "shortlist is .*, expected an integer from 0 to 4194304"),
+        ({"shortlist": ["l", 1, 2, 0, "dump", 3]}, "shortlist is .*, expected .path, check. or"),
+        ({"quiet": True, "no-such": "x"}, "'no-such' is not an option"),
+        ({"beam-size": "x" * 78}, f"beam-size is '{'x' * 78}', expected"),
+        ({"beam-size": "x" * 79}, f"beam-size is '{'x' * 76}..., expected"),
+        ({"x" * 81: 1}, f"'{'x' * 80}' is not an option"),
+    ],
+)
+def test_options_beyond_their_limits(path, fields, message):
+    with pytest.raises(ModelFileError, match=message):
+        read(path, fields)

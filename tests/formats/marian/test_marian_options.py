@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from cpunmt.errors import ModelFileError
+from cpunmt.formats.marian.marian_recurrent import read_recurrent_config
 from cpunmt.formats.marian.marian_transformer import parse_options, read_config
 from cpunmt.model.tensors import checkpoint_tensors
 from quantize.checkpoints.marian_export import marian_options as exported
@@ -164,3 +165,49 @@ def test_named_architectures_survive_a_file(name, tmp_path):
     made, found = read_marian_npz(tmp_path / "model.npz")
     assert made == config and list(found) == list(checkpoint_tensors(config))
     assert all(np.array_equal(found[tensor], tensors[tensor]) for tensor in found)
+
+
+DEFAULTS = {
+    **{"model_dim": 512, "ffn_dim": 2048, "heads": 8, "encoder_layers": 1, "decoder_parameters": (0,), "ffn_depth": 2},
+    **{"decoder_ffn_dim": None, "decoder_ffn_depth": 2, "average_dim": 1, "average_depth": 2, "alignment_layer": None},
+    **{"preprocess": "", "postprocess": "an", "embedding_norm": False, "top_norm": False},
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, {}),
+        ({"dec-depth": 128}, {"decoder_parameters": tuple(range(128))}),
+        (
+            {"transformer-decoder-autoreg": "average-attention"},
+            {"average_dim": 2048, "average_depth": 2},
+        ),
+        ({"transformer-guided-alignment-layer": 1}, {"alignment_layer": 0}),
+    ],
+)
+def test_defaults_of_transformers(options, expected):
+    config, numbers = read_config({"type": "transformer", "dim-vocabs": [96, 96], **options}, (), "some.npz")
+    values = DEFAULTS | expected
+    assert {name: getattr(config.architecture, name) for name in values} == values
+    assert numbers == list(range(1, len(values["decoder_parameters"]) + 1))
+
+
+def test_too_many_layers_are_refused():
+    for depth in (0, 129):
+        assert f"dec-depth is {depth}, expected 1 to 128" in refusal(marian_options() | {"dec-depth": depth})
+
+
+def test_numbers_written_as_text():
+    text = f"a: '{'9' * 18}'\nb: '{'9' * 19}'\nc: 'true'\n\0d: 1\0"
+    assert parse_options(text.encode(), "x") == {"a": int("9" * 18), "b": "9" * 19, "c": True}
+
+
+def test_defaults_of_recurrent_networks():
+    config, _ = read_recurrent_config({"type": "s2s", "dim-vocabs": [96, 96]}, "some.npz")
+    expected = {"model_dim": 512, "encoder_dim": 1024, "decoder_dim": 1024, "encoder_layers": 1, "decoder_layers": 1}
+    expected |= {"encoder_transitions": 1, "decoder_transitions": 0, "high_transitions": 0, "layer_norm": ""}
+    assert {name: getattr(config.architecture, name) for name in expected} == expected
+    normed = {"type": "nematus", "layer-normalization": True, "enc-cell": "gru-nematus", "dec-cell": "gru-nematus"}
+    config, _ = read_recurrent_config({"dim-vocabs": [96, 96], **normed}, "some.npz")
+    assert config.architecture.layer_norm == "nematus"

@@ -122,3 +122,29 @@ def test_a_directory_that_is_shorter_than_what_it_should_list_is_refused(tmp_pat
         path.write_bytes(content)
         with pytest.raises(ModelFileError, match=f"lists {size // entry} members, but says that it has 2"):
             read_npz(path)
+
+
+def test_an_encrypted_member_is_refused(path):
+    content = bytearray(zip_bytes(npy("(2, 2)", b"\0" * 16)))
+    content[content.index(b"PK\1\2") + 8] |= 1
+    path.write_bytes(content)
+    assert "Wemb is compressed or encrypted" in cheap_refusal(read_npz, path)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [(b"\x93NUMPY\1\0\0", "does not start like"), (b"\x93NUMPY\1\0\0\0", "header b'' is not one")],
+)
+def test_an_array_without_a_header(path, data, message):
+    path.write_bytes(zip_bytes(data))
+    assert message in cheap_refusal(read_npz, path)
+
+
+@pytest.mark.parametrize("size", [200, 201])
+def test_a_long_reason_is_cut(path, monkeypatch, size):
+    def fail(*arguments):
+        raise OSError("x" * size)
+
+    path.write_bytes(zip_bytes(npy("(1,)", b"\0" * 4)))
+    monkeypatch.setattr(zipfile.ZipFile, "read", fail)
+    assert f"({'x' * 200});" in cheap_refusal(read_npz, path)

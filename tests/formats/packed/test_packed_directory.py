@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.foreign_model import VocabularyFiles
+from cpunmt.formats.packed import packed_directory
 from cpunmt.formats.packed.packed_directory import (
     NAMES,
     read_directory,
@@ -93,6 +94,21 @@ def test_round_trip(written, vocabulary):
         "vocabulary.spm",
         "weights.safetensors",
     ]
+
+
+def test_all_is_on_the_disk_before_the_directory_has_its_name(tmp_path, vocabulary, monkeypatch):
+    synced = []
+    monkeypatch.setattr(packed_directory, "sync", lambda path: synced.append(path))
+    write_directory(tmp_path / "model", CONFIG, TENSORS, vocabulary=vocabulary)
+    names = {path.name for path in (tmp_path / "model").iterdir()}
+    assert {path.name for path in synced[:-1]} == names and synced[-1] == synced[0].parent
+    text = (tmp_path / "model" / "config.json").read_text("utf-8")
+    assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n"
+
+
+def test_metadata_that_another_model_keeps():
+    metadata = {"a": 1, "b": float("nan"), "files": {}, "format_version": 1, "c": "\ud800", "d": None}
+    assert packed_directory.kept_metadata(metadata, ("d",)) == {"a": 1}
 
 
 def test_round_trip_of_two_vocabularies_without_shortlist(tmp_path):

@@ -16,6 +16,7 @@ from cpunmt.formats.packed.safetensors_file import (
     check_finite,
     check_tensors,
     read_described_safetensors,
+    read_float_tensors,
     read_safetensors,
     safetensors_bytes,
     write_safetensors,
@@ -207,6 +208,11 @@ def test_a_file_written_by_hand(path):
         ({}, "128 bytes of tensor data, the tensors take 0"),
         ({"a": entry(shape=(32,), end=32), "b": entry(shape=(96,), begin=32, end=128)}, "starts at byte 32"),
         ({"a": entry(), "padding.1": entry(begin=64, end=128)}, "expected under 64 bytes"),
+        (
+            {"a": entry(), "padding.1": entry("I8", (32,), 64, 96), "b": entry(shape=(32,), begin=96, end=128)},
+            "under 64",
+        ),
+        ({"a": entry(), "padding.1": entry(shape=(8, 8), begin=64, end=128)}, "expected under 64 bytes"),
         ({"a/../b": entry()}, "tensor name 'a/../b'"),
         ({"": entry()}, "tensor name ''"),
         ({"a" * 257: entry()}, "at most 256"),
@@ -227,9 +233,17 @@ def test_files_that_are_none(path):
     assert "not found" in refusal(read_safetensors, path)
     path.write_bytes(b"")
     assert "empty" in refusal(read_safetensors, path)
-    for short in (b"\0", b"\0" * 7, b"\0" * 8):
-        path.write_bytes(short)
-        refusal(read_safetensors, path)
+    for short, message in ((1, "header of 0 bytes in a file of 1"), (7, "in a file of 7"), (8, "starts at byte 8")):
+        path.write_bytes(bytes(short))
+        assert message in refusal(read_safetensors, path)
+
+
+def test_a_header_of_any_length_is_read_as_floats(path):
+    text = json.dumps({"a": entry("F32", (1,), 0, 4)}).encode()
+    for spaces in (0, 1):
+        content = text + b" " * spaces
+        path.write_bytes(len(content).to_bytes(8, "little") + content + b"\0\0\x80\x3f")
+        assert read_float_tensors(path)["a"].tolist() == [1.0]
 
 
 def test_check_tensors_reports_everything_at_once():

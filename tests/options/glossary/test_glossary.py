@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 from cpunmt import CpunmtError
+from cpunmt.options.glossary import glossary as module
 from cpunmt.options.glossary.glossary import Glossary, glossary_of
 
 
@@ -112,3 +113,23 @@ def test_of_what_is_given(tmp_path):
     )
     with pytest.raises(TypeError, match="glossary is 3, expected a dict of terms"):
         glossary_of(3)
+
+
+def test_the_largest_glossaries(tmp_path, monkeypatch):
+    path, two = tmp_path / "terms", b"a\tb\nc\td\n"
+    path.write_bytes(two)
+    monkeypatch.setattr(module, "MOST_BYTES", len(two))
+    monkeypatch.setattr(module, "MOST_TERMS", 2)
+    monkeypatch.setattr(module, "MOST_LETTERS", 3)
+    assert Glossary.from_tsv(path) == Glossary({"a": "b", "c": "d"}) and Glossary({"abc": "def"})
+    with pytest.raises(ValueError, match="'abcd' has 4 characters, expected at most 3$"):
+        Glossary({"abcd": "e"})
+    with pytest.raises(ValueError, match="^glossary has 3 terms, expected at most 2$"):
+        Glossary(dict.fromkeys("abc", "x"))
+    path.write_bytes(two + b"\n")
+    with pytest.raises(CpunmtError, match="more than 8 bytes; wrong file"):
+        Glossary.from_tsv(path)
+    monkeypatch.setattr(module, "MOST_BYTES", 100)
+    path.write_bytes(two + b"e\tf\n")
+    with pytest.raises(CpunmtError, match="line 3: glossary has more than 2 terms"):
+        Glossary.from_tsv(path)

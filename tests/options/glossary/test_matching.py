@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpunmt.options.glossary.glossary import Glossary
 from cpunmt.options.glossary.matching import LOUD, MOST_TOKENS
-from cpunmt.options.glossary.words import tokens
+from cpunmt.options.glossary.words import capitalised, is_spaced, tokens
 from tests.support.linear_time import takes_linear_time
 
 TERMS = {
@@ -175,3 +175,18 @@ def test_terms_that_nearly_match_everywhere_take_linear_time():
     glossary = Glossary({"a " * count + "b": "x" for count in range(1, 32)})
     assert glossary.matches("a " * 5_000) == []
     takes_linear_time(glossary.matches, lambda words: "a " * words, 5_000)
+
+
+def test_terms_beside_each_other():
+    found = Glossary({"猫": "Katze", "犬": "Hund"}).matches("猫犬猫")
+    assert [match.target for match in found] == ["Katze", "Hund", "Katze"]
+
+
+@pytest.mark.parametrize(("text", "written"), [("eBay", "EBay"), ("a", "A"), ("A", "A"), ("", ""), ("1a", "1a")])
+def test_a_term_at_the_beginning_of_a_sentence(text, written):
+    assert capitalised(text) == written
+
+
+@pytest.mark.parametrize(("text", "spaced"), [("a犬", False), ("犬a", True), ("", True)])
+def test_the_last_character_decides_on_a_space(text, spaced):
+    assert is_spaced(text) == spaced

@@ -1,5 +1,6 @@
 """`quantize pack`: its output loads and translates; an unsupported input is one clear error."""
 
+import argparse
 import hashlib
 import itertools
 
@@ -13,7 +14,8 @@ from quantize.checkpoints.layer_errors import LEAST, LayerError
 from quantize.checkpoints.marian_export import write_marian_npz as write_recurrent_npz
 from quantize.checkpoints.stored_weights import step_bytes
 from quantize.commands.cli import main
-from quantize.commands.pack import table
+from quantize.commands.pack import _warning, table
+from quantize.commands.pack_options import add_pack_options, chosen_range, conflict
 from tests.sample_models.foreign_directories import ALPHAS, bergamot
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.random_models import random_tensors
@@ -407,3 +409,45 @@ def test_wrong_usage_exits_with_two(arguments, expected, capsys, tmp_path, monke
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2 and expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ([], "max"),
+        (["--sigmas", "3"], "sigma"),
+        (["--sigmas", "3", "--range", "sigma"], "sigma"),
+        (["--range", "mse"], "mse"),
+        (["--preset", "latency"], "max"),
+        (["--scheme", "int16"], "max"),
+        (["--calibration", "t", "--calibration-lines", "10"], "max"),
+        (["--calibration", "t", *STATIC, "--percentile", "99"], "max"),
+        (["--test", "t.tsv", "--gate", "size=1"], "max"),
+        (["--gate", "size=1"], "max"),
+        (STATIC, "max"),
+    ],
+)
+def test_options_that_fit_together(arguments, kind):
+    parser = argparse.ArgumentParser()
+    add_pack_options(parser)
+    given = parser.parse_args([*NEEDED[1:], *arguments])
+    assert conflict(given, False) is None
+    assert chosen_range(given).kind == kind and chosen_range(given).sigmas == (given.sigmas or 7)
+
+
+def test_what_is_advised_against_losses():
+    parser = argparse.ArgumentParser()
+    add_pack_options(parser)
+
+    def advice(*arguments, rest=12.3):
+        lost = LayerError("a.weight", "int8", (4, 4), 12.3, 0.25, [])._replace(rest=rest)
+        return _warning(parser.parse_args([*NEEDED[1:], *arguments]), [lost], 3)
+
+    told = advice()
+    assert told.startswith(f"1 of 3 matrices lost more than rounding to int8 should (SQNR below {LEAST['int8']} dB), ")
+    assert "--calibration TEXT" in told and "--range" not in told and "per column" not in told
+    assert "largest one of each column" not in told and "largest one of each column" in advice(rest=1.0)
+    assert "--range max or mse" in advice("--sigmas", "3")
+    for flag in ("--per-tensor", "--fixed-point"):
+        assert "scales per column" in advice(flag)
+    assert "--calibration" not in advice("--calibration", "t")
