@@ -62,6 +62,8 @@ class PieceVocabulary(TableVocabulary):
         return [*first, *[(begin + before, end + before) for begin, end in found]]
 
     def language_end(self, text: str) -> int:
+        if not self.languages or ">>" not in text[:2] + text.lstrip()[:2]:
+            return 0
         language, rest = self._language(text)
         return len(text) - len(rest.lstrip()) if language else 0
 

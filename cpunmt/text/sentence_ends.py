@@ -107,7 +107,7 @@ def _is_clear(text: str, found: re.Match[str], begin: int, known: Rules) -> bool
     at, after = found.span()
     if text[at] != ".":
         return text[at] in "?!" and text[after - 1] not in _QUOTES
-    before = text[max(begin, at - LOOK_BACK) : at].split()
+    before = text[max(begin, at - LOOK_BACK) : at].rsplit(None, 1)
     word = before[-1].lstrip(_TRIMMED) if before else ""
     return (
         text[at + 1] not in ".\u2026"
@@ -203,7 +203,7 @@ def _goes_on(window: str, length: int, word: str, after_word: str, known: Rules)
     if kind == NUMBERS:
         return word[:1].isdigit() or (len(word) > 1 and _ROMAN.fullmatch(word) is not None)
     if kind == UNITS:
-        number = rest[0].split()[-1] if rest else ""
+        number = rest[0].rsplit(None, 1)[-1] if rest else ""
         return not (number[-1:].isdigit() or _ROMAN.fullmatch(number))
     return True
 
@@ -216,7 +216,7 @@ def _may_count(word: str) -> bool:
 def _joined(rest: list[str], letters: str) -> str:
     """Joins single letters with those before them: "z. B", "J. S"."""
     if rest and rest[0][-1] == ".":
-        for part in reversed(rest[0].split()[-4:]):
+        for part in reversed(rest[0].rsplit(None, 4)[-4:]):
             part = part.lstrip(_TRIMMED)
             if part[-1:] != "." or not _LETTERS.fullmatch(part, 0, len(part) - 1):
                 break
@@ -241,7 +241,7 @@ def _number_goes_on(before: str, rest: list[str], word: str, known: Rules) -> bo
 
 
 def _shows_ordinal(rest: list[str], known: Rules) -> bool:
-    return bool(rest) and rest[0].split()[-1].lower() in known.before_ordinals
+    return bool(rest) and rest[0].rsplit(None, 1)[-1].lower() in known.before_ordinals
 
 
 def _kind_of_letters(letters: str, word: str, after_word: str, known: Rules) -> int | None:

@@ -53,9 +53,9 @@ class Vocabulary:
         self.size = self._processor.get_piece_size()
         self.eos_id = self._processor.eos_id()
         self.unk_id = self._processor.unk_id()
-        if self.unk_id < 0:
+        if not 0 <= self.unk_id < self.size:
             raise ModelFileError(f"{path}: the SentencePiece model has no <unk>; train it with unk_id=1")
-        if self.eos_id < 0 or not self._processor.is_control(self.eos_id):
+        if not 0 <= self.eos_id < self.size or not self._processor.is_control(self.eos_id):
             raise ModelFileError(f"{path}: the SentencePiece model has no </s>; train it with eos_id=0")
 
     def encode(self, text: str) -> list[int]:
