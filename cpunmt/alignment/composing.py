@@ -16,8 +16,8 @@ def composed(first: Aligned, second: Aligned) -> Aligned:
     """Returns a translation from the source of `first` to the target of `second`.
 
     The target of `first` is the source of `second`. A link joins two links: one of `second` from its source piece, and
-    those of `first` to the linked target piece that shares most characters with it; on a tie, to the first. Without
-    such a piece there is no link.
+    those of `first` to the linked target piece that shares most characters with it; on a tie, to the first. If no
+    piece shares any, the pieces are not linked.
     """
     over = overlaps(second.source_spans, first.target_spans)
     sources: dict[int, list[int]] = {}
