@@ -147,12 +147,12 @@ def test_centroids_in_8_bits_are_nearly_those_in_32(program, task, made):
     setting = Setting(1, 1)
     given_rows = step_rows(decoder_states(task.engine, task.held_out, 1), setting)
     depth, chosen = made.centroids.shape[1], {}
-    workspace = Projection(program, task.engine, given_rows, setting, made).workspace
+    projection = Projection(program, task.engine, given_rows, setting, made)  # it owns the workspace that steps use
     exact = StateClusters({OTHERS: made}, task.engine.model)
     layer, kept = nearest.byte_layer(made)
     for scheme, at in (("float32", exact.address + CLUSTERS.fields["centroids"][1]), ("int8", layer)):
         states = States(program, given_rows.states, scheme)
-        program.nearest_steps(at, workspace, states.record, depth, 1, 0, len(given_rows.states))
+        program.nearest_steps(at, projection.workspace, states.record, depth, 1, 0, len(given_rows.states))
         chosen[scheme] = states.best
     del kept
     expected = made.nearest(given_rows.states)
