@@ -119,8 +119,12 @@ def test_statistics_of_lines_that_come_alone(monkeypatch, capfd):
 @pytest.mark.parametrize(("platform", "unit"), [("darwin", 1), ("other", 1024)])
 def test_peak_memory(monkeypatch, platform, unit):
     """macOS has no /proc: nothing was reported there."""
-    before = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
-    assert run_statistics._peak_memory() >= int(before[0].split()[1]) * 1024 > 20_000_000
+
+    def seen() -> int:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
+    assert 20_000_000 < seen() <= run_statistics._peak_memory() <= seen()
     monkeypatch.setattr(sys, "platform", platform)
     usage = SimpleNamespace(ru_maxrss=5)
     monkeypatch.setattr("resource.getrusage", lambda who: usage)

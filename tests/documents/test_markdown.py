@@ -281,6 +281,7 @@ def sentences(text):
         ("> [!NOTE]\n> Two\n> dogs", ["Two dogs"], "> [!NOTE]\n> TWO DOGS"),
         ("> [!note]- A man\n> Two", ["A man", "Two"], "> [!note]- A MAN\n> TWO"),
         ("# Dogs {#dogs .c}", ["Dogs"], "# DOGS {#dogs .c}"),
+        ("A man and\ndogs {.c}", ["A man and dogs"], "A MAN AND\nDOGS {.c}"),
         ("The [dog](a){.c} and `b`{.d}", ["The dog and {1}"], "THE [DOG](a){.c} AND `b`{.d}"),
         ("Dogs\n: Two dogs\n: Cats", ["Cats", "Dogs", "Two dogs"], "DOGS\n: TWO DOGS\n: CATS"),
         ("One&#32;man and a dog&#46; Two.", ["One man and a dog.", "Two."], "ONE MAN AND A DOG. TWO."),

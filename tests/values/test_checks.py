@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cpunmt import CpunmtError, Glossary
 from cpunmt.architectures.families import FAMILIES
+from cpunmt.corpora.job import Filters, Job
 from cpunmt.engine.engine import Engine
 from cpunmt.model.config import ModelConfig
 from cpunmt.options.end_tokens import EndTokens
@@ -19,6 +20,7 @@ from cpunmt.options.foreign_names import CTRANSLATE2_OFF
 from cpunmt.options.option_field import kind
 from cpunmt.options.options import CTRANSLATE2_NAMES, Options
 from cpunmt.options.suppressed_sequences import Suppressed
+from cpunmt.serve.settings import ServeSettings
 from cpunmt.values.checks import choice, number, same, shown, switch, whole
 from tests.support.command_line import sentences
 from tests.support.option_values import COMPANIONS, FIELDS, INTEGERS, REALS, option_sets
@@ -241,7 +243,8 @@ def test_any_options_give_translations_or_one_error_that_names_one(student, coun
 
 def test_every_default_passes_its_own_check():
     """So a field with its default need not be checked."""
-    for declared in (Options, ModelConfig, *(family.config for family in FAMILIES.values())):
+    settings_of = ServeSettings, Job, Filters
+    for declared in (Options, ModelConfig, *settings_of, *(family.config for family in FAMILIES.values())):
         for field in dataclasses.fields(declared):
             if "check" in field.metadata and field.default not in (None, dataclasses.MISSING):
                 value = field.metadata["check"](field.name, field.default)

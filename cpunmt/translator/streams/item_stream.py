@@ -25,7 +25,7 @@ from cpunmt.text.piece_vocabulary import AnyVocabulary
 _NONE = object()
 _KINDS = "an iterable of texts, or of lists of pieces"
 _PREFIXES = "an iterable with an item for each sentence"
-Uneven = Callable[[int, int], Exception]  # see `paired`
+Uneven = Callable[[int, bool], Exception]  # see `paired`
 
 
 class Item(NamedTuple):
@@ -102,8 +102,8 @@ def _items(
         yield Item(given, ids, ids_of.ids(prefix, number))
 
 
-def _uneven(number: int, shorter: int) -> ValueError:
-    has = f"more than {number}" if shorter == 0 else number
+def _uneven(number: int, source_ended: bool) -> ValueError:
+    has = f"more than {number}" if source_ended else number
     return ValueError(f"target_prefix has {has} items, expected one for each sentence")
 
 
@@ -132,10 +132,10 @@ def _of_kind(items: Iterator[Item], is_text: bool, message: str) -> Iterator[Ite
 
 
 def paired(sources: Iterator[object], targets: Iterator[object], uneven: Uneven) -> Iterator[tuple[object, object]]:
-    """Yields source and target of each pair. Raises `uneven(pairs, 0 for the source or 1)` if one side ends first."""
+    """Yields source and target of each pair. Raises `uneven(pairs, source_ended)` if one side ends first."""
     for number, (source, target) in enumerate(itertools.zip_longest(sources, targets, fillvalue=_NONE)):
         if source is _NONE or target is _NONE:
-            raise uneven(number, 0 if source is _NONE else 1)
+            raise uneven(number, source is _NONE)
         yield source, target
 
 
@@ -145,8 +145,8 @@ def paired_arguments(source: object, target: object) -> Iterator[tuple[object, o
         if isinstance(items, str):
             raise TypeError("score_iterable takes texts, not one text; use score")
 
-    def uneven(number: int, shorter: int) -> ValueError:
-        names = ("sources", "targets") if shorter == 0 else ("targets", "sources")
+    def uneven(number: int, source_ended: bool) -> ValueError:
+        names = ("sources", "targets") if source_ended else ("targets", "sources")
         return ValueError(f"there are {number} {names[0]} and more {names[1]}, expected as many of both")
 
     sources = in_order(source, "source of score_iterable", _KINDS)

@@ -64,8 +64,8 @@ def translate_file(
     sources = map(tokenizers.source or _pieces, _lines(source_path))
     prefixes = None if target_path is None else map(tokenizers.target or _pieces, _lines(target_path))
 
-    def uneven(number: int, shorter: int) -> CpunmtError:
-        has = "more" if shorter == 0 else "fewer"
+    def uneven(number: int, source_ended: bool) -> CpunmtError:
+        has = "more" if source_ended else "fewer"
         return CpunmtError(f"{target_path}: has {has} lines than {source_path}, expected as many")
 
     def made(result: TranslationResult) -> list[str]:
@@ -95,8 +95,8 @@ def score_file(
     sources = map(tokenizers.source or _pieces, _lines(source_path))
     targets = map(tokenizers.target or _pieces, _lines(target_path))
 
-    def uneven(number: int, shorter: int) -> CpunmtError:
-        short, long = (source_path, target_path) if shorter == 0 else (target_path, source_path)
+    def uneven(number: int, source_ended: bool) -> CpunmtError:
+        short, long = (source_path, target_path) if source_ended else (target_path, source_path)
         return CpunmtError(f"{short}: has {number} lines and {long} more, expected as many")
 
     def made(result: ScoringResult) -> str:
