@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _PLAIN = re.compile("[A-Za-z\u00c0-\u00d6][A-Za-z0-9 ,'\u00c0-\u00d6\u00d8-\u00f6-]+")
-_CODES = re.compile("[0-9][0-9a-f -]{5}|[0-9a-f]{7}")  # dates, telephone numbers; hashes
+_CODES = re.compile("[0-9][0-9a-fA-F -]{5}|[0-9a-f]{7}|0x|[0-9a-fA-F]{4}-")  # dates, telephone numbers, hashes
 _DIGIT, _DIGITS = re.compile(r"\d"), re.compile(r"\d+")
 _ASCII = bytes(range(128))
 _NO_DIGITS = _ASCII.translate(None, b"0123456789")

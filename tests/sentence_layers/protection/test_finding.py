@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.sentence_layers.protection.finding import KINDS, Finder, KeptPart, _is_word
@@ -173,12 +173,29 @@ def test_what_looks_clean_has_nothing_of_each_kind(kind, examples):
     check()
 
 
-@given(
-    st.lists(st.sampled_from([*"ab10 -f", "--", "2024", "-05", "0800", "123 ", "abcdef", "+49", "The "])).map("".join)
-)
+PLAIN_PARTS = [*"ab10 -fAFxv'", "--", "2024", "-05", "0800", "123 ", "abcdef", "ABCD-", "0x", " 0xF", "+49", "The "]
+
+
+@given(st.lists(st.sampled_from(PLAIN_PARTS)).map("".join))
+@example("The 0xFF1C man")
+@example("The A1B2C3D4-E5F6-A7B8-C9D0-E1F2A3B4C5D6 file")
+@example("The ABCDEFAB-ABCD-ABCD-ABCD-ABCDEFABCDEF file")
 @settings(max_examples=1000)
 def test_a_plain_text_with_something_to_keep_is_seen_to_have_it(text):
     assert not has_no_codes(text) or (is_plain(text) and not Finder().units(text))
+
+
+@pytest.mark.parametrize("kind", PATTERNS)
+def test_a_plain_text_with_something_of_each_kind_is_seen_to_have_it(kind):
+    """Such a text is not translated in the fast way, alone as little as beside others."""
+
+    @given(st.sampled_from(["The ", "Python ", "A, "]), st.from_regex(re.compile(PATTERNS[kind], re.A), fullmatch=True))
+    @settings(max_examples=100, suppress_health_check=list(HealthCheck))
+    def check(before, part):
+        plain = before + re.sub(r"[^A-Za-z0-9 ,'-]", "", part)
+        assert not has_no_codes(plain) or not Finder().units(plain)
+
+    check()
 
 
 def test_where_no_word_is_left_all_is_kept():
