@@ -220,7 +220,7 @@ setup(
         "report": ["sacrebleu>=2.4", "matplotlib>=3.6"],
         "onnx": ["onnx>=1.16"],
         "clusters": ["faiss-cpu>=1.10"],
-        "train": ["torch>=2.5", "sacrebleu>=2.4", "matplotlib>=3.6"],
+        "train": ["torch>=2.5", "sacrebleu>=2.4", "matplotlib>=3.6", "polib>=1.2", "fluent.syntax>=0.19"],
         "bench": ["onnx>=1.16", "onnxruntime>=1.18"],
         "docs": DOCS,
     },

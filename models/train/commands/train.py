@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cpunmt.text.vocabulary import Vocabulary
 from models.train.network.families import network_of
-from models.train.network.growth import grown
+from models.train.network.growth import grown, of_vocabulary
 from models.train.network.network import initial_tensors, torch_tensors
 from models.train.text.batches import encode
 from models.train.text.data import Data, read_data
@@ -50,6 +50,12 @@ def add_parser(commands):
         help="begin with the parameters of a checkpoint or of a packed directory, of any shape: growth.py",
     )
     parser.add_argument(
+        "--initial-vocabulary",
+        metavar="FILE",
+        type=Path,
+        help="with --initial: the vocabulary of that model, if it is another one",
+    )
+    parser.add_argument(
         "--fresh",
         metavar="PATTERN",
         help="with --initial: parameters of such names, as of the shell, begin with random weights all the same",
@@ -71,8 +77,11 @@ def add_parser(commands):
 
 def run(given) -> bool:
     """Runs the command; returns False if it was interrupted."""
-    if given.fresh is not None and given.initial is None:
-        raise ValueError("--fresh is of --initial: without it all parameters begin with random weights")
+    for name in ("fresh", "initial_vocabulary"):
+        if getattr(given, name) is not None and given.initial is None:
+            raise ValueError(
+                f"--{name.replace('_', '-')} is of --initial: without it all parameters begin with random weights"
+            )
     changes = {} if given.initial is None else dict(LOG4 if given.log4 else CONTINUED)
     asked = {field.name: getattr(given, field.name) for field in dataclasses.fields(Settings)}
     changes |= {name: value for name, value in asked.items() if value is not None}
@@ -84,6 +93,8 @@ def run(given) -> bool:
     else:
         found, arrays = read_float_checkpoint(given.initial, rounded=True)
         try:
+            if given.initial_vocabulary is not None:
+                found, arrays = of_vocabulary(found, arrays, Vocabulary(given.initial_vocabulary), vocabulary)
             initial = grown(config, found, arrays, settings.seed)
         except ValueError as error:
             raise ValueError(f"{given.initial}: cannot begin a {given.shape}: {error}") from None

@@ -9,6 +9,7 @@ https://arxiv.org/abs/1511.05641, have the same aim; their copies of units would
 out single units. Everything else comes from `initial_tensors`.
 """
 
+import dataclasses
 import re
 
 import numpy as np
@@ -16,6 +17,7 @@ import torch
 
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.model.config import ModelConfig
+from cpunmt.text.vocabulary import Vocabulary
 from models.train.network.network import initial_tensors, torch_tensors
 
 _LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.*)")
@@ -53,6 +55,36 @@ def grown(config: ModelConfig, found: ModelConfig, arrays: dict[str, np.ndarray]
         if _origin_layer(layer, config, found) == _origin_layer(layer - 1, config, found):
             _silence(made, layer)
     return made
+
+
+def of_vocabulary(
+    found: ModelConfig, arrays: dict[str, np.ndarray], old: Vocabulary, new: Vocabulary
+) -> tuple[ModelConfig, dict[str, np.ndarray]]:
+    """Returns a model of one table for another vocabulary: a piece that is new begins as the mean of the old pieces
+    that spell it, of the mean length.
+
+    Raises ValueError if the model has several tables.
+    """
+    tables = {name for name, array in arrays.items() if array.shape[:1] == (old.size,)}
+    if tables != {"embedding", "output.bias"}:
+        raise ValueError(f"its tables are {', '.join(sorted(tables))}; expected one embedding of both languages")
+    numbers = {piece: id_ for id_, piece in enumerate(old.pieces(range(old.size)))}
+    embedding, bias = arrays["embedding"], arrays["output.bias"]
+    length = np.linalg.norm(embedding, axis=1).mean()
+    rows, biases = [], []
+    for piece in new.pieces(range(new.size)):
+        if piece in numbers:
+            rows.append(embedding[numbers[piece]])
+            biases.append(bias[numbers[piece]])
+            continue
+        spelt = old.encode(piece.replace("▁", " ").strip() or "_")[:-1]  # without </s>
+        if not piece.startswith("▁") and len(spelt) > 1 and spelt[0] == numbers.get("▁"):
+            spelt = spelt[1:]
+        mean = embedding[spelt].mean(0)
+        rows.append(mean * (length / max(np.linalg.norm(mean), 1e-3)))
+        biases.append(bias[spelt].mean())
+    made = {"embedding": np.stack(rows), "output.bias": np.array(biases, np.float32)}
+    return dataclasses.replace(found, vocab_size=new.size, source_vocab_size=None), arrays | made
 
 
 def _of_same_name(config, arrays, seed):

@@ -41,6 +41,7 @@ def test_evaluate(toy, capsys):
             "--fresh nothing: no parameter is called so; there",
         ),
         ("smoke", ["--fresh", "*"], "--fresh is of --initial"),
+        ("smoke", ["--initial-vocabulary", "x"], "--initial-vocabulary is of --initial"),
     ],
 )
 def test_what_cannot_be_begun_is_one_error(toy, tmp_path, shape, flags, told):
@@ -52,6 +53,30 @@ def test_what_cannot_be_begun_is_one_error(toy, tmp_path, shape, flags, told):
         main([*arguments, *flags])
     with pytest.raises(FileNotFoundError, match="has no checkpoints"):
         main(["average", str(tmp_path), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "out")])
+
+
+def test_a_model_may_begin_with_another_vocabulary(toy, tmp_path, capsys):
+    toy.trainer("spoken", updates=3).run()
+    assert main(["vocabulary", *options(toy), "--size", "75", "--out", str(tmp_path / "v.spm")]) == 0
+    arguments = ["train", "smoke", *options(toy), "--vocabulary", str(tmp_path / "v.spm"), "--updates", "1"]
+    arguments += ["--initial", str(toy.folder / "spoken" / "model.npz"), "--out", str(tmp_path / "run")]
+    with pytest.raises(ValueError, match="vocab_size is 60 in the model to begin with and 75"):
+        main(arguments)
+    assert main([*arguments, "--initial-vocabulary", str(toy.vocabulary)]) == 0
+    config, _ = read_float_checkpoint(tmp_path / "run" / "model.npz")
+    assert config.vocab_size == 75
+
+
+def test_pairs_are_collected_from_clones(clones, tmp_path, capsys):
+    arguments = ["collect", "--clones", str(clones), "--sources", str(clones / "sources.yaml")]
+    assert main([*arguments, "--out", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr().out
+    assert "manual: 3 pairs; left out: none\n" in told and "| office | MPL 2.0 | " in told
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "labels.tsv.gz",
+        "phrases.tsv.gz",
+        "sentences.tsv.gz",
+    ]
 
 
 def test_some_parameters_may_begin_anew(toy, tmp_path):

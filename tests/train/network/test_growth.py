@@ -1,10 +1,15 @@
 """Models that begin with the parameters of another shape: their initial results."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 import torch
 
-from models.train.network.growth import grown
+from cpunmt.text.vocabulary import Vocabulary
+from models.train.network.growth import grown, of_vocabulary
 from models.train.network.network import Network, initial_tensors
+from models.train.text.vocabulary import texts_of, train_vocabulary
 from tests.sample_models.random_models import random_tensors
 from tests.sample_models.recurrents import make_config as recurrent_config
 from tests.sample_models.transformers import make_config
@@ -106,3 +111,33 @@ def test_a_recurrent_model_grows_a_layer():
         grown(recurrent_config(vocab_size=48), small, arrays, seed=2)
     with pytest.raises(ValueError, match="model_dim is 32 in the model to begin with and 48"):
         grown(recurrent_config(model_dim=48), small, arrays, seed=2)
+
+
+def test_another_vocabulary_keeps_the_rows_of_its_pieces(toy, tmp_path):
+    """A new piece is the mean of the old pieces that spell it, of the length that rows have."""
+    path = tmp_path / "v.spm"
+    train_vocabulary(texts_of(toy.data.train), 75, path)
+    old, new = Vocabulary(toy.vocabulary), Vocabulary(path)
+    arrays = {name: tensor.numpy() for name, tensor in initial_tensors(toy.config, 1).items()}
+    arrays["output.bias"] = np.arange(old.size, dtype=np.float32)
+    config, made = of_vocabulary(toy.config, arrays, old, new)
+    assert config == dataclasses.replace(toy.config, vocab_size=75) and made.keys() == arrays.keys()
+    numbers = {piece: id_ for id_, piece in enumerate(old.pieces(range(old.size)))}
+    length = np.linalg.norm(arrays["embedding"], axis=1).mean()
+    fresh = 0
+    for id_, piece in enumerate(new.pieces(range(new.size))):
+        row = made["embedding"][id_]
+        if piece in numbers:
+            assert (row == arrays["embedding"][numbers[piece]]).all()
+            assert made["output.bias"][id_] == numbers[piece]
+        else:
+            fresh += 1
+            assert np.linalg.norm(row) == pytest.approx(length, rel=1e-4)
+            if piece.startswith("▁") and len(piece) > 1:
+                mean = arrays["embedding"][old.encode(piece[1:])[:-1]].mean(0)
+                np.testing.assert_allclose(row / length, mean / np.linalg.norm(mean), rtol=1e-4, atol=1e-6)
+    assert fresh > 5
+    same_config, same = of_vocabulary(toy.config, arrays, old, old)
+    assert same_config == toy.config and all((same[name] == arrays[name]).all() for name in arrays)
+    with pytest.raises(ValueError, match="expected one embedding of both languages"):
+        of_vocabulary(toy.config, arrays | {"other": arrays["output.bias"]}, old, new)

@@ -1,0 +1,105 @@
+"""Collects the pairs of all sources: filters, leaves out what occurs twice, and writes sentences and labels."""
+
+import gzip
+import re
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from cpunmt.files.output_files import replacing_file
+from models.train.collection.sifting import sifted
+from models.train.collection.sources import Found, Pair
+from models.train.text.filters import fault
+from models.train.text.held_out import normalized
+
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_DIGITS = re.compile(r"\d+")
+_ALIKE = 3  # pairs that differ in digits only
+_WORDS = 4  # of a sentence, at least
+FILES = ("phrases", "sentences", "labels")
+
+
+class Collected(NamedTuple):
+    """A source's pairs that remain, and the number of pairs with each fault."""
+
+    name: str
+    kind: str
+    licence: str
+    pairs: list[Pair]
+    faults: Counter[str]
+
+
+class Collection:
+    """Pairs of several sources without repetitions, the first one is kept."""
+
+    def __init__(self) -> None:
+        self._alike: Counter[tuple[str, str]] = Counter()
+        self._seen: set[tuple[str, str]] = set()
+
+    def add(self, source: Found) -> Collected:
+        """Filters the pairs of one source."""
+        kept: list[Pair] = []
+        faults: Counter[str] = Counter()
+        for pair in source.pairs:
+            found = self._fault(pair)
+            if found is None:
+                kept.append(pair)
+            else:
+                faults[found] += 1
+        return Collected(source.name, source.kind, source.licence, kept, faults)
+
+    def _fault(self, pair: Pair) -> str | None:
+        if found := fault(pair.source, pair.target):
+            return found
+        if not _LETTERS.search(pair.source) or not _LETTERS.search(pair.target):
+            return "no words"
+        key = normalized(pair.source), normalized(pair.target)
+        alike = _DIGITS.sub("0", key[0]), _DIGITS.sub("0", key[1])
+        if key in self._seen or self._alike[alike] >= _ALIKE:
+            return "occurs twice"
+        self._seen.add(key)
+        self._alike[alike] += 1
+        return None
+
+
+def sift(found: list[Collected]) -> list[Collected]:
+    """Leaves out the pairs that are not translations of each other, judged by the words of all sources."""
+    pairs = [pair for one in found for pair in one.pairs]
+    passes = iter(sifted([pair.source for pair in pairs], [pair.target for pair in pairs]).tolist())
+    made = []
+    for one in found:
+        kept = [pair for pair in one.pairs if next(passes)]
+        made.append(one._replace(pairs=kept, faults=one.faults + Counter({"other words": len(one.pairs) - len(kept)})))
+    return made
+
+
+def file_of(kind: str, text: str) -> str:
+    """Returns the file that gets a pair: "phrases" for tables, "sentences" or "labels" for other kinds."""
+    if kind == "tables":
+        return "phrases"
+    ends = text.rstrip("\"'”)»").endswith((".", "?", "!", ":", "…"))
+    return "sentences" if ends and len(text.split()) >= _WORDS else "labels"
+
+
+def write(found: list[Collected], folder: Path) -> None:
+    """Writes phrases.tsv.gz, sentences.tsv.gz and labels.tsv.gz.
+
+    Columns are the section (train, development or test), the source, its page, and the two texts.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        with replacing_file(folder / f"{name}.tsv.gz") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+            for one in found:
+                for pair in one.pairs:
+                    if file_of(one.kind, pair.source) == name:
+                        row = (pair.section, one.name, pair.page, pair.source, pair.target)
+                        packed.write(("\t".join(row) + "\n").encode())
+
+
+def table(found: list[Collected]) -> str:
+    """Returns the sources as a table of Markdown: licence, pairs, and how many of them are sentences."""
+    lines = ["| source | licence | pairs | sentences |", "|---|---|---|---|"]
+    for one in found:
+        sentences = sum(file_of("pages", pair.source) == "sentences" for pair in one.pairs)
+        lines.append(f"| {one.name} | {one.licence} | {len(one.pairs):,} | {sentences:,} |")
+    return "\n".join(lines)

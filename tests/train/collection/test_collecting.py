@@ -1,0 +1,101 @@
+"""From clones to files of pairs."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from models.train.collection.collecting import Collection, file_of, table, write
+from models.train.collection.git_files import GitFiles
+from models.train.collection.sifting import sifted
+from models.train.collection.sources import Found, Pair, read_sources
+from models.train.commands.collect import SOURCES
+
+
+def test_all_kinds_of_sources(clones):
+    found = {one.name: list(one.pairs) for one in read_sources(clones / "sources.yaml", "en", "de", clones)}
+    assert found == {
+        "manual": [
+            Pair("docs/one.md", "Two dogs", "Zwei Hunde"),
+            Pair("docs/one.md", "They run home.", "Sie laufen nach Hause."),
+            Pair("docs/two.md", "A cat sleeps.", "Eine Katze schläft."),
+        ],
+        "app": [Pair("x/m.properties", "One dog", "Ein Hund")],
+        "office": [Pair("po/de/a.po", "Open a file.", "Öffnen Sie eine Datei.")],
+        "phrases": [Pair("Go.", "Go.", "Geh."), Pair("Run.", "Run.", "Lauf.")],
+    }
+
+
+def test_what_is_wrong_is_told(clones):
+    (clones / "sources.yaml").write_text("books: {}\n")
+    with pytest.raises(ValueError, match="has books; expected only pages, messages, catalogues, tables"):
+        list(read_sources(clones / "sources.yaml", "en", "de", clones))
+    with pytest.raises(FileNotFoundError, match="is no git repository; expected a clone of it"):
+        GitFiles(clones / "nothing")
+
+
+def test_the_shipped_description_names_a_licence_for_each(tmp_path):
+    for found in read_sources(SOURCES, "en", "de", tmp_path):
+        assert found.licence and found.kind
+
+
+def test_pages_are_held_out_as_a_whole():
+    sections = [Pair(f"page{n}", "x", "y").section for n in range(10_000)]
+    assert 60 < sections.count("test") < 140 and 60 < sections.count("development") < 140
+    assert len({Pair("one page", str(n), "y").section for n in range(100)}) == 1
+
+
+def test_repetitions_and_bad_pairs_are_left_out():
+    collection = Collection()
+    pairs = [
+        Pair("a", "Two dogs.", "Zwei Hunde."),
+        Pair("b", "two dogs", "zwei hunde!"),
+        *(Pair("c", f"Error {n}", f"Fehler {n}") for n in range(9)),
+        Pair("d", "1.2", "1,2"),
+        Pair("e", "A cat", "x" * 200),
+    ]
+    found = collection.add(Found("a", "pages", "MIT", iter(pairs)))
+    assert [pair.source for pair in found.pairs] == ["Two dogs.", "Error 0", "Error 1", "Error 2"]
+    assert found.faults == {"occurs twice": 7, "no words": 1, "lengths do not fit": 1}
+    assert collection.add(Found("b", "pages", "MIT", iter(pairs[:1]))).pairs == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("tables", "Two dogs run home.", "phrases"),
+        ("pages", "Two dogs run home.", "sentences"),
+        ("pages", "Do “two dogs run home?”", "sentences"),
+        ("pages", "Two dogs run home", "labels"),
+        ("pages", "Two dogs.", "labels"),
+    ],
+)
+def test_where_a_pair_is_written(kind, text, expected):
+    assert file_of(kind, text) == expected
+
+
+def test_files_have_all_pairs_and_are_the_same_bytes_each_time(tmp_path, clones):
+    collection = Collection()
+    found = [collection.add(one) for one in read_sources(clones / "sources.yaml", "en", "de", clones)]
+    for name in ("one", "two"):
+        write(found, tmp_path / name)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()}
+    assert files == {path.name: path.read_bytes() for path in (tmp_path / "two").iterdir()}
+    lines = [line for content in files.values() for line in gzip.decompress(content).decode().splitlines()]
+    assert len(lines) == sum(len(one.pairs) for one in found) == 7
+    assert "train\toffice\tpo/de/a.po\tOpen a file.\tÖffnen Sie eine Datei." in lines
+    assert table(found).splitlines()[2] == "| manual | MIT | 3 | 0 |"
+
+
+def test_pairs_with_other_words_are_left_out():
+    """Texts of an invented language, word by word, some with the words of another text."""
+    random = np.random.default_rng(1)
+    sources = [[f"w{n}" for n in random.integers(0, 100, random.integers(4, 9))] for _ in range(2000)]
+    targets = [[word.replace("w", "v") for word in source] for source in sources]
+    wrong = set(range(0, 2000, 20))
+    for n in wrong:
+        targets[n] = [f"v{m}" for m in random.integers(0, 100, len(sources[n]))]
+    passes = sifted(*([" ".join(text) for text in texts] for texts in (sources, targets)))
+    assert sum(not passes[n] for n in wrong) >= 0.85 * len(wrong)
+    assert passes.mean() > 0.9
+    assert sifted(["Firefox"] * 30, ["Firefox"] * 30).all()
