@@ -2,11 +2,15 @@
 
 import gzip
 import re
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from cpunmt.alignment.edits import Edit, edited
 from cpunmt.files.output_files import replacing_file
+from cpunmt.sentence_layers.protection.finding import Finder
+from cpunmt.sentence_layers.protection.layer import NAMES
 from models.train.collection.sifting import sifted
 from models.train.collection.sources import Found, Pair
 from models.train.text.filters import fault
@@ -16,6 +20,7 @@ _LETTERS = re.compile(r"[^\W\d_]{2}")
 _DIGITS = re.compile(r"\d+")
 _ALIKE = 3  # pairs that differ in digits only
 _WORDS = 4  # of a sentence, at least
+_FINDER = Finder()
 FILES = ("phrases", "sentences", "labels")
 
 
@@ -43,7 +48,7 @@ class Collection:
         for pair in source.pairs:
             found = self._fault(pair)
             if found is None:
-                kept.append(pair)
+                kept.append(with_stand_ins(pair))
             else:
                 faults[found] += 1
         return Collected(source.name, source.kind, source.licence, kept, faults)
@@ -60,6 +65,28 @@ class Collection:
         self._seen.add(key)
         self._alike[alike] += 1
         return None
+
+
+def with_stand_ins(pair: Pair) -> Pair:
+    """Returns a pair whose code, addresses and the like are names, as the engine replaces them before it translates.
+
+    Only if both texts have the same, each once; and one pair in four stays as it is.
+    """
+    if zlib.crc32(pair.source.encode()) % 4 == 0:
+        return pair
+    sides = pair.source, pair.target
+    units = [_FINDER.units(text) for text in sides]
+    parts = [[text[unit.begin : unit.end] for unit in some] for text, some in zip(sides, units, strict=True)]
+    names = [name for name in NAMES if not any(name in text for text in sides)]
+    same = sorted(parts[0]) == sorted(parts[1]) and len(set(parts[0])) == len(parts[0])
+    if not parts[0] or not same or len(parts[0]) > len(names) or any(unit.loose for some in units for unit in some):
+        return pair
+    chosen = dict(zip(parts[0], names, strict=False))
+    made = [
+        edited(text, [Edit(unit.begin, unit.end, chosen[text[unit.begin : unit.end]]) for unit in some])[0]
+        for text, some in zip(sides, units, strict=True)
+    ]
+    return pair._replace(source=made[0], target=made[1])
 
 
 def sift(found: list[Collected]) -> list[Collected]:

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from models.train.collection.collecting import Collection, file_of, table, write
+from models.train.collection.collecting import Collection, file_of, table, with_stand_ins, write
 from models.train.collection.git_files import GitFiles
 from models.train.collection.sifting import sifted
 from models.train.collection.sources import Found, Pair, read_sources
@@ -58,6 +58,25 @@ def test_repetitions_and_bad_pairs_are_left_out():
     assert [pair.source for pair in found.pairs] == ["Two dogs.", "Error 0", "Error 1", "Error 2"]
     assert found.faults == {"occurs twice": 7, "no words": 1, "lengths do not fit": 1}
     assert collection.add(Found("b", "pages", "MIT", iter(pairs[:1]))).pairs == []
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("Call `a` of x.py.", "Rufen Sie `a` aus x.py auf.", ("Call Tom of Peter.", "Rufen Sie Tom aus Peter auf.")),
+        ("Tom calls `b`!", "Tom ruft `b`.", ("Tom calls Peter!", "Tom ruft Peter.")),
+        ("Call `a` now.", "Rufen Sie `b` auf.", None),
+        ("Call `a` and `a`.", "Rufen Sie `a` und `a` auf.", None),
+        ("Call it now.", "Rufen Sie es jetzt auf.", None),
+    ],
+)
+def test_what_the_engine_replaces_is_replaced(source, target, expected):
+    assert with_stand_ins(Pair("p", source, target))[1:] == (expected or (source, target))
+
+
+def test_one_pair_in_four_keeps_its_code():
+    kept = [with_stand_ins(Pair("p", f"Call `a{n}`.", f"Rufen Sie `a{n}` auf."))[1] for n in range(1000)]
+    assert 200 < sum("`" in source for source in kept) < 300
 
 
 @pytest.mark.parametrize(
