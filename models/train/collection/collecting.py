@@ -90,12 +90,13 @@ def with_stand_ins(pair: Pair) -> Pair:
 
 
 def sift(found: list[Collected]) -> list[Collected]:
-    """Leaves out the pairs that are not translations of each other, judged by the words of all sources."""
-    pairs = [pair for one in found for pair in one.pairs]
+    """Leaves out the pairs of pages that are not translations of each other; messages have keys instead."""
+    pages = [one for one in found if one.kind == "pages"]
+    pairs = [pair for one in pages for pair in one.pairs]
     passes = iter(sifted([pair.source for pair in pairs], [pair.target for pair in pairs]).tolist())
     made = []
     for one in found:
-        kept = [pair for pair in one.pairs if next(passes)]
+        kept = [pair for pair in one.pairs if next(passes)] if one.kind == "pages" else one.pairs
         made.append(one._replace(pairs=kept, faults=one.faults + Counter({"other words": len(one.pairs) - len(kept)})))
     return made
 

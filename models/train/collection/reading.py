@@ -13,6 +13,8 @@ Texts = Mapping[object, str]  # the number of a block, or the key of a message -
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.S)
 _NAME = re.compile(r"<a name=\"[^\"]*\"></a>|\{#[\w.-]+\}")
 _MARKER = re.compile(r"\[!(?:UICONTROL|DNL|BADGE|BADGEURL) +([^\[\]]*)\]")  # Adobe's: names of controls and products
+# Mozilla's macros for links to names: {{domxref("Window.name", "name")}}
+_MACRO = re.compile(r"\{\{\s*(\w+)\(\s*\"([^\"{}]*)\"(?:\s*,\s*\"([^\"{}]*)\")?[^{}]*\)\s*\}\}")
 _ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\w+);)[\w.:-]+;")
 _DOCTYPE = re.compile(r"<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.S)
 _INLINE = frozenset(
@@ -82,9 +84,15 @@ _SPACE = re.compile(r"\s+")
 def markdown(content: bytes) -> Texts:
     """Returns the blocks of a page of Markdown, without emphasis and addresses; code keeps its ticks."""
     text = _NAME.sub("", _FRONT.sub("", content.decode("utf-8", "replace").replace("\r\n", "\n")))
-    document = read_markdown(read_source(_MARKER.sub(r"\1", text).encode()))
+    text = _MACRO.sub(_named, _MARKER.sub(r"\1", text))
+    document = read_markdown(read_source(text.encode()))
     source = document.source.text
     return dict(enumerate(filter(None, (_plain(source, place) for place in document.places))))
+
+
+def _named(macro: re.Match[str]) -> str:
+    name = macro[3] or macro[2]
+    return name if macro[1].lower() == "glossary" else f"`{name}`"
 
 
 def _plain(source: str, place: Place) -> str:

@@ -67,15 +67,17 @@ def _pages(entry: dict[str, Any], languages: tuple[str, str], folder: Path) -> I
     known = set(sources.names())
     endings = tuple(reading.PAGES)
     names = [name for name in targets.names() if name.startswith(home) and name.endswith(endings)]
-    pattern = re.compile(entry["commit"].encode()) if "commit" in entry else None
+    pattern, left_out = (re.compile(entry.get(name, "(?!)").encode()) for name in ("commit", "without"))
     for name in names:
         path = root + name.removeprefix(home)
         content = targets.content(name)
-        found = pattern.search(content or b"") if pattern else None
+        if content is None or left_out.search(content):
+            continue
+        found = pattern.search(content)
         original = sources.content(path, found[1].decode()) if found else None
         if original is None and path in known:
             original = sources.content(path)
-        if original is None or content is None:
+        if original is None:
             continue
         read = reading.PAGES[PurePosixPath(name).suffix]
         blocks = [list(read(page).values()) for page in (original, content)]

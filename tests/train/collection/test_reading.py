@@ -11,6 +11,8 @@ title: Dogs
 
 Call `run()` with [a link](x.md), or use [!UICONTROL Save As].
 
+See {{ domxref("Window.name", "the name") }}, {{cssxref("margin")}} and {{Glossary("CSS")}}.
+
 ```
 code
 ```
@@ -24,6 +26,7 @@ def test_markdown():
     assert list(reading.markdown(PAGE).values()) == [
         "Two dogs",
         "Call `run()` with a link, or use Save As.",
+        "See `the name`, `margin` and CSS.",
         "One",
         "Two",
     ]
