@@ -17,6 +17,8 @@ from cpunmt.translator.text_pipeline import TextCall, translate_units
 if TYPE_CHECKING:
     from cpunmt.markup.pages import Page
     from cpunmt.markup.units import Unit
+else:
+    Page = Unit = Any  # annotations can be evaluated, and pages are imported only if there are some
 
 _ABOVE = "cpunmt.documents.translate"  # a level above, so imported by name, as `cpunmt` imports its public names
 
