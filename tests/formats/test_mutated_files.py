@@ -220,7 +220,7 @@ def write_options(path):
 
 def read_huggingface_weights(path):
     config = read_huggingface_config(FIELDS, {}, 1, True, str(path))
-    for array in huggingface_tensors(config, read_float_tensors(path), str(path)).values():
+    for array in huggingface_tensors(config, read_float_tensors(path), str(path))[1].values():
         assert array.dtype == np.float32 and np.isfinite(array).all()
 
 

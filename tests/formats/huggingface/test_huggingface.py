@@ -184,7 +184,7 @@ def test_weights(shape, kind, tmp_path):
     """Each is at its place: transposed, rounded as its type, without <pad>."""
     fields, given = write_huggingface(tmp_path, shape, 3, kind)
     config = read_huggingface_config(fields, {}, 1, False, WHERE)
-    found = huggingface_tensors(config, read_float_tensors(tmp_path / "model.safetensors"), WHERE)
+    found = huggingface_tensors(config, read_float_tensors(tmp_path / "model.safetensors"), WHERE)[1]
 
     def rounded(name):
         if kind == "BF16":
@@ -215,7 +215,7 @@ def read_changed(path, change, **fields):
     change(arrays)
     path.write_bytes(safetensors_bytes(arrays))
     config = read_huggingface_config(fields, {}, 1, True, WHERE)
-    return huggingface_tensors(config, read_float_tensors(path), WHERE)
+    return huggingface_tensors(config, read_float_tensors(path), WHERE)[1]
 
 
 def test_other_names_of_the_shared_table(tmp_path):
