@@ -47,7 +47,7 @@ def norms(config: ModelConfig) -> list[str]:
 
 
 def others(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """Returns the shapes of float32 tensors outside the layers; of `positions`, whose number of rows may vary, it is 0."""
+    """Returns the float32 tensors outside the layers; of `positions`, whose number of rows may vary, it is 0."""
     return dict(_network(config.architecture).others)
 
 

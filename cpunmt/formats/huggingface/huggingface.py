@@ -134,8 +134,8 @@ def read_huggingface_config(
         last = pieces.get(_PAD, target_size - 1) if pieces else target_size - 1
         if last != target_size - 1:
             problems.append(
-                f"the target's vocabulary has {_PAD} as id {last} of {target_size} pieces, expected the last id; convert "
-                "the model from Marian's again"
+                f"the target's vocabulary has {_PAD} as id {last} of {target_size} pieces, expected the last id; "
+                "convert the model from Marian's again"
             )
         start = start_id(fields, generation)
         if type(start) is not int or not 0 <= start < target_size:

@@ -20,7 +20,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import AnyPath, Bytes, expanded
 from cpunmt.formats.foreign_model import Array
 from cpunmt.formats.packed.safetensors_file import Bfloat16
-from cpunmt.formats.pytorch.state_pickle import MAX_PICKLE, STORAGES, Storage, TensorView, read_pickle
+from cpunmt.formats.pytorch.state_pickle import MAX_PICKLE, STORAGES, Storage, TensorView, described, read_pickle
 from cpunmt.formats.pytorch.stored_zip import LOCAL, stored_members
 
 _MAX_FILE = 1 << 40
@@ -62,9 +62,10 @@ def _zip(content: Bytes, where: str) -> tuple[Any, dict[str, Bytes]]:
     order = members.get(f"{root}/byteorder")
     if order is not None and order[:8].tobytes() != b"little":
         raise ModelFileError(f"{where}: is big-endian, expected little-endian numbers; save it on another machine")
-    state, end = _pickle(members[f"{root}/data.pkl"], where)
-    if end != members[f"{root}/data.pkl"].size:
-        raise ModelFileError(f"{where}: pickle: {end} of its bytes are read, and more follow; {_AGAIN}")
+    pickled = members[f"{root}/data.pkl"]
+    state, end = _pickle(pickled, where)
+    if end != pickled.size:
+        raise ModelFileError(f"{where}: pickle: ends at byte {end} of {pickled.size}; {_AGAIN}")
     data = {}
     for storage in _storages(state, where):
         found = members.get(f"{root}/data/{storage.key}")
@@ -113,16 +114,15 @@ def _pickle(content: Bytes, where: str) -> tuple[Any, int]:
 def _views(state: Any, where: str) -> dict[str, TensorView]:
     """Returns the named tensors of a state dict."""
     if not isinstance(state, dict):
-        raise ModelFileError(f"{where}: holds a {type(state).__name__}, expected a dict of tensors")
+        raise ModelFileError(f"{where}: holds {described(state)}, expected a dict of tensors")
     for name, value in state.items():
         if type(name) is not str or not _NAME.fullmatch(name) or len(name) > 256:
             raise ModelFileError(
                 f"{where}: tensor name {str(name)[:80]!r}, expected at most 256 letters, digits, '_' and dots"
             )
         if not isinstance(value, TensorView):
-            kind = type(value).__name__.lstrip("_")
             raise ModelFileError(
-                f"{where}: {name!r} is a {kind}, expected a tensor; save the model's state dict alone "
+                f"{where}: {name!r} is {described(value)}, expected a tensor; save the model's state dict alone "
                 "(torch.save(model.state_dict(), path))"
             )
     return state
@@ -137,8 +137,8 @@ def _storages(state: Any, where: str) -> set[Storage]:
     for storage, count in used.items():
         if count > _MOST_SHARED * storage.size:
             raise ModelFileError(
-                f"{where}: tensors of {count} numbers share storage {storage.key[:80]!r} of {storage.size}, expected at "
-                f"most {_MOST_SHARED} times its size"
+                f"{where}: tensors of {count} numbers share storage {storage.key[:80]!r} of {storage.size}, expected "
+                f"at most {_MOST_SHARED} times its size"
             )
     return set(used)
 

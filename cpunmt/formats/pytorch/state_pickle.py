@@ -114,7 +114,7 @@ class _Machine:
         """Returns the next `count` bytes."""
         end = self.position + count
         if end > len(self._content):
-            raise self.broken(f"{count} bytes are wanted, {len(self._content) - self.position} are left")
+            raise self.broken(f"{count} bytes are needed, {len(self._content) - self.position} are left")
         taken = self._content[self.position : end]
         self.position = end
         return taken
@@ -151,7 +151,7 @@ class _Machine:
             raise self.broken("an object is missing")
         found = self.stack[-1]
         if not isinstance(found, kind):
-            raise self.broken(f"{_named(found)} is changed like a {kind.__name__}")
+            raise self.broken(f"the object to change is {_named(found)}, not {_article(kind)}")
         return found
 
     def push_tuple(self, count: int) -> None:
@@ -237,7 +237,7 @@ class _Machine:
         for size, stride in zip(shape, strides, strict=True):
             elements *= size
             end += (size - 1) * stride
-        if elements and (elements > storage.size or end >= storage.size) or offset > storage.size:
+        if (elements and (elements > storage.size or end >= storage.size)) or offset > storage.size:
             raise self.broken(
                 f"a tensor of shape {shape}, strides {strides} and offset {offset} in a storage of {storage.size} "
                 "numbers: it is larger"
@@ -274,11 +274,20 @@ def _are_sizes(values: Any) -> bool:
     return type(values) is tuple and len(values) <= _MAX_DIMENSIONS and all(map(_is_size, values))
 
 
+def described(value: Any) -> str:
+    """Returns the type of a result of `read_pickle`. The content, which may be nested without end, is never shown."""
+    return _article(type(value))
+
+
+def _article(kind: type) -> str:
+    name = kind.__name__.lstrip("_")
+    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"
+
+
 def _named(value: Any) -> str:
-    """Names an object for a message. It never shows the content, which may be nested without end."""
     if isinstance(value, _Function):
         return value.value
-    return f"a {type(value).__name__.lstrip('_')}"
+    return described(value)
 
 
 _OPCODES: dict[bytes, Callable[[_Machine], None]] = {
