@@ -37,7 +37,7 @@ ELSEWHERE = {
     *("vocabulary.json", "source.json", "target.json", "clusters.safetensors"),
     "students.yaml",
     "pairs.yaml",
-    "pytorch_model.bin",
+    *("pytorch_model.bin", "torch.save", "lm_head.weight", "config.json", "generation_config.json"),
     *("DataContext.checkpoint_config", "spark.sql.execution.arrow.maxRecordsPerBatch"),
     *("spark.speculation", "spark.sql.files.maxPartitionBytes"),
 }

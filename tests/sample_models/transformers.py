@@ -19,7 +19,7 @@ NAMED = {
     "deep": {"ffn_depth": 4, "decoder_ffn_depth": 3, "decoder_ffn_dim": 80, "activation": "gelu"},
     "untied": {"shared_embedding": False, "tied_output": False, "shared_vocabulary": False, "source_vocab_size": 56},
     "trained positions": {"positions": "trained", "scale_embedding": False, "cell": "self_attention"},
-    "start vector": {"start_vector": True, "cell": "self_attention", "tied_output": False},
+    "start vector": {"start_vector": True, "cell": "self_attention"},
     "no projection": {"attention_projection": False, "cell": "self_attention", "positions": "tensor2tensor"},
     "cell projection": {"cell_projection": True, "activation": "gelu_sigmoid"},
 }

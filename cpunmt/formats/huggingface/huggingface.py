@@ -273,8 +273,7 @@ def huggingface_tensors(
         if not np.isfinite(array).all():
             problems.append(f"{theirs} holds NaN or infinity")
         elif _is_table(ours):
-            first = array[-1 if start is None else start]
-            if ours == tables(config)["target"] and first.any():
+            if ours == tables(config)["target"] and (first := array[-1 if start is None else start]).any():
                 config, tensors["start"] = config.changed(start_vector=True), first.copy()
             tensors[ours] = array[:-1]
         elif ours == "output.bias":

@@ -143,12 +143,15 @@ def test_an_index_and_its_files_list_the_same(tmp_path):
 
 def test_models_of_two_sizes(tmp_path):
     """Each side has its own table; the decoder begins with the row that config.json names."""
-    fields, tensors = write_huggingface(tmp_path, "apart, of two sizes")
-    write_vocabulary(tmp_path, train_vocabulary, separate=True, target_size=fields["decoder_vocab_size"])
-    found = read_model(tmp_path, "float32")
-    assert (found.config.source_size, found.config.vocab_size) == (96, 112)
-    assert np.array_equal(found.tensors["start"], tensors["model.decoder.embed_tokens.weight"][96])
-    assert Translator(tmp_path).translate(TEXT[0]).text is not None
+    for start in (96, 0, 111):
+        fields, tensors = write_huggingface(tmp_path, "apart, of two sizes", decoder_start_token_id=start)
+        write_vocabulary(tmp_path, train_vocabulary, separate=True, target_size=fields["decoder_vocab_size"])
+        found = read_model(tmp_path, "float32")
+        assert (found.config.source_size, found.config.vocab_size) == (96, 112)
+        assert np.array_equal(found.tensors["start"], tensors["model.decoder.embed_tokens.weight"][start])
+        assert Translator(tmp_path).translate(TEXT[0]).text is not None
+    write_huggingface(tmp_path, "apart, of two sizes", decoder_start_token_id=112)  # a row of zeros
+    assert not read_model(tmp_path).config.architecture.start_vector
 
 
 def test_the_settings_of_a_model_are_its_defaults(tmp_path):
