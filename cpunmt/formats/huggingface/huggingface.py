@@ -143,9 +143,10 @@ def read_huggingface_config(
                 f"decoder_start_token_id is {reprlib.repr(start)}, expected an id of the {target_size} target pieces"
             )
     file, given = ("generation_config.json", generation) if generation else ("config.json", fields)
-    barred = {target_size - 1, unk_id}
     search = _search(fields, generation, file, problems)
-    search["suppress_sequences"] = _suppressed(given.get("bad_words_ids"), barred, pieces, file, problems)
+    if type(target_size) is int:
+        never = {target_size - 1, unk_id}
+        search["suppress_sequences"] = _suppressed(given.get("bad_words_ids"), never, pieces, file, problems)
     problems += _unsupported(given, _SEARCH, file, "; remove it: nothing but beam search is done")
     if problems:
         raise ModelFileError(f"{where}: not supported: {'; '.join(problems)}")
