@@ -10,7 +10,7 @@ from cpunmt.formats.any_directory import KINDS, read_model
 from cpunmt.formats.foreign_model import open_vocabularies
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config, start_id
 from cpunmt.formats.huggingface.weight_files import WEIGHTS
-from cpunmt.formats.packed.safetensors_file import read_float_tensors
+from cpunmt.formats.packed.safetensors_file import Bfloat16, read_float_tensors
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from tests.sample_models.huggingface_model import (
@@ -328,6 +328,20 @@ def test_wrong_tensors_are_listed(name, value, told, tmp_path):
             arrays[name] = value
 
     assert told in refusal(read_changed, tmp_path / "wrong", change)
+
+
+@pytest.mark.parametrize("kind", ["F32", "BF16"])
+def test_tensors_of_any_strides(kind):
+    """Files of torch may hold transposed views."""
+    given = random_tensors(FIELDS)
+    if kind == "BF16":
+        given = {name: Bfloat16(bfloat16(array)) for name, array in given.items()}
+        turned = {name: Bfloat16(np.asfortranarray(array.halves)) for name, array in given.items()}
+    else:
+        turned = {name: np.asfortranarray(array) for name, array in given.items()}
+    expected, found = (huggingface_tensors(config_of(), arrays, WHERE)[1] for arrays in (given, turned))
+    for name, array in expected.items():
+        assert found[name].flags.c_contiguous and found[name].tobytes() == array.tobytes(), name
 
 
 def test_integers_and_large_numbers_are_no_weights():

@@ -96,8 +96,7 @@ def test_shards(name, folder):
     assert kind_of(folder) == "huggingface"
 
 
-def test_float64_and_transposed_tensors(folder):
-    """What torch may save of a model that was changed in memory."""
+def test_float64(folder):
     expected = read_model(folder)
     tensors = random_tensors(FIELDS, 0, trained_on=True)
     content = safetensors_bytes({name: array.astype(np.float64) for name, array in tensors.items()}, "F64")
