@@ -17,9 +17,8 @@ MODULES = {name: ROOT.joinpath(name).read_text("utf-8") for name in NAMES if nam
 PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)+/?|\w+/|\w+\.py")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 DEFINED = r"""(?:def|class) {0}\b|\b{0} ?[:=]|\.{0}\b|"{0}\""""
-MADE = re.compile(
-    r"/path/|RUN|NAME|OUT|students/|runs/|teachers/|collected/|s2t|my-"
-)  # made by the reader, or patterns
+# made by the reader, or patterns
+MADE = re.compile(r"/path/|RUN|NAME|OUT|students/|runs/|teachers/|collected/|s2t|my-")
 INSTANCES = {"result": "Result", "translator": "Translator"}  # as examples call them
 ELSEWHERE = {
     "model.npz",
@@ -37,7 +36,7 @@ ELSEWHERE = {
     *("vocabulary.json", "source.json", "target.json", "clusters.safetensors"),
     "students.yaml",
     "pairs.yaml",
-    "pytorch_model.bin",
+    *("pytorch_model.bin", "torch.save", "lm_head.weight", "config.json", "generation_config.json"),
     *("DataContext.checkpoint_config", "spark.sql.execution.arrow.maxRecordsPerBatch"),
     *("spark.speculation", "spark.sql.files.maxPartitionBytes"),
 }

@@ -5,7 +5,7 @@
 kind     a row of `KINDS`: title, files, the marks in config.json or a file's name, and the module of its reader. Rows
          are tried in order, first all by config.json, then by names.
 reader   `read_directory(found)` returns a ForeignModel. It raises ModelFileError for missing, damaged or unsupported
-         files. It runs no code from a file: nothing is unpickled, no header may claim more than its file has.
+         files. It runs no code from a file, pickles included; no header may claim more than its file has.
          If no name of a file identifies the kind, `recognizes(names)` does.
 tensors  canonical: the names, float32 matrices [in, out] and tables [pieces, model_dim] that
          `model.tensors.checkpoint_tensors` lists, or `StoredIntegers` in their place.
@@ -64,9 +64,13 @@ KINDS = {
     ),
     "huggingface": Kind(
         "Hugging Face MarianMT",
-        "a MarianMT model of Hugging Face: config.json, model.safetensors, vocab.json, source.spm and target.spm",
+        "a MarianMT model of Hugging Face: config.json, model.safetensors or pytorch_model.bin, vocab.json, source.spm "
+        "and target.spm",
         {"model_type": None},
-        ("model.safetensors", "pytorch_model.bin"),
+        (
+            *("model.safetensors", "model.safetensors.index.json"),
+            *("pytorch_model.bin", "pytorch_model.bin.index.json"),
+        ),
         "cpunmt.formats.huggingface.huggingface_directory",
     ),
 }
@@ -107,7 +111,7 @@ def look(path: str | os.PathLike[str]) -> FoundModel:
         fields = read_json(folder / "config.json", "config", 1 << 20)
         for name, kind in KINDS.items():
             if any(key in fields and value in (None, fields[key]) for key, value in kind.says.items()):
-                return FoundModel(name, folder)
+                return FoundModel(name, folder, (), _named(path, kind))
     names = listing(folder)
     for name in names:
         if name in _REFUSED:
@@ -118,10 +122,16 @@ def look(path: str | os.PathLike[str]) -> FoundModel:
         else:
             known = any(file in names for file in kind.names) if kind.names else _reader(name).recognizes(names)
         if known:
-            return FoundModel(name, folder, names, chosen)
+            return FoundModel(name, folder, names, chosen or _named(path, kind))
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     expected = "; or ".join(kind.files for kind in KINDS.values())
     raise ModelFileError(f"{folder}: not a model's directory. Found: {shown or 'no file'}. Expected {expected}")
+
+
+def _named(path: str | os.PathLike[str], kind: Kind) -> str | None:
+    """Returns the name of the file `path` if only this kind has such files."""
+    name = Path(path).name
+    return name if name in kind.names else None
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:

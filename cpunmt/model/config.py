@@ -21,7 +21,9 @@ MOST_BEAM = 64  # the most hypotheses that a search keeps of a sentence
 FORMAT_VERSION = 4  # of the packed model directory; raised when an older reader could not read a newer file
 _NESTED = 4  # the first version in which the architecture's fields are an object of their own
 _MOST_PIECES = 1 << 22
-_LATER = ("replace_unknowns",)  # fields added in this version: a model without them lacks the feature
+_MOST_SEQUENCES, _MOST_SUPPRESSED = 10_000, 100  # the limits of the option suppress_sequences
+# fields of both parts added in this version: a model without them lacks the feature
+_LATER = ("replace_unknowns", "max_length", "no_repeat_ngram_size", "suppress_sequences", "start_vector")
 
 
 def _exceptions(name: str, value: Any) -> tuple[tuple[str, str], ...]:
@@ -35,6 +37,19 @@ def _exceptions(name: str, value: Any) -> tuple[tuple[str, str], ...]:
         expected = f"pairs of a layer's name and one of {', '.join(SCHEMES)}"
         raise ValueError(f"{name} is {checks.shown(value)}, expected {expected}")
     return pairs
+
+
+def _sequences(name: str, value: Any) -> tuple[tuple[str, ...], ...]:
+    """Checks sequences of pieces; whether a vocabulary has the pieces is not known here."""
+    lists = isinstance(value, list | tuple) and all(isinstance(pieces, list | tuple) for pieces in value)
+    if not lists or len(value) > _MOST_SEQUENCES or not all(_are_pieces(pieces) for pieces in value):
+        expected = f"at most {_MOST_SEQUENCES} lists of 1 to {_MOST_SUPPRESSED} pieces"
+        raise ValueError(f"{name} is {checks.shown(value)}, expected {expected}")
+    return tuple(map(tuple, value))
+
+
+def _are_pieces(pieces: Any) -> bool:
+    return 1 <= len(pieces) <= _MOST_SUPPRESSED and all(isinstance(piece, str) for piece in pieces)
 
 
 @dataclass(frozen=True)
@@ -62,6 +77,9 @@ class ModelConfig:
     beam_size: int = count(1, high=MOST_BEAM)
     length_penalty: float = ranged(0.0, 5.0, 1.0)
     word_penalty: float = ranged(-100.0, 100.0, 0.0)
+    max_length: int | None = count(None)  # target pieces, with </s>
+    no_repeat_ngram_size: int = count(0, low=0, high=100)
+    suppress_sequences: tuple[tuple[str, ...], ...] | None = checked(_sequences, None)  # of target pieces
     replace_unknowns: bool = switch(False)  # <unk> may be chosen: the source piece with most attention replaces it
 
     def scheme_of(self, name: str) -> str:
@@ -89,9 +107,10 @@ class ModelConfig:
     def to_json(self) -> dict[str, Any]:
         """Returns the fields as a dict that `json.dump` takes, with the format version."""
         fields = dataclasses.asdict(self)
-        for name in _LATER:
-            if fields[name] == self.__dataclass_fields__[name].default:
-                del fields[name]
+        for part, values in ((self, fields), (self.architecture, fields["architecture"])):
+            for name in _LATER:
+                if name in values and values[name] == part.__dataclass_fields__[name].default:
+                    del values[name]
         fields["architecture"] = {"family": family_name(self.architecture), **fields["architecture"]}
         return {"format": "cpunmt", "version": FORMAT_VERSION, **fields}
 

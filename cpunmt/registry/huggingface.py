@@ -12,7 +12,7 @@
 
 import re
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from cpunmt.errors import CpunmtError
@@ -23,7 +23,14 @@ from cpunmt.values.checks import inner
 
 REGISTRIES = ("https://huggingface.co",)
 VARIABLE = "CPUNMT_HF_REGISTRY"
-_NEEDED = ("config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json")
+_NEEDED = ("config.json", "source.spm", "target.spm", "vocab.json")
+# Forms of the weights, the best first: one file, or an index and the shards that it lists. Only one form is fetched.
+_WEIGHTS = (
+    re.compile(r"model\.safetensors"),
+    re.compile(r"model\.safetensors\.index\.json|model-\d+-of-\d+\.safetensors"),
+    re.compile(r"pytorch_model\.bin"),
+    re.compile(r"pytorch_model\.bin\.index\.json|pytorch_model-\d+-of-\d+\.bin"),
+)
 _WELCOME = ("target_vocab.json", "generation_config.json", "tokenizer_config.json", "README.md", "LICENSE")
 
 
@@ -45,9 +52,11 @@ def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_libra
     if not re.fullmatch(r"[0-9a-f]{40}", commit) or siblings is None:
         raise CpunmtError(f'{url}: "sha" or "siblings" is missing; expected the hub\'s description of a model')
     found = {file["rfilename"]: file for file in siblings if _is_file(file)}
+    weights = next(filter(None, ([file for file in found if form.fullmatch(file)] for form in _WEIGHTS)), [])
     missing = [file for file in _NEEDED if file not in found]
+    missing += [] if weights else ["model.safetensors or pytorch_model.bin"]
     if missing:
-        raise CpunmtError(f"hf:{name} has no {', '.join(missing)}; {_advice(missing, found, repository)}")
+        raise CpunmtError(f"hf:{name} has no {', '.join(missing)}; expected a MarianMT model")
     source, target = _languages(inner(document, "cardData", "language", kind=list) or [], repository)
     return ModelEntry(
         name=f"hf:{name}",
@@ -56,7 +65,11 @@ def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_libra
         architecture="marian",
         version=commit[:12],
         registry=url,
-        files=tuple(_file(found[file], repository, commit, hub) for file in (*_NEEDED, *_WELCOME) if file in found),
+        files=tuple(
+            _file(found[file], repository, commit, hub)
+            for file in (_NEEDED[0], *weights, *_NEEDED[1:], *_WELCOME)
+            if file in found
+        ),
         licence=inner(document, "cardData", "license", kind=str),
         through_library=through_library,
     )
@@ -80,16 +93,6 @@ def _fetched(url: str, name: str, fetch: Callable[[str], bytes], through_library
 
 def _is_file(file: Any) -> bool:
     return inner(file, "rfilename", kind=str) is not None and is_size(file.get("size"))
-
-
-def _advice(missing: list[str], found: Mapping[str, Any], repository: str) -> str:
-    if missing == ["model.safetensors"] and "pytorch_model.bin" in found:
-        return (
-            f"its pytorch_model.bin is a pickle, which may run any code and is never read. Look for a proposed "
-            f"conversion among the repository's discussions (cpunmt fetch hf:{repository}@refs/pr/NUMBER), or take "
-            f"OPUS-MT's own release (cpunmt ls opus:)"
-        )
-    return "expected a MarianMT model"
 
 
 def _file(file: Any, repository: str, commit: str, hub: str) -> RemoteFile:

@@ -157,7 +157,7 @@ class ModelOwner:
     def _use(self, model: LoadedModel) -> None:
         self.config, self.metadata = model.config, model.metadata
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
-        self.options = model_options(model.config)
+        self.options = self._with_ids(model_options(model.config))
         self._default = settings_of(self.options)
         self.languages = model_languages(model.metadata, self._names[0] or str(self.path))
         self._scored_by = replace(self.options, vocabulary="full")
@@ -257,12 +257,7 @@ class ModelOwner:
         except TypeError:  # a list, which may be a valid option or not
             chosen, hashable = make_options(given, self._base(options), allowed), False
         refuse_missing(chosen.vocabulary, self._engine, self.path)
-        if chosen.suppress_sequences is not None or chosen.disable_unk:
-            with LOCK:
-                from cpunmt.options.suppressed_sequences import with_ids
-            no_unknown = chosen.disable_unk and self.config.replace_unknowns  # only these models output it
-            sequences = with_ids(chosen.suppress_sequences, self.target_vocabulary, no_unknown)
-            chosen = replace(chosen, suppress_sequences=sequences)
+        chosen = self._with_ids(chosen)
         if chosen.end_token is not None:
             with LOCK:
                 from cpunmt.options import end_tokens
@@ -278,6 +273,17 @@ class ModelOwner:
                 self._checked.clear()
             self._checked[key] = settings
         return settings
+
+    def _with_ids(self, options: Options) -> Options:
+        """Adds the ids of suppressed sequences in the target vocabulary."""
+        if options.suppress_sequences is None and not options.disable_unk:
+            return options
+        with LOCK:
+            from cpunmt.options.suppressed_sequences import with_ids
+        no_unknown = options.disable_unk and self.config.replace_unknowns  # only these models output it
+        return replace(
+            options, suppress_sequences=with_ids(options.suppress_sequences, self.target_vocabulary, no_unknown)
+        )
 
     def _base(self, options: object) -> Options:
         if options is None:

@@ -73,6 +73,8 @@ def _transformer_options(architecture: Any) -> dict[str, Any]:
         architecture.average_activation,
     ):
         raise ValueError("Marian has neither tensor2tensor's positions nor an exact gelu")
+    if architecture.start_vector:
+        raise ValueError("Marian's decoder begins with zero, not with a vector of its own")
     return {
         "type": "transformer",
         "dim-rnn": 1024,

@@ -19,6 +19,7 @@ from cpunmt.layers.stored import Linear
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, linears, matrices, table_sizes
 from cpunmt.options.options import Options, make_options, model_options
+from cpunmt.options.suppressed_sequences import with_ids
 from cpunmt.values.checks import inner
 from quantize.checkpoints.layer_errors import layer_error
 from quantize.checkpoints.stored_weights import step_bytes, stored_bytes, stored_matrix
@@ -110,6 +111,9 @@ def _subject(path: Any, settings: Any) -> Subject:
     check_tensors(packed.tensors, expected_tensors(packed.config), path / WEIGHTS)
     loaded = load_model(path)
     options = make_options(settings, model_options(loaded.config))
+    if options.suppress_sequences is not None:
+        sequences = with_ids(options.suppress_sequences, loaded.target_vocabulary, False)
+        options = options.changed(suppress_sequences=sequences)
     if options.vocabulary == "shortlist" and packed.shortlist is None:
         raise CpunmtError(f"{path}: has no shortlist; choose --vocabulary full")
     used = options.vocabulary or ("shortlist" if packed.shortlist else "full")

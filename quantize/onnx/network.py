@@ -83,7 +83,11 @@ class GraphNetwork(Transformer):
         """Returns all positions of the encoder, [batch source, d], or the step's, [hypotheses, d]."""
         graph, config = self.graph, self.architecture
         scale = math.sqrt(config.model_dim) if config.scale_embedding else 1.0
-        table = graph.tensor("position_table", self._position_table())
+        signals, name = self._position_table(), "position_table"
+        if one and config.start_vector:  # no token is embedded at the decoder's first position
+            signals, name = signals.copy(), "decoder_position_table"
+            signals[0] += self.arrays["start"] * np.float32(scale)
+        table = graph.tensor(name, signals)
         if one:
             scales = np.full(self.positions, scale, np.float32)
             scales[0] = 0  # zero before the first token

@@ -7,7 +7,8 @@
     attention        softmax(q k^T / sqrt(d / heads)) v for each head; Vaswani et al. 2017,
                      https://arxiv.org/abs/1706.03762, section 3.2
     feed-forward     activation(x W1 + b1) W2 + b2, or deeper
-    decoder input    y[t] = sqrt(d) embedding[ids[t - 1]] + position[t], the first embedding being zero
+    decoder input    y[t] = sqrt(d) embedding[ids[t - 1]] + position[t], the first embedding being zero or a vector of
+                     its own, `start`
     logits           y output^T + output bias
 
 Cells (c': the state of the step before):
@@ -80,6 +81,8 @@ class Transformer(Definition):
             embedded = self.weights.embed(self.tables["target"], previous)
         else:
             embedded = np.zeros((len(state.cells[0]), self.architecture.model_dim), np.float32)
+            if self.architecture.start_vector:
+                embedded += self.tensors["start"]
         x = self._input("decoder", embedded, state.position, one=True)
         cells, alignment = [], None
         for layer, p in enumerate(self.architecture.decoder_parameters):

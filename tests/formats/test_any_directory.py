@@ -119,7 +119,8 @@ def test_other_kinds(tmp_path):
     assert read_model(tmp_path, "float32").config.architecture.positions == "tensor2tensor"
     (tmp_path / "model.safetensors").unlink()
     (tmp_path / "pytorch_model.bin").write_bytes(b"x")
-    assert kind_of(tmp_path) == "huggingface" and "pickle" in refusal(read_model, tmp_path)
+    message = refusal(read_model, tmp_path)
+    assert kind_of(tmp_path) == "huggingface" and "does not begin like a file of torch.save" in message
     (tmp_path / "config.json").unlink()
     assert kind_of(tmp_path) == "huggingface" and "config.json is missing" in refusal(read_model, tmp_path)
 
@@ -142,7 +143,7 @@ def test_no_model_at_all(tmp_path):
         (tmp_path / f"file{i:02}").write_text("x")
     message = refusal(kind_of, tmp_path)
     assert "file00, file01" in message and "and 10 more" in message
-    assert "*.npz or model*.bin" in message and "model.safetensors, vocab.json" in message
+    assert "*.npz or model*.bin" in message and "model.safetensors or pytorch_model.bin" in message
     (tmp_path / "config.json").write_text("{")
     assert str(tmp_path / "config.json") in refusal(kind_of, tmp_path)
     assert "no such directory" in refusal(kind_of, tmp_path / "none")

@@ -32,6 +32,7 @@ from cpunmt.formats.marian.npz import read_npz
 from cpunmt.formats.packed.clusters_file import clusters_bytes, read_clusters
 from cpunmt.formats.packed.packed_directory import METADATA, read_directory, verify, write_directory
 from cpunmt.formats.packed.safetensors_file import read_float_tensors, read_safetensors, write_safetensors
+from cpunmt.formats.pytorch.pytorch_file import read_torch_tensors
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.shortlist import Shortlist
@@ -44,6 +45,7 @@ from tests.sample_models.random_clusters import random_clusters, use_clusters
 from tests.sample_models.random_models import random_tensors as random_weights
 from tests.sample_models.recurrents import make_config
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.torch_writer import torch_bytes
 from tests.support.speeds import slow_after
 
 SIZES = {"d": 32, "f": 128, "heads": 1, "enc": 1, "dec": 1, "vocab": 100}
@@ -220,12 +222,22 @@ def write_options(path):
 
 def read_huggingface_weights(path):
     config = read_huggingface_config(FIELDS, {}, 1, True, str(path))
-    for array in huggingface_tensors(config, read_float_tensors(path), str(path)).values():
+    for array in huggingface_tensors(config, read_float_tensors(path), str(path))[1].values():
         assert array.dtype == np.float32 and np.isfinite(array).all()
 
 
 def write_huggingface_weights(kind):
     return lambda path: path.write_bytes(safetensors_bytes(random_tensors(FIELDS), kind))
+
+
+def write_torch(container):
+    return lambda path: path.write_bytes(torch_bytes(random_tensors(FIELDS), "F32", container))
+
+
+def read_torch(path):
+    config = read_huggingface_config(FIELDS, {}, 1, True, str(path))
+    for array in huggingface_tensors(config, read_torch_tensors(path), str(path))[1].values():
+        assert array.dtype == np.float32 and np.isfinite(array).all()
 
 
 def read_huggingface_fields(path):
@@ -290,6 +302,8 @@ READERS = {
     "Hugging Face float32": Reader(write_huggingface_weights("F32"), read_huggingface_weights),
     "Hugging Face float16": Reader(write_huggingface_weights("F16"), read_huggingface_weights),
     "Hugging Face bfloat16": Reader(write_huggingface_weights("BF16"), read_huggingface_weights),
+    "Hugging Face torch": Reader(write_torch("zip"), read_torch),
+    "Hugging Face legacy torch": Reader(write_torch("legacy"), read_torch),
     "Hugging Face config": Reader(lambda path: path.write_text(json.dumps(FIELDS)), read_huggingface_fields),
     "vocab.yml": Reader(write_yaml_table, read_yaml_table),
     "vocab.json": Reader(lambda path: path.write_text(json.dumps(some_table())), read_yaml_table),

@@ -55,9 +55,10 @@ class Transformers:
     """A model of transformers, with the parts of `reference.network.Reference`'s interface that a search needs."""
 
     def __init__(self, model):
-        self.model, self.pad = model, model.config.pad_token_id
+        self.model, self.start_id = model, model.config.decoder_start_token_id
+        self.last = model.config.decoder_vocab_size - 1  # the target's <pad>
         sizes = {"model_dim": 32, "ffn_dim": 32, "heads": 1, "encoder_layers": 1, "decoder_parameters": (0,)}
-        self.config = ModelConfig.of(**sizes, vocab_size=self.pad)
+        self.config = ModelConfig.of(**sizes, vocab_size=self.last)
 
     def encode(self, source):
         import torch
@@ -68,7 +69,7 @@ class Transformers:
         return Decoding(encoded, np.zeros((1, 0), np.int64), np.zeros((99, 1)))
 
     def step(self, state, previous, candidates=None):
-        given = np.array(previous if state.ids.shape[1] else [self.pad])[:, None]
+        given = np.array(previous if state.ids.shape[1] else [self.start_id])[:, None]
         state = state._replace(ids=np.concatenate([state.ids, given], axis=1))
         return self.logits(state.encoded, state.ids)[:, -1], state
 
@@ -79,7 +80,7 @@ class Transformers:
 
         hidden = encoded.last_hidden_state.expand(len(ids), -1, -1)
         told = self.model(encoder_outputs=BaseModelOutput(hidden), decoder_input_ids=torch.tensor(ids))
-        return told.logits.numpy()[..., : self.pad]
+        return told.logits.numpy()[..., : self.last]
 
 
 def random_sentences(generator, count, size) -> list:
@@ -95,11 +96,13 @@ def computed(folder, fields, sentences) -> dict:
     model = MarianMTModel.from_pretrained(folder).eval()
     network, pad = Transformers(model), fields["pad_token_id"]
     generator = np.random.RandomState(5)
-    sources, targets = (random_sentences(generator, sentences, pad) for _ in range(2))
+    sources, targets = (random_sentences(generator, sentences, size) for size in (pad, network.last))
     found = {"sources": sources, "targets": targets, "log_probs": [], "greedy": [], "beam": [], "generate_beam": []}
     with torch.no_grad():
         for source, target in zip(sources, targets, strict=True):
-            logits = network.logits(network.encode(source), np.array([[pad, *target[:-1]]]))[0].astype(np.float64)
+            logits = network.logits(network.encode(source), np.array([[network.start_id, *target[:-1]]]))[0].astype(
+                np.float64
+            )
             log_probs = logits - np.log(np.exp(logits - logits.max(1, keepdims=True)).sum(1, keepdims=True))
             log_probs -= logits.max(1, keepdims=True)
             found["log_probs"].append([round(float(row[i]), 6) for row, i in zip(log_probs, target, strict=True)])
@@ -110,11 +113,12 @@ def computed(folder, fields, sentences) -> dict:
                     do_sample=False,
                     max_new_tokens=LIMIT,
                     max_length=None,
-                    bad_words_ids=[[pad], [1]],
+                    bad_words_ids=[[network.last], [1]],
                     forced_eos_token_id=None,
                 )
-                found[name].append([i for i in made[0, 1:].tolist() if i != pad])
-            hypothesis = beam_search(network, source, LIMIT, BEAM)[0]
+                ids = made[0, 1:].tolist()
+                found[name].append(ids[: ids.index(0) + 1] if 0 in ids else ids)  # then <pad>, or what has its id
+            hypothesis = beam_search([(network, 1.0)], source, LIMIT, BEAM)[0]
             found["beam"].append([hypothesis.ids, round(hypothesis.score, 6)])
     return found
 

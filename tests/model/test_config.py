@@ -135,3 +135,30 @@ def test_a_field_is_refused_or_of_its_own_type(name, value):
 
 def test_every_field_is_checked():
     assert [name for name, field in FIELDS.items() if "check" not in field.metadata] == ["architecture"]
+
+
+LATER = {
+    "replace_unknowns": True,
+    "max_length": 511,
+    "no_repeat_ngram_size": 3,
+    "suppress_sequences": (("▁a", "b"), ("c",)),
+    "start_vector": True,
+}
+
+
+def test_fields_of_later_versions_are_written_only_where_they_say_something():
+    """Older versions can read models without them."""
+    config = make_config()
+    fields = config.to_json()
+    assert not LATER.keys() & (fields.keys() | fields["architecture"].keys())
+    changed = config.changed(**LATER)
+    fields = json.loads(json.dumps(changed.to_json()))
+    assert fields.keys() | fields["architecture"].keys() >= LATER.keys()
+    assert ModelConfig.from_json(fields) == changed
+
+
+@pytest.mark.parametrize("value", ["ab", [[]], ["ab"], [[1]], [["a"] * 101], [["a"]] * 10_001, {"a": ["b"]}])
+def test_suppressed_sequences_are_lists_of_pieces(value):
+    with pytest.raises(ModelFileError, match="suppress_sequences is .*, expected at most 10000 lists of 1 to 100 piec"):
+        make_config(suppress_sequences=value)
+    assert make_config(suppress_sequences=[["a"] * 100]).suppress_sequences == (("a",) * 100,)

@@ -50,10 +50,21 @@ def test_a_revision(server):
     assert entry.name == f"hf:{NAME}@refs/pr/3" and entry.registry.endswith("/revision/refs%2Fpr%2F3?blobs=true")
 
 
-def test_a_pickle_is_not_read(server):
-    serve_hub(server, NAME, {name: content for name, content in HUB_FILES.items() if name != "model.safetensors"})
-    with pytest.raises(CpunmtError, match=rf"^hf:{NAME} has no model.safetensors; .*never read.*@refs/pr/NUMBER"):
-        model(server)
+FORMS = [
+    ["model.safetensors"],
+    ["model.safetensors.index.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"],
+    ["pytorch_model.bin"],
+    ["pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"],
+]
+
+
+@pytest.mark.parametrize("best", range(4))
+def test_one_form_of_the_weights_is_fetched(server, best):
+    """The first of those that are there."""
+    others = {name: content for name, content in HUB_FILES.items() if name not in FORMS[0] + FORMS[2]}
+    serve_hub(server, NAME, others | {name: name.encode() for form in FORMS[best:] for name in form})
+    files = [file.path for file in model(server).files]
+    assert files == ["config.json", *FORMS[best], "source.spm", "target.spm", "vocab.json"]
 
 
 def test_another_kind_of_model(server):
@@ -99,10 +110,12 @@ def test_answers_that_may_mean_a_missing_account(status, through_library):
 @pytest.mark.parametrize(
     ("missing", "advice"),
     [
-        (["model.safetensors"], "its pytorch_model.bin is a pickle"),
-        (["model.safetensors", "vocab.json"], "expected a MarianMT model$"),
-        (["vocab.json"], "expected a MarianMT model$"),
-        (["model.safetensors", "pytorch_model.bin"], "has no model.safetensors; expected a MarianMT model$"),
+        (["model.safetensors", "vocab.json"], "has no vocab.json; expected a MarianMT model$"),
+        (["vocab.json"], "has no vocab.json; expected a MarianMT model$"),
+        (
+            ["model.safetensors", "pytorch_model.bin"],
+            "has no model.safetensors or pytorch_model.bin; expected a MarianMT model$",
+        ),
     ],
 )
 def test_advice_for_missing_files(server, missing, advice):

@@ -172,7 +172,7 @@ def huggingface(folder, shape="shared") -> Written:
     fields, tensors = write_huggingface(folder, shape)
     write_vocabulary(folder, train_vocabulary, separate=shape == "apart")
     config = read_huggingface_config(fields, {}, 1, shape == "shared", "config")
-    return Written(folder, config, huggingface_tensors(config, tensors, "model"))
+    return Written(folder, *huggingface_tensors(config, tensors, "model"))
 
 
 def files_of(folder: Path) -> BergamotFiles:

@@ -40,16 +40,20 @@ SHAPES = {
     "apart": _APART,
     "untied": {"tie_word_embeddings": False, "activation_function": "relu", "scale_embedding": False},
     "apart and untied": _APART | {"tie_word_embeddings": False, "decoder_layers": 1, "encoder_layers": 3},
+    "trained on": {},
+    "trained on, apart": _APART | {"encoder_layers": 1},
+    "apart, of two sizes": _APART | {"decoder_vocab_size": 113, "bad_words_ids": [[112]], "decoder_layers": 1},
 }
 
 
-def random_tensors(fields, seed=0) -> dict[str, np.ndarray]:
+def random_tensors(fields, seed=0, trained_on=False) -> dict[str, np.ndarray]:
     """Name -> float32 array, as `save_pretrained` names them, scaled so that translations depend on the source.
 
-    They are small: larger ones magnify the last bits of float32 until two correct programs differ by 1e-4.
+    `trained_on`: the row of <pad> is not zero. The weights are small: larger ones magnify the last bits of float32
+    until two correct programs differ by 1e-4.
     """
     generator = np.random.RandomState(seed)
-    d, size = fields["d_model"], fields["vocab_size"]
+    d, size = fields["d_model"], fields["decoder_vocab_size"]
     found = {}
 
     def normal(name, *shape, deviation=0.1):
@@ -66,8 +70,10 @@ def random_tensors(fields, seed=0) -> dict[str, np.ndarray]:
     shared, tied = fields["share_encoder_decoder_embeddings"], fields["tie_word_embeddings"]
     tables = ["model.shared"] if shared else ["model.encoder.embed_tokens", "model.decoder.embed_tokens"]
     for name in tables:
-        normal(f"{name}.weight", size, d, deviation=2 * d**-0.5 * (1 if fields["scale_embedding"] else d**0.5))
-        found[f"{name}.weight"][-1] = 0
+        rows = fields["vocab_size"] if "encoder" in name else size
+        normal(f"{name}.weight", rows, d, deviation=2 * d**-0.5 * (1 if fields["scale_embedding"] else d**0.5))
+        if not trained_on:
+            found[f"{name}.weight"][-1] = 0
     if shared and not tied:  # then the library takes them for three tables
         found |= {f"model.{side}.embed_tokens.weight": found["model.shared.weight"] for side in ("encoder", "decoder")}
     if not tied:
@@ -95,7 +101,7 @@ def bfloat16(array) -> np.ndarray:
 
 def safetensors_bytes(tensors, kind="F32") -> bytes:
     """Makes a file like the safetensors library, with the tensors in sequence."""
-    convert = {"F32": np.float32, "F16": np.float16, "BF16": bfloat16}[kind]
+    convert = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": bfloat16}[kind]
     arrays = {name: (bfloat16(a) if kind == "BF16" else a.astype(convert)) for name, a in tensors.items()}
     header, offset = {"__metadata__": {"format": "pt"}}, 0
     for name, array in arrays.items():
@@ -108,18 +114,18 @@ def safetensors_bytes(tensors, kind="F32") -> bytes:
 
 
 def write_huggingface(folder, shape="shared", seed=0, kind="F32", **changes):
-    """Writes config.json and model.safetensors; returns (fields, tensors)."""
+    """Writes config.json and model.safetensors; returns (fields, tensors). Of other weights: `torch_writer`."""
     fields = FIELDS | SHAPES[shape] | changes
-    tensors = random_tensors(fields, seed)
+    tensors = random_tensors(fields, seed, "trained on" in shape)
     folder.mkdir(exist_ok=True)
     (folder / "config.json").write_text(json.dumps(fields))
     (folder / "model.safetensors").write_bytes(safetensors_bytes(tensors, kind))
     return fields, tensors
 
 
-def write_vocabulary(folder, train, size=97, separate=False):
+def write_vocabulary(folder, train, size=97, separate=False, target_size=None):
     """Writes source.spm, target.spm, vocab.json (and target_vocab.json), with pieces in another order than
-    SentencePiece's.
+    SentencePiece's. Returns the target's table.
 
     `train` is `small_vocabulary.train_vocabulary`.
     """
@@ -131,11 +137,16 @@ def write_vocabulary(folder, train, size=97, separate=False):
     for side in ("source", "target"):
         model = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"{side}.spm"))
         found.append([model.id_to_piece(i) for i in range(3, model.get_piece_size())])
-    pieces = list(dict.fromkeys([*found[1], *found[0]]))[: size - 4]
-    table = {piece: i for i, piece in enumerate(["</s>", "<unk>", *pieces, ">>fra<<"])}
-    table |= {f"spare{i}": i for i in range(len(table), size - 1)} | {"<pad>": size - 1}
+    pieces = list(dict.fromkeys([*found[1], *found[0]]))
+
+    def table_of(size):
+        table = {piece: i for i, piece in enumerate(["</s>", "<unk>", *pieces[: size - 4], ">>fra<<"])}
+        return table | {f"spare{i}": i for i in range(len(table), size - 1)} | {"<pad>": size - 1}
+
+    table = table_of(size)
     (folder / "vocab.json").write_text(json.dumps(table))
     if separate:
+        table = table_of(target_size or size)
         (folder / "target_vocab.json").write_text(json.dumps(table))
     tokenizer = {"source_lang": "en", "target_lang": "fr", "separate_vocabs": separate}
     (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer))

@@ -19,6 +19,7 @@ NAMED = {
     "deep": {"ffn_depth": 4, "decoder_ffn_depth": 3, "decoder_ffn_dim": 80, "activation": "gelu"},
     "untied": {"shared_embedding": False, "tied_output": False, "shared_vocabulary": False, "source_vocab_size": 56},
     "trained positions": {"positions": "trained", "scale_embedding": False, "cell": "self_attention"},
+    "start vector": {"start_vector": True, "cell": "self_attention"},
     "no projection": {"attention_projection": False, "cell": "self_attention", "positions": "tensor2tensor"},
     "cell projection": {"cell_projection": True, "activation": "gelu_sigmoid"},
 }
@@ -61,5 +62,6 @@ def configs(draw):
         average_depth=draw(st.integers(1, 3)),
         average_activation=draw(activation),
         average_gate=draw(st.booleans()),
+        start_vector=draw(st.booleans()),
         alignment_layer=draw(st.sampled_from([None, 0])),
     )

@@ -62,6 +62,7 @@ class TransformerConfig:
     average_depth: int = count(2, low=1, high=16)
     average_activation: str = choice("swish", *(name for name in ACTIVATIONS if name != "swish"))
     average_gate: bool = switch(True)
+    start_vector: bool = switch(False)  # the decoder begins with a trained vector in a piece's place, not with zero
     alignment_layer: int | None = count(None, 0, MOST_LAYERS - 1)  # whose first head aligns; None: the last
     layer_norm_epsilon: float = ranged(1e-20, 1.0, 1e-6)  # in float32 it must not become 0
 

@@ -62,9 +62,12 @@ class TransformerNetwork:
         else:
             trained = self._filler.tensors["positions"]  # the last one also stands for all later positions
             table = np.ascontiguousarray(trained[np.minimum(np.arange(positions), len(trained) - 1)])
-        place = self._filler.keep(table)
-        for side in ("source", "target"):
-            self._record[0][side]["positions"] = place
+        fields = self._record[0]
+        fields["source"]["positions"] = fields["target"]["positions"] = self._filler.keep(table)
+        if config.start_vector:  # the target's first position never has a piece, so its signal can include the vector
+            table = table.copy()
+            table[0] += self._filler.tensors["start"] * np.float32(fields["target"]["scale"])
+            fields["target"]["positions"] = self._filler.keep(table)
 
     def _settings(self, fields: Any) -> None:
         config = self._config

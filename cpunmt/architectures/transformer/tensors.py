@@ -99,4 +99,9 @@ def norms(config: TransformerConfig) -> list[str]:
 
 def others(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
     """Maps names to shapes of all other float32 tensors; 0 stands for any number of rows."""
-    return {"positions": (0, config.model_dim)} if config.positions == "trained" else {}
+    found: dict[str, tuple[int, ...]] = {}
+    if config.positions == "trained":
+        found["positions"] = (0, config.model_dim)
+    if config.start_vector:
+        found["start"] = (config.model_dim,)
+    return found

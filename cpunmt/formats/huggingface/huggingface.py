@@ -1,26 +1,28 @@
-"""Reads Hugging Face's MarianMT models: `config.json`, `generation_config.json`, `model.safetensors`.
+"""Reads Hugging Face's MarianMT models: `config.json`, `generation_config.json`, and the tensors of their weights.
 
 The network is a Marian Transformer with self-attention, with other sinusoids and another epsilon than Marian. Its
-weights are [out, in]. The last id, <pad>, is not a piece: its zero row is the decoder's first input, and it is left out
-here. Unsupported features are refused by name.
+weights are [out, in]. The last id, <pad>, is not a piece, and is left out here. Its row is the decoder's first input:
+zero in models of Marian, a vector (`start`) where transformers trained them on, because a tied output layer has a
+gradient there. Where `tie_word_embeddings` is true the embedding is the output layer, whatever `lm_head.weight` holds:
+in OPUS-MT's tc-big models that is not the table of the training. Unsupported features are refused by name.
 
 Source: `models/marian/` in https://github.com/huggingface/transformers.
 """
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.foreign_model import Array
+from cpunmt.formats.huggingface.weight_files import FloatTensors
 from cpunmt.formats.packed.safetensors_file import Bfloat16
 from cpunmt.kernels.tables import position_signal
 from cpunmt.model.config import ModelConfig
-from cpunmt.model.tensors import checkpoint_tensors
+from cpunmt.model.tensors import checkpoint_tensors, tables
 
-_Arrays = Mapping[str, Array | Bfloat16]
 _ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 # option -> the only values that are supported, the first being the default
 _ARCHITECTURE: dict[str, tuple[Any, ...]] = {
@@ -48,7 +50,6 @@ _SEARCH: dict[str, tuple[Any, ...]] = {
     "forced_decoder_ids": (None, []),
     "min_length": (0, None),
     "min_new_tokens": (None, 0),
-    "no_repeat_ngram_size": (0, None),
     "num_beam_groups": (1, None),
     "penalty_alpha": (None, 0),
     "repetition_penalty": (1.0, None),
@@ -59,7 +60,9 @@ _SIZES: tuple[str, ...] = ("d_model", "encoder_layers", "decoder_layers", "encod
 _SIZES += ("decoder_attention_heads", "decoder_ffn_dim", "vocab_size")
 _SHARED = "model.shared.weight"
 _TABLES = {"source": "model.encoder.embed_tokens.weight", "target": "model.decoder.embed_tokens.weight"}
+_PAD = "<pad>"
 _SIGNAL = "tensor2tensor"  # the sinusoids
+_DEFAULT_PAD = 58100  # of MarianConfig
 _OUTPUT = "lm_head.weight"
 _BIAS = "final_logits_bias"
 _POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
@@ -73,7 +76,12 @@ _MAPS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_p
 
 
 def read_huggingface_config(
-    fields: Mapping[str, Any], generation: Mapping[str, Any], unk_id: int, shared_vocabulary: bool, where: str
+    fields: Mapping[str, Any],
+    generation: Mapping[str, Any],
+    unk_id: int,
+    shared_vocabulary: bool,
+    where: str,
+    pieces: Mapping[str, int] | None = None,
 ) -> ModelConfig:
     """Returns the architecture, and the search settings of `generation_config.json` (or `config.json` in its place).
 
@@ -82,6 +90,7 @@ def read_huggingface_config(
     fields : content of `config.json`
     generation : content of `generation_config.json`; empty without one
     where : the directory
+    pieces : table of the target's vocabulary; None: it is not known, and only ids can be checked
 
     Raises
     ------
@@ -110,23 +119,34 @@ def read_huggingface_config(
     shared = flags["share_encoder_decoder_embeddings"]
     size: Any = sizes["vocab_size"]
     target_size: Any = fields.get("decoder_vocab_size") or size
-    pad = fields.get("pad_token_id", 58100)
-    ends = (size,) if shared else (size, target_size)
+    pad = fields.get("pad_token_id", _DEFAULT_PAD)
     if type(target_size) is not int or not 2 <= target_size <= 1 << 22 or (shared and target_size != size):
         problems.append(
             f"config.json: decoder_vocab_size is {reprlib.repr(target_size)}, vocab_size {reprlib.repr(size)}; "
             "expected the same number for one embedding"
         )
-    elif any(type(end) is int and pad != end - 1 for end in ends):
-        problems.append(
-            f"config.json: pad_token_id is {reprlib.repr(pad)} of {' and '.join(map(str, ends))} pieces, expected the "
-            "last id; convert the model from Marian's again"
-        )
-    if fields.get("decoder_start_token_id", pad) != pad:
-        problems.append(f"config.json: decoder_start_token_id is {reprlib.repr(fields['decoder_start_token_id'])}, "
-                        f"expected <pad>, {reprlib.repr(pad)}")  # fmt: skip
+    else:
+        if type(size) is int and not (type(pad) is int and pad == size - 1):
+            problems.append(
+                f"config.json: pad_token_id is {reprlib.repr(pad)} of {size} pieces, expected the last id; convert the "
+                "model from Marian's again"
+            )
+        last = pieces.get(_PAD, target_size - 1) if pieces else target_size - 1
+        if last != target_size - 1:
+            problems.append(
+                f"the target's vocabulary has {_PAD} as id {last} of {target_size} pieces, expected the last id; "
+                "convert the model from Marian's again"
+            )
+        start = start_id(fields, generation)
+        if type(start) is not int or not 0 <= start < target_size:
+            problems.append(
+                f"decoder_start_token_id is {reprlib.repr(start)}, expected an id of the {target_size} target pieces"
+            )
     file, given = ("generation_config.json", generation) if generation else ("config.json", fields)
-    search = _search(fields, generation, pad, unk_id, file, problems)
+    search = _search(fields, generation, file, problems)
+    if type(target_size) is int:
+        never = {target_size - 1, unk_id}
+        search["suppress_sequences"] = _suppressed(given.get("bad_words_ids"), never, pieces, file, problems)
     problems += _unsupported(given, _SEARCH, file, "; remove it: nothing but beam search is done")
     if problems:
         raise ModelFileError(f"{where}: not supported: {'; '.join(problems)}")
@@ -139,6 +159,7 @@ def read_huggingface_config(
             encoder_layers=sizes["encoder_layers"],
             decoder_parameters=tuple(range(min(sizes["decoder_layers"], 1 << 8))),
             vocab_size=target_size - 1,
+            source_vocab_size=None if size == target_size else size - 1,
             shared_vocabulary=shared_vocabulary,
             shared_embedding=shared,
             tied_output=flags["tie_word_embeddings"],
@@ -154,13 +175,17 @@ def read_huggingface_config(
         raise ModelFileError(f"{where}: config.json: {error}") from None
 
 
-def _search(
-    fields: Mapping[str, Any], generation: Mapping[str, Any], pad: Any, unk_id: int, file: str, problems: list[str]
-) -> dict[str, Any]:
+def start_id(fields: Mapping[str, Any], generation: Mapping[str, Any]) -> Any:
+    """Returns the id whose row of the target's table is the decoder's first input."""
+    for given in (generation, fields):
+        if given.get("decoder_start_token_id") is not None:
+            return given["decoder_start_token_id"]
+    return fields.get("pad_token_id", _DEFAULT_PAD)
+
+
+def _search(fields: Mapping[str, Any], generation: Mapping[str, Any], file: str, problems: list[str]) -> dict[str, Any]:
     """Returns the config's fields for the search."""
-    given = {**{name: fields[name] for name in ("max_length", "num_beams", "length_penalty") if name in fields}}
-    if generation:
-        given = dict(generation)
+    given = dict(generation or fields)
     longest, beams, penalty = (
         default if given.get(name) is None else given[name]
         for name, default in (("max_length", 512), ("num_beams", 1), ("length_penalty", 1.0))
@@ -174,15 +199,39 @@ def _search(
     ended = generation.get("forced_eos_token_id", fields.get("forced_eos_token_id", eos))
     if generation.get("eos_token_id", eos) != eos or ended not in (None, eos):
         problems.append(f"{file}: eos_token_id and forced_eos_token_id differ, expected {reprlib.repr(eos)}")
-    barred = (generation or fields).get("bad_words_ids")
-    if barred and (not isinstance(barred, list) or any(ids not in ([pad], [unk_id]) for ids in barred)):
-        problems.append(f"{file}: bad_words_ids is {reprlib.repr(barred)}, supported is only <pad>; remove the others")
     return {
         "eos_id": eos,
         "max_source_length": min(longest, positions, 4096),
+        # theirs counts the first input too
+        "max_length": None if given.get("max_length") is None else min(longest, positions, 1 << 16) - 1,
+        "no_repeat_ngram_size": given.get("no_repeat_ngram_size") or 0,
         "beam_size": beams,
         "length_penalty": penalty,
     }
+
+
+def _suppressed(
+    sequences: Any, never: Set[int], pieces: Mapping[str, int] | None, file: str, problems: list[str]
+) -> tuple[tuple[str, ...], ...] | None:
+    """Returns the sequences of pieces that no translation may contain, without those of a piece that is `never`
+    chosen."""
+    if not sequences:
+        return None
+    lists = isinstance(sequences, list) and all(isinstance(ids, list) for ids in sequences)
+    if not lists or not all(type(id_) is int for ids in sequences for id_ in ids):
+        problems.append(f"{file}: bad_words_ids is {reprlib.repr(sequences)}, expected lists of ids")
+        return None
+    wanted = [ids for ids in sequences if never.isdisjoint(ids)]
+    if not wanted:
+        return None
+    names = {id_: piece for piece, id_ in (pieces or {}).items()}
+    unknown = [ids for ids in wanted if not ids or not names.keys() >= set(ids)]
+    if unknown:
+        problems.append(
+            f"{file}: bad_words_ids has {reprlib.repr(unknown[0])}, expected ids of the target's vocabulary; remove it"
+        )
+        return None
+    return tuple(tuple(names[id_] for id_ in ids) for ids in wanted)
 
 
 def _unsupported(
@@ -197,11 +246,14 @@ def _unsupported(
     return found
 
 
-def huggingface_tensors(config: ModelConfig, arrays: _Arrays, where: str) -> dict[str, Array]:
-    """Returns the arrays of `model.safetensors` under canonical names: float32, weights [in, out], without <pad>.
+def huggingface_tensors(
+    config: ModelConfig, arrays: FloatTensors, where: str, start: int | None = None
+) -> tuple[ModelConfig, dict[str, Array]]:
+    """Returns the arrays of a file under canonical names: float32, weights [in, out], without <pad>.
 
-    Raises ModelFileError that lists every missing, unexpected, wrong-shaped and non-finite array, or says that the
-    decoder does not start from zero.
+    `start`: see `start_id`; None: <pad>. If its row is not zero, the returned config has a start vector.
+
+    Raises ModelFileError that lists every missing, unexpected, wrong-shaped and non-finite array.
     """
     names, shapes = _names(config, arrays), checkpoint_tensors(config)
     aliases = {_SHARED, *_TABLES.values(), _OUTPUT, *_POSITIONS}
@@ -215,15 +267,15 @@ def huggingface_tensors(config: ModelConfig, arrays: _Arrays, where: str) -> dic
         if found != expected:
             problems.append(f"{theirs} has shape {found}, expected {expected}")
             continue
+        if not _is_float(arrays[theirs]):
+            problems.append(f"{theirs} holds integers, expected floats")
+            continue
         array = _floats(arrays[theirs])
         if not np.isfinite(array).all():
             problems.append(f"{theirs} holds NaN or infinity")
         elif _is_table(ours):
-            if ours.removesuffix("embedding") in ("", "target_") and array[-1].any():
-                problems.append(
-                    f"{theirs}: the row of <pad>, from which the decoder starts, is not zero as Marian's is (the model "
-                    "was trained on with another program); set it to zero and see whether translations stay good"
-                )
+            if ours == tables(config)["target"] and (first := array[-1 if start is None else start]).any():
+                config, tensors["start"] = config.changed(start_vector=True), first.copy()
             tensors[ours] = array[:-1]
         elif ours == "output.bias":
             tensors[ours] = np.ascontiguousarray(array[0, :-1])
@@ -233,7 +285,7 @@ def huggingface_tensors(config: ModelConfig, arrays: _Arrays, where: str) -> dic
     if problems:
         shown = "; ".join(problems[:20]) + (f" and {len(problems) - 20} more" if len(problems) > 20 else "")
         raise ModelFileError(f"{where}: does not hold the tensors that config.json asks for: {shown}")
-    return tensors
+    return config, tensors
 
 
 def _is_table(name: str) -> bool:
@@ -246,11 +298,19 @@ def _stored_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (1, shape[0] + 1) if name == "output.bias" else shape[::-1]
 
 
+def _is_float(array: Array | Bfloat16) -> bool:
+    return isinstance(array, Bfloat16) or array.dtype.kind == "f"
+
+
 def _floats(array: Array | Bfloat16) -> Array:
-    return array.floats() if isinstance(array, Bfloat16) else array.astype(np.float32)
+    """Returns a copy in float32, C-contiguous; what that cannot hold is infinite."""
+    if isinstance(array, Bfloat16):
+        return array.floats()
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32, order="C")
 
 
-def _names(config: ModelConfig, arrays: _Arrays) -> dict[str, str]:
+def _names(config: ModelConfig, arrays: FloatTensors) -> dict[str, str]:
     """Maps the canonical name of every tensor to its name in the file; of a shared table, to one of its names."""
     found = {}
     for name in checkpoint_tensors(config):
@@ -279,19 +339,22 @@ def _candidates(config: ModelConfig, table: str) -> list[str]:
     }[table]
 
 
-def _differing(config: ModelConfig, arrays: _Arrays, names: Mapping[str, str]) -> list[str]:
-    """Reports other names of a table with a different content, and positions that are not the sinusoids."""
+def _differing(config: ModelConfig, arrays: FloatTensors, names: Mapping[str, str]) -> list[str]:
+    """Reports other names of an embedding with a different content, and positions that are not the sinusoids."""
     problems = []
     for table, theirs in names.items():
         for alias in _candidates(config, table) if _is_table(table) and theirs in arrays else ():
-            if alias in arrays and not np.array_equal(_bits(arrays[alias]), _bits(arrays[theirs])):
+            if alias in arrays and alias != _OUTPUT and not np.array_equal(_bits(arrays[alias]), _bits(arrays[theirs])):
                 problems.append(f"{alias} differs from {theirs}, expected the same table as config.json says")
     for name in _POSITIONS:
         if name in arrays:
             shape, width = arrays[name].shape, config.architecture.model_dim
             if len(shape) != 2 or shape[1] != width or shape[0] > 1 << 16:
                 problems.append(f"{name} has shape {shape}, expected (positions, {width})")
-            elif not np.abs(_floats(arrays[name]) - position_signal(shape[0], width, _SIGNAL)).max(initial=0) < 0.01:
+            elif (
+                not _is_float(arrays[name])
+                or not np.abs(_floats(arrays[name]) - position_signal(shape[0], width, _SIGNAL)).max(initial=0) < 0.01
+            ):
                 problems.append(f"{name} holds trained positions, supported are the sinusoids only")
     return problems
 

@@ -1,6 +1,7 @@
 """Reads a directory of Hugging Face's MarianMT, as OPUS-MT publishes its models.
 
-config.json, model.safetensors
+config.json
+model.safetensors, ...          weights, see weight_files
 generation_config.json          settings of the search; may be absent
 source.spm, target.spm          segment text into pieces
 vocab.json                      piece -> id; with target_vocab.json beside it, of the source only
@@ -15,41 +16,38 @@ from typing import Any
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.foreign_model import Array, ForeignModel, FoundModel, VocabularyFiles
-from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
-from cpunmt.formats.packed.safetensors_file import Bfloat16, read_float_tensors
+from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config, start_id
+from cpunmt.formats.huggingface.weight_files import WEIGHTS, find_weights, read_weights
+from cpunmt.formats.packed.safetensors_file import Bfloat16
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
 
-WEIGHTS = "model.safetensors"
-_PICKLE = "pytorch_model.bin"
-_OTHER_WEIGHTS = ("tf_model.h5", "flax_model.msgpack", "model.safetensors.index.json")
+_OTHER_WEIGHTS = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot")
 _NEEDED = ("config.json", "source.spm", "target.spm", "vocab.json")
 _MAX_JSON = 1 << 20  # bytes
-_CONVERT = (
-    'python -c "import sys; from transformers import MarianMTModel as M; d = sys.argv[1]; '
-    'M.from_pretrained(d).save_pretrained(d, safe_serialization=True)" {}'
-)
 
 
 def read_directory(found: FoundModel) -> ForeignModel:
     """Reads a directory. Raises ModelFileError: a file is missing, damaged or not supported."""
     folder = found.folder
-    _check_files(folder)
+    weights = _checked_weights(folder, found.chosen)
     fields = read_json(folder / "config.json", "config", _MAX_JSON)
     generation, tokenizer = (_optional(folder / f"{name}_config.json") for name in ("generation", "tokenizer"))
     tables = [folder / "vocab.json"] * 2
     if tokenizer.get("separate_vocabs") is True:
         tables[1] = folder / "target_vocab.json"
-    special = {special_ids(read_table(table), table) for table in dict.fromkeys(tables)}
+    ids = {table: read_table(table) for table in dict.fromkeys(tables)}
+    special = {special_ids(pieces, table) for table, pieces in ids.items()}
     if len(special) > 1:
         raise ModelFileError(f"{folder}: </s> and <unk> have other ids in vocab.json than in target_vocab.json")
     eos_id, unk_id = special.pop()
-    config = read_huggingface_config(fields, generation, unk_id, tables[0] == tables[1], os.fspath(folder))
+    config = read_huggingface_config(
+        fields, generation, unk_id, tables[0] == tables[1], os.fspath(folder), ids[tables[1]]
+    )
     if config.eos_id != eos_id:
         raise ModelFileError(f"{folder}: config.json: eos_token_id is {config.eos_id}, but </s> has id {eos_id}")
-    weights = folder / WEIGHTS
-    arrays = read_float_tensors(weights)
-    tensors = huggingface_tensors(config, arrays, os.fspath(weights))
+    arrays = read_weights(weights)
+    config, tensors = huggingface_tensors(config, arrays, os.fspath(weights), start_id(fields, generation))
     metadata = {
         name: tokenizer[key]
         for name, key in (("source_language", "source_lang"), ("target_language", "target_lang"))
@@ -61,22 +59,19 @@ def read_directory(found: FoundModel) -> ForeignModel:
     return ForeignModel(config, dict(tensors), None, weights, source, target, None, metadata, _stored(arrays))
 
 
-def _check_files(folder: Path) -> None:
+def _checked_weights(folder: Path, chosen: str | None) -> Path:
+    """Returns the file of the weights. Raises ModelFileError with a list of all missing files."""
     if not folder.is_dir():
-        raise ModelFileError(f"{folder}: no such directory; expected one with config.json and {WEIGHTS}")
+        raise ModelFileError(f"{folder}: no such directory; expected one with config.json and {WEIGHTS[0]}")
     problems = [f"{name} is missing" for name in _NEEDED if not (folder / name).exists()]
-    if not (folder / WEIGHTS).exists():
+    weights = find_weights(folder, chosen)
+    if weights is None:
         others = [name for name in _OTHER_WEIGHTS if (folder / name).exists()]
-        if (folder / _PICKLE).exists():
-            problems.append(
-                f"{_PICKLE} is a pickle, which can run any program when it is read, so it is not read here; convert it "
-                f"to {WEIGHTS} once, where you trust it: {_CONVERT.format(folder)}"
-            )
-        else:
-            found = f" ({', '.join(others)} cannot be read)" if others else ""
-            problems.append(f"{WEIGHTS} is missing{found}")
-    if problems:
+        found = f" ({', '.join(others)} cannot be read)" if others else ""
+        problems.append(f"{' or '.join(WEIGHTS[::2])} is missing{found}")
+    if problems or weights is None:
         raise ModelFileError(f"{folder}: {'; '.join(problems)}")
+    return weights
 
 
 def _optional(path: Path) -> dict[str, Any]:
@@ -86,4 +81,4 @@ def _optional(path: Path) -> dict[str, Any]:
 def _stored(arrays: Mapping[str, Array | Bfloat16]) -> str:
     """Returns the narrowest type of the tensors."""
     types = {"bfloat16" if isinstance(array, Bfloat16) else str(array.dtype) for array in arrays.values()}
-    return next(name for name in ("bfloat16", "float16", "float32") if name in types)
+    return next(name for name in ("bfloat16", "float16", "float32", "float64") if name in types)

@@ -34,7 +34,10 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "I8": np.dtype("i1"),
     "U8": np.dtype("u1"),
 }
-_FLOATS: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
+_FLOATS: dict[str, np.dtype[Any]] = {
+    **{"F32": np.dtype("<f4"), "F16": np.dtype("<f2")},
+    **{"BF16": np.dtype("<u2"), "F64": np.dtype("<f8")},
+}
 _Types = Mapping[str, np.dtype[Any]]
 _Entry = tuple[np.dtype[Any], tuple[int, ...], int, int]  # dtype, shape, begin, end
 _DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
@@ -146,7 +149,7 @@ def _tensors(path: AnyPath) -> tuple[dict[str, Array], Any]:
 def read_float_tensors(path: AnyPath) -> "dict[str, Array | Bfloat16]":
     """Returns the tensors of a file of any library, at any alignment: name -> read-only array, nothing copied.
 
-    float16 and float32 stay as they are. NumPy has no bfloat16: such a tensor is `Bfloat16`.
+    float16, float32 and float64 stay as they are. NumPy has no bfloat16: such a tensor is `Bfloat16`.
 
     Raises
     ------
@@ -171,8 +174,8 @@ class Bfloat16(NamedTuple):
         return self.halves.shape
 
     def floats(self) -> np.ndarray[tuple[Any, ...], np.dtype[np.float32]]:
-        """Returns them as float32."""
-        return (self.halves.astype(np.uint32) << 16).view(np.float32)
+        """Returns them as float32, C-contiguous."""
+        return (self.halves.astype(np.uint32, order="C") << 16).view(np.float32)
 
 
 def _entries(path: AnyPath, dtypes: _Types, alignment: int) -> tuple[Bytes, int, dict[str, _Entry], Any]:

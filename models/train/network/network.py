@@ -133,7 +133,10 @@ class Network:
         """
         embedded = self._embed("target", previous)
         if state.steps == 0:
-            embedded = torch.cat([torch.zeros_like(embedded[:, :1]), embedded[:, 1:]], 1)
+            first = torch.zeros_like(embedded[:, :1])
+            if self.architecture.start_vector:
+                first = first + self.tensors["start"]
+            embedded = torch.cat([first, embedded[:, 1:]], 1)
         x = self._input("decoder", embedded, state.steps)
         cells, alignment = [], None
         for layer, p in enumerate(self.architecture.decoder_parameters):

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.any_directory import read_model
+from cpunmt.formats.any_directory import KINDS, read_model
 from cpunmt.formats.foreign_model import open_vocabularies
-from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
-from cpunmt.formats.packed.safetensors_file import read_float_tensors
-from cpunmt.model.tensors import expected_tensors
+from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config, start_id
+from cpunmt.formats.huggingface.weight_files import WEIGHTS
+from cpunmt.formats.packed.safetensors_file import Bfloat16, read_float_tensors
+from cpunmt.model.tensors import checkpoint_tensors, expected_tensors
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from tests.sample_models.huggingface_model import (
     FIELDS,
@@ -22,6 +23,7 @@ from tests.sample_models.huggingface_model import (
     write_vocabulary,
 )
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.torch_writer import torch_bytes
 
 WHERE = "models/opus"
 
@@ -80,8 +82,43 @@ def test_how_to_search():
     assert (config.beam_size, config.length_penalty, config.max_source_length) == (3, 0.6, 100)
     config = config_of({"num_beams": 4, "max_length": 300, "bad_words_ids": [[96]], "renormalize_logits": True})
     assert (config.beam_size, config.length_penalty, config.max_source_length) == (4, 1.0, 300)
+    assert (config.max_length, config.no_repeat_ngram_size, config.suppress_sequences) == (299, 0, None)
     assert config_of({"max_length": 9, "early_stopping": True}).beam_size == 1
+    assert config_of({"num_beams": 4}).max_length is None
+    assert config_of(no_repeat_ngram_size=3).no_repeat_ngram_size == 3
+    assert config_of(max_length=600, max_position_embeddings=512).max_length == 511
     assert config_of(max_position_embeddings=64).max_source_length == 64
+
+
+def test_sequences_that_no_translation_contains():
+    """<pad> and <unk> never occur; other ids become pieces."""
+    pieces = {"</s>": 0, "<unk>": 1, "▁a": 2, "b": 3, "<pad>": 96}
+    for barred, expected in (
+        ([[96]], None),
+        ([[96], [1]], None),
+        ([[2]], (("▁a",),)),
+        ([[96], [2, 3], [3]], (("▁a", "b"), ("b",))),
+        ([[2, 96]], None),
+        ([], None),
+        (None, None),
+    ):
+        fields = FIELDS | {"bad_words_ids": barred}
+        assert read_huggingface_config(fields, {}, 1, True, WHERE, pieces).suppress_sequences == expected
+    for barred in ([[4]], [[]]):
+        fields = FIELDS | {"bad_words_ids": barred}
+        assert "bad_words_ids has" in refusal(read_huggingface_config, fields, {}, 1, True, WHERE, pieces)
+    pieces |= {"<pad>": 4, "c": 96}
+    assert "the target's vocabulary has <pad> as id 4 of 97 pieces, expected the last id" in refusal(
+        read_huggingface_config, FIELDS, {}, 1, True, WHERE, pieces
+    )
+
+
+def test_the_first_input_of_the_decoder():
+    """generation_config.json counts before config.json, as in transformers."""
+    fields = FIELDS | {"decoder_start_token_id": 5}
+    assert start_id(fields, {}) == 5 and start_id(fields, {"decoder_start_token_id": 7}) == 7
+    assert start_id({"pad_token_id": 96, "decoder_start_token_id": None}, {}) == 96
+    assert start_id({}, {}) == 58100
 
 
 @pytest.mark.parametrize(
@@ -131,19 +168,27 @@ def test_the_largest_sizes():
         ({"encoder_layers": None}, "encoder_layers is None"),
         ({"decoder_layers": 4_000_000}, "decoder_parameters"),
         ({"vocab_size": True}, "vocab_size is True"),
+        ({"decoder_vocab_size": "97"}, "decoder_vocab_size is '97', vocab_size 97"),
+        ({"decoder_vocab_size": [97]}, "decoder_vocab_size is [97], vocab_size 97"),
+        ({"vocab_size": None, "decoder_vocab_size": None}, "vocab_size is None, expected a number from 1"),
         ({"vocab_size": 1, "decoder_vocab_size": 1}, "expected the same number for one embedding"),
         ({"vocab_size": 98}, "expected the same number for one embedding"),
-        ({"vocab_size": 98, "share_encoder_decoder_embeddings": False}, "pad_token_id is 96 of 98 and 97 pieces"),
+        ({"vocab_size": 98, "share_encoder_decoder_embeddings": False}, "pad_token_id is 96 of 98 pieces"),
         ({"pad_token_id": 1}, "pad_token_id is 1 of 97 pieces, expected the last id"),
-        ({"decoder_start_token_id": 0}, "decoder_start_token_id is 0, expected <pad>, 96"),
+        ({"decoder_start_token_id": 97}, "decoder_start_token_id is 97, expected an id of the 97 target pieces"),
+        ({"decoder_start_token_id": -1}, "decoder_start_token_id is -1, expected an id"),
+        ({"decoder_start_token_id": True}, "decoder_start_token_id is True, expected an id"),
         ({"scale_embedding": "yes"}, "scale_embedding is 'yes', expected true or false"),
         ({"eos_token_id": [0, 2], "forced_eos_token_id": None}, "eos_id is [0, 2]"),
         ({"forced_eos_token_id": 5}, "eos_token_id and forced_eos_token_id differ"),
         ({"num_beams": 1000}, "beam_size is 1000"),
         ({"length_penalty": -1}, "length_penalty is -1"),
         ({"max_length": 10**30, "max_position_embeddings": "x"}, "max_position_embeddings is 'x'"),
-        ({"bad_words_ids": [[96], [7, 8]]}, "bad_words_ids is [[96], [7, 8]], supported is only <pad>"),
-        ({"no_repeat_ngram_size": 3}, "no_repeat_ngram_size is 3, supported is 0"),
+        ({"bad_words_ids": [[96], [7, 8]]}, "bad_words_ids has [7, 8], expected ids of the target's vocabulary"),
+        ({"bad_words_ids": [[7.0]]}, "bad_words_ids is [[7.0]], expected lists of ids"),
+        ({"bad_words_ids": [7]}, "bad_words_ids is [7], expected lists of ids"),
+        ({"bad_words_ids": {"7": 8}}, "expected lists of ids"),
+        ({"no_repeat_ngram_size": 101}, "no_repeat_ngram_size is 101, expected"),
         ({"do_sample": True}, "do_sample is True"),
         ({"forced_bos_token_id": 7}, "forced_bos_token_id is 7"),
     ],
@@ -156,7 +201,7 @@ def test_what_is_not_supported_is_refused_by_name(changes, told):
 # Values that change nothing, as transformers writes them.
 NEUTRAL = {
     **dict.fromkeys(("add_bias_logits", "add_final_layer_norm", "normalize_before", "normalize_embedding"), False),
-    **dict.fromkeys(("extra_pos_embeddings", "encoder_no_repeat_ngram_size", "min_length", "no_repeat_ngram_size"), 0),
+    **dict.fromkeys(("extra_pos_embeddings", "encoder_no_repeat_ngram_size", "min_length"), 0),
     **dict.fromkeys(("encoder_repetition_penalty", "repetition_penalty"), 1.0),
     **{name: [] for name in ("begin_suppress_tokens", "forced_decoder_ids", "suppress_tokens")},
     **dict.fromkeys(("constraints", "exponential_decay_length_penalty", "force_words_ids", "min_new_tokens")),
@@ -184,7 +229,8 @@ def test_weights(shape, kind, tmp_path):
     """Each is at its place: transposed, rounded as its type, without <pad>."""
     fields, given = write_huggingface(tmp_path, shape, 3, kind)
     config = read_huggingface_config(fields, {}, 1, False, WHERE)
-    found = huggingface_tensors(config, read_float_tensors(tmp_path / "model.safetensors"), WHERE)
+    arrays = read_float_tensors(tmp_path / "model.safetensors")
+    config, found = huggingface_tensors(config, arrays, WHERE, start_id(fields, {}))
 
     def rounded(name):
         if kind == "BF16":
@@ -193,10 +239,16 @@ def test_weights(shape, kind, tmp_path):
 
     table = "model.shared.weight" if config.shared_embedding else "model.encoder.embed_tokens.weight"
     assert np.array_equal(found["embedding" if config.shared_embedding else "source_embedding"], rounded(table)[:96])
-    assert np.array_equal(found["output.bias"], rounded("final_logits_bias")[0, :96])
+    last = fields["decoder_vocab_size"] - 1
+    assert np.array_equal(found["output.bias"], rounded("final_logits_bias")[0, :last])
+    assert {name: array.shape for name, array in found.items()} == checkpoint_tensors(config)
+    target = table if config.shared_embedding else "model.decoder.embed_tokens.weight"
+    assert config.architecture.start_vector == ("trained on" in shape or "two sizes" in shape)
+    if config.architecture.start_vector:
+        assert np.array_equal(found["start"], rounded(target)[96])
     for ours, theirs in (
         ("encoder.0.self_attention.key.weight", "encoder.layers.0.self_attn.k_proj.weight"),
-        ("encoder.1.feed_forward.outer.bias", "encoder.layers.1.fc2.bias"),
+        ("encoder.0.feed_forward.outer.bias", "encoder.layers.0.fc2.bias"),
         ("decoder.0.cell.output.weight", "decoder.layers.0.self_attn.out_proj.weight"),
         ("decoder.0.cross_attention.value.weight", "decoder.layers.0.encoder_attn.v_proj.weight"),
         ("decoder.0.cell.norm.scale", "decoder.layers.0.self_attn_layer_norm.weight"),
@@ -215,7 +267,7 @@ def read_changed(path, change, **fields):
     change(arrays)
     path.write_bytes(safetensors_bytes(arrays))
     config = read_huggingface_config(fields, {}, 1, True, WHERE)
-    return huggingface_tensors(config, read_float_tensors(path), WHERE)
+    return huggingface_tensors(config, read_float_tensors(path), WHERE)[1]
 
 
 def test_other_names_of_the_shared_table(tmp_path):
@@ -230,11 +282,17 @@ def test_other_names_of_the_shared_table(tmp_path):
         found = read_changed(tmp_path / "b", change)
         assert all(np.array_equal(found[name], array) for name, array in plain.items())
 
-    def other(arrays):
-        arrays["lm_head.weight"] = arrays["model.shared.weight"] + 1
+    for name in names:
 
-    message = refusal(read_changed, tmp_path / "c", other)
-    assert "lm_head.weight differs from model.shared.weight" in message
+        def other(arrays, name=name):
+            arrays[name] = arrays["model.shared.weight"] + 1
+
+        if name == "lm_head.weight":  # as in tc-big models: the embedding is the output layer
+            found = read_changed(tmp_path / "c", other)
+            assert all(np.array_equal(found[name], array) for name, array in plain.items())
+        else:
+            message = refusal(read_changed, tmp_path / "c", other)
+            assert f"{name} differs from model.shared.weight" in message
 
 
 def test_positions_in_the_file(tmp_path):
@@ -261,7 +319,6 @@ def test_positions_in_the_file(tmp_path):
         ("model.shared.weight", np.zeros((96, 32)), "shape (96, 32), expected (97, 32)"),
         ("final_logits_bias", np.zeros(97), "shape (97,), expected (1, 97)"),
         ("final_logits_bias", np.full((1, 97), np.nan), "final_logits_bias holds NaN or infinity"),
-        ("model.shared.weight", np.ones((97, 32)), "the row of <pad>, from which the decoder starts, is not zero"),
     ],
 )
 def test_wrong_tensors_are_listed(name, value, told, tmp_path):
@@ -271,6 +328,31 @@ def test_wrong_tensors_are_listed(name, value, told, tmp_path):
             arrays[name] = value
 
     assert told in refusal(read_changed, tmp_path / "wrong", change)
+
+
+@pytest.mark.parametrize("kind", ["F32", "BF16"])
+def test_tensors_of_any_strides(kind):
+    """Files of torch may hold transposed views."""
+    given = random_tensors(FIELDS)
+    if kind == "BF16":
+        given = {name: Bfloat16(bfloat16(array)) for name, array in given.items()}
+        turned = {name: Bfloat16(np.asfortranarray(array.halves)) for name, array in given.items()}
+    else:
+        turned = {name: np.asfortranarray(array) for name, array in given.items()}
+    expected, found = (huggingface_tensors(config_of(), arrays, WHERE)[1] for arrays in (given, turned))
+    for name, array in expected.items():
+        assert found[name].flags.c_contiguous and found[name].tobytes() == array.tobytes(), name
+
+
+def test_integers_and_large_numbers_are_no_weights():
+    """Files of torch may hold them."""
+    config = config_of()
+    for value, told in ((np.zeros((1, 97), np.int64), "holds integers, expected floats"),
+                        (np.full((1, 97), 1e39), "holds NaN or infinity")):  # fmt: skip
+        arrays = random_tensors(FIELDS) | {"final_logits_bias": value}
+        assert f"final_logits_bias {told}" in refusal(huggingface_tensors, config, arrays, WHERE)
+    positions = {"model.encoder.embed_positions.weight": np.zeros((4, 32), np.int64)}
+    assert "trained positions" in refusal(huggingface_tensors, config, random_tensors(FIELDS) | positions, WHERE)
 
 
 @pytest.mark.parametrize(("count", "end"), [(20, " is missing"), (21, " is missing and 1 more")])
@@ -316,11 +398,14 @@ def test_two_tables(tmp_path):
     assert "</s> and <unk> have other ids" in refusal(read_model, tmp_path)
 
 
-def test_a_pickle_is_never_read(folder):
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    message = refusal(read_model, folder)
-    assert message.startswith(f"{folder}: pytorch_model.bin is a pickle")
-    assert f'safe_serialization=True)" {folder}' in message
+def test_of_several_weights_the_first_or_the_named_one_counts(folder):
+    """Named as transformers prefers them."""
+    (folder / "pytorch_model.bin").write_bytes(torch_bytes(random_tensors(FIELDS, 1)))
+    assert read_model(folder).weights == folder / "model.safetensors"
+    assert read_model(folder / "pytorch_model.bin").weights == folder / "pytorch_model.bin"
+    (folder / "model.safetensors").unlink()
+    assert read_model(folder).weights == folder / "pytorch_model.bin"
+    assert set(KINDS["huggingface"].names) == set(WEIGHTS)
 
 
 def test_missing_files_are_listed(folder):
@@ -329,7 +414,7 @@ def test_missing_files_are_listed(folder):
     (folder / "tf_model.h5").write_bytes(b"x")
     message = refusal(read_model, folder)
     assert "source.spm is missing; vocab.json is missing" in message
-    assert "model.safetensors is missing (tf_model.h5 cannot be read)" in message
+    assert "model.safetensors or pytorch_model.bin is missing (tf_model.h5 cannot be read)" in message
     assert "no such directory" in refusal(read_model, folder / "none")
 
 

@@ -28,8 +28,9 @@ def golden():
 
 
 def engine_of(folder, shape, seed) -> Engine:
-    write_huggingface(folder, shape, seed)
-    write_vocabulary(folder, train_vocabulary, separate="apart" in shape)
+    fields, _ = write_huggingface(folder, shape, seed)
+    size = fields["decoder_vocab_size"]
+    write_vocabulary(folder, train_vocabulary, separate="apart" in shape, target_size=size)
     model = read_model(folder, "float32")
     return Engine(Model(model.config, model.tensors))
 

@@ -1,0 +1,1 @@
+"""Files that PyTorch's `torch.save` writes."""
