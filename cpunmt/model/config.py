@@ -21,7 +21,9 @@ MOST_BEAM = 64  # the most hypotheses that a search keeps of a sentence
 FORMAT_VERSION = 4  # of the packed model directory; raised when an older reader could not read a newer file
 _NESTED = 4  # the first version in which the architecture's fields are an object of their own
 _MOST_PIECES = 1 << 22
-_LATER = ("replace_unknowns",)  # fields added in this version: a model without them lacks the feature
+# fields added in this version, of the model and of its architecture: a model without them lacks the feature
+_LATER = ("replace_unknowns", "source_end")
+_LATER_INNER = ("alignment_heads", "start_vector")
 
 
 def _exceptions(name: str, value: Any) -> tuple[tuple[str, str], ...]:
@@ -50,6 +52,7 @@ class ModelConfig:
     shared_vocabulary: bool = switch(True)  # source and target pieces are the same: a shortlist adds the source's ids
     shared_embedding: bool = switch(True)  # one table embeds both
     tied_output: bool = switch(True)  # the target's table is the output layer
+    source_end: bool = switch(True)  # trained on sources that end with </s>
     right_to_left: bool = switch(False)  # trained on reversed sentences, source and target
     scheme: str = choice("float32", *(name for name in SCHEMES if name != "float32"))  # how the weights are stored
     schemes: tuple[tuple[str, str], ...] = checked(_exceptions, ())  # exceptions: (name in tensors.matrices, scheme)
@@ -89,9 +92,10 @@ class ModelConfig:
     def to_json(self) -> dict[str, Any]:
         """Returns the fields as a dict that `json.dump` takes, with the format version."""
         fields = dataclasses.asdict(self)
-        for name in _LATER:
-            if fields[name] == self.__dataclass_fields__[name].default:
-                del fields[name]
+        for part, values, names in ((self, fields, _LATER), (self.architecture, fields["architecture"], _LATER_INNER)):
+            for name in names:
+                if name in values and values[name] == part.__dataclass_fields__[name].default:
+                    del values[name]
         fields["architecture"] = {"family": family_name(self.architecture), **fields["architecture"]}
         return {"format": "cpunmt", "version": FORMAT_VERSION, **fields}
 

@@ -73,6 +73,8 @@ def _transformer_options(architecture: Any) -> dict[str, Any]:
         architecture.average_activation,
     ):
         raise ValueError("Marian has neither tensor2tensor's positions nor an exact gelu")
+    if architecture.start_vector or architecture.alignment_heads > 1:
+        raise ValueError("Marian's decoders start from zero, and one head aligns")
     return {
         "type": "transformer",
         "dim-rnn": 1024,

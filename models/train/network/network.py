@@ -133,7 +133,10 @@ class Network:
         """
         embedded = self._embed("target", previous)
         if state.steps == 0:
-            embedded = torch.cat([torch.zeros_like(embedded[:, :1]), embedded[:, 1:]], 1)
+            start = torch.zeros_like(embedded[:, :1])
+            if self.architecture.start_vector:
+                start = start + self.tensors["start"]
+            embedded = torch.cat([start, embedded[:, 1:]], 1)
         x = self._input("decoder", embedded, state.steps)
         cells, alignment = [], None
         for layer, p in enumerate(self.architecture.decoder_parameters):
