@@ -17,7 +17,9 @@ MODULES = {name: ROOT.joinpath(name).read_text("utf-8") for name in NAMES if nam
 PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)+/?|\w+/|\w+\.py")
 DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 DEFINED = r"""(?:def|class) {0}\b|\b{0} ?[:=]|\.{0}\b|"{0}\""""
-MADE = re.compile(r"/path/|RUN|NAME|OUT|students/|runs/|teachers/|collected/|s2t|my-")  # created by the reader, or a pattern
+MADE = re.compile(
+    r"/path/|RUN|NAME|OUT|students/|runs/|teachers/|collected/|s2t|my-"
+)  # created by the reader, or a pattern
 INSTANCES = {"result": "Result", "translator": "Translator"}  # as examples call them
 ELSEWHERE = {
     "model.npz",

@@ -149,14 +149,15 @@ def _old_settings(model: ModelBin, where: str) -> dict[str, Any]:
     for name in ("unk_token", "bos_token", "eos_token"):
         array = variables.pop(name, None)
         if array is not None:
-            is_text = not isinstance(array, Bfloat16) and array.dtype == np.int8 and array.size <= _MAX_TOKEN
-            fields[name] = array.tobytes().decode("utf-8", "replace") if is_text else None
+            if isinstance(array, Bfloat16) or array.dtype != np.int8 or array.size > _MAX_TOKEN:
+                raise ModelFileError(f"{where}: {name} is not the text of a piece; convert the model again")
+            fields[name] = array.tobytes().decode("utf-8", "replace")
     flags = {}
     for name in ("with_source_bos", "with_source_eos", "with_target_bos", "user_decoder_start_tokens"):
         array = variables.pop(name, None)
         if array is not None:
             if isinstance(array, Bfloat16) or array.size != 1:
-                raise ModelFileError(f"{where}: {name} has shape {list(array.shape)}, expected one number")
+                raise ModelFileError(f"{where}: {name} has shape {list(array.shape)}, expected one integer")
             flags[name] = bool(array.reshape(-1)[0])
     fields |= {new: flags.get(old, False) for old, new in _OLD_SETTINGS.items()}
     start = "bos_token" if flags.get("with_target_bos", True) else "eos_token"

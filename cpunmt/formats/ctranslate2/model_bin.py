@@ -114,7 +114,7 @@ class _Reader:
         begin = self._at
         length = self.number(2, f"the length of {what}")
         found = self._bytes(length, what)
-        if found.find(b"\0") != length - 1:
+        if not found or found.find(b"\0") != length - 1:
             raise self.broken(f"{what} at byte {begin} is {found[:80]!r}, expected a text that ends with its only NUL")
         text = found[:-1].decode("latin-1")
         if not any_text and not _NAME.fullmatch(text):

@@ -149,11 +149,7 @@ def _config(variables: Variables, vocabularies: Vocabularies, settings: NetworkS
 
 def _side(variables: Variables, side: str) -> dict[str, Any]:
     """Returns the structure of a side."""
-    table = f"{_tables(variables)['source' if side == 'encoder' else 'target']}/weight"
-    shape = variables.shape(table)
-    if len(shape) != 2:
-        raise Refused(f"{table} has shape {list(shape)}, expected two sizes")
-    model_dim = shape[1]
+    model_dim = variables.matrix(_tables(variables)["source" if side == "encoder" else "target"]).shape[1]
     old = _HEADS.get(variables.specification)
     heads = old or variables.whole(f"{side}/num_heads", variables.whole("num_heads", 0))
     if not 0 < heads <= model_dim:
@@ -164,39 +160,31 @@ def _side(variables: Variables, side: str) -> dict[str, Any]:
     activation = _ACTIVATIONS[number]
     if activation is None:
         raise Refused(f"not supported: {_ACTIVATION_NAMES[number]} as activation ({side}/activation)")
-    _expect(variables, f"{side}/alibi", 0)
-    _expect(variables, f"{side}/multi_query_attention", 0)
-    _expect(variables, f"{side}/scale_outputs", 1)
-    _expect(variables, "with_relative_position", 0)
+    variables.expect(f"{side}/alibi", 0)
+    variables.expect(f"{side}/multi_query_attention", 0)
+    variables.expect(f"{side}/scale_outputs", 1)
+    variables.expect("with_relative_position", 0)
     # of one table nothing is merged, and the others are settings of ALiBi
     for name in ("embeddings_merge", "scale_alibi", "alibi_use_positive_positions"):
-        variables.forget(f"{side}/{name}", name)
+        variables.ignore(f"{side}/{name}", name)
     layers = variables.layers(side)
     for i in range(layers):
         for block in ("self_attention", "attention")[: 1 + (side == "decoder")]:
             prefix = f"{side}/layer_{i}/{block}"
-            _expect(variables, f"{prefix}/queries_scale", (model_dim / heads) ** -0.5)
-            _expect(variables, f"{prefix}/num_heads_kv", heads)
-            _expect(variables, f"{prefix}/head_dim", model_dim / heads)
-    old_norm = variables.whole("pre_norm", 1) if variables.specification == "TransformerSpec" else 1
+            variables.expect(f"{prefix}/queries_scale", (model_dim / heads) ** -0.5)
+            variables.expect(f"{prefix}/num_heads_kv", heads)
+            variables.expect(f"{prefix}/head_dim", model_dim / heads)
     return {
         "model_dim": model_dim,
-        "ffn_dim": variables.shape(f"{side}/layer_0/ffn/linear_0/weight")[0],
+        "ffn_dim": variables.matrix(f"{side}/layer_0/ffn/linear_0").shape[0],
         "heads": heads,
         "layers": layers,
         "activation": activation,
-        "norm_before_blocks": bool(variables.whole(f"{side}/pre_norm", old_norm)),
+        "norm_before_blocks": bool(variables.whole(f"{side}/pre_norm", variables.whole("pre_norm", 1))),
         "norm_of_embeddings": f"{side}/layernorm_embedding/gamma" in variables,
         "final_norm": f"{side}/layer_norm/gamma" in variables,
         "scaled_embeddings": _scaled(variables, side, model_dim),
     }
-
-
-def _expect(variables: Variables, name: str, expected: float) -> None:
-    """Reads a setting whose `expected` value changes nothing. Another value stays unread, which refuses its feature."""
-    if name in variables and math.isclose(variables.number(name), expected, rel_tol=1e-4):
-        return
-    variables.forget(name, read=False)
 
 
 def _scaled(variables: Variables, side: str, model_dim: int) -> bool:

@@ -4,6 +4,7 @@ The names that were read are remembered. A variable that is left may change tran
 the name of the feature if it is a known one.
 """
 
+import math
 import re
 
 import numpy as np
@@ -17,29 +18,39 @@ _INT16_MULTIPLIER = 1000.0  # of a file that has none
 _LEAST_MULTIPLIER = 1e-30  # so that the largest weight is a float32, too
 # the end of a variable's name -> the feature that needs it
 _FEATURES = {
-    r"relative_position_(keys|values)|with_relative_position": "relative positions",
+    r"relative_position_(keys|values)": "relative positions",
     r"relative_(attention_bias|attention_max_distance)": "a relative attention bias, as of T5",
     r"relative_(asymmetric_position_keys|(left|right)_max_position)": "asymmetric relative positions",
-    r"(rotary_\w+|(original_)?max_position_embeddings)": "rotary positions",
+    r"rotary_\w+|(original_)?max_position_embeddings": "rotary positions",
     r"linear_0_noact/\w+": "gated feed-forward networks",
     r"[qkv]_norm/\w+": "norms of queries, keys or values",
-    r"num_heads_kv|multi_query_attention": "fewer heads of keys than of queries",
-    r"head_dim": "heads of another width than model_dim / heads",
     r"sliding_window": "attention in a sliding window",
-    r"queries_scale": "another scale of queries than head_dim^-0.5",
     r"memory_kv/\w+|merged_encoder_attention": "attention to source and target at once",
     r"(input|post_attention|pre_feedforward|post_feedforward)_layer_norm/\w+": "norms before and after each block",
     r"shared_layer_norm/\w+": "parallel blocks with one norm",
     r"embeddings_[1-9]\d*/\w+": "features of source words",
     r"project_(in|out)/\w+": "embeddings of another width than the model",
     r"final_logit_softcapping": "bounded logits",
-    r"scale_outputs": "scaled outputs",
-    r"(alibi|scale_alibi|alibi_use_positive_positions)": "ALiBi positions",
     r"\w+_residual": "other residuals than sums",
-    r"(weight_zero|qzeros?|qweight)": "AWQ weights, which are for GPUs",
+    r"weight_zero|qzeros?|qweight": "AWQ weights, which are for GPUs",
     r"(conv\d*|feature_\w+)/\w+": "convolutions, as of speech models",
 }
-_FEATURE_PATTERNS = [(re.compile(rf"(?:.*/)?(?:{end})"), feature) for end, feature in _FEATURES.items()]
+# the same for settings that most models have, with a value that changes nothing
+_SETTINGS = {
+    r"num_heads_kv|multi_query_attention": "fewer heads of keys than of queries",
+    r"head_dim": "heads of another width than model_dim / heads",
+    r"queries_scale": "another scale of queries than head_dim^-0.5",
+    r"scale_outputs": "scaled outputs",
+    r"alibi": "ALiBi positions",
+    r"with_relative_position": "relative positions",
+}
+
+
+def _patterns(features: dict[str, str]) -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(rf"(?:.*/)?(?:{end})"), feature) for end, feature in features.items()]
+
+
+_FEATURE_PATTERNS, _SETTING_PATTERNS = _patterns(_FEATURES), _patterns(_SETTINGS)
 
 
 class Refused(Exception):
@@ -59,6 +70,7 @@ class Variables:
         self.version, self.revision, self.specification = model.version, model.revision, model.specification
         self._arrays, self._aliases = model.variables, model.aliases
         self._read: set[str] = set()
+        self._changing: set[str] = set()  # settings with a value that is not supported
         self._matrices: dict[str, Weight] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -93,9 +105,6 @@ class Variables:
 
     def flag(self, name: str) -> bool:
         return bool(self.number(name, 0))
-
-    def shape(self, name: str) -> tuple[int, ...]:
-        return self._variable(name).shape
 
     def floats(self, name: str, shape: tuple[int, ...] | None = None) -> Array:
         """Returns a float tensor as float32."""
@@ -140,8 +149,9 @@ class Variables:
     def features(self) -> list[str]:
         """Returns the unsupported features that have variables in the file, each with the first one's name."""
         found: dict[str, str] = {}
-        for name in sorted({*self._arrays, *self._aliases} - self._read):
-            for pattern, feature in _FEATURE_PATTERNS:
+        unread = {*self._arrays, *self._aliases} - self._read
+        for name in sorted(unread | self._changing):
+            for pattern, feature in _SETTING_PATTERNS if name in self._changing else _FEATURE_PATTERNS:
                 if pattern.fullmatch(name):
                     found.setdefault(feature, name)
         return [f"{feature} ({name})" for feature, name in found.items()]
@@ -154,9 +164,14 @@ class Variables:
             shown = ", ".join(unread[:_MAX_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
             raise Refused(f"not supported: {shown}, unknown to this version; load the model it was converted from")
 
-    def forget(self, *names: str, read: bool = True) -> None:
-        """Marks variables as read, because they change nothing, or as not read."""
-        self._read = self._read.union(names) if read else self._read.difference(names)
+    def expect(self, name: str, value: float) -> None:
+        """Reads a setting, if the file has it. Only this `value` is supported: another one is listed in `features`."""
+        if name in self and not math.isclose(self.number(name), value, rel_tol=1e-4):
+            self._changing.add(name)
+
+    def ignore(self, *names: str) -> None:
+        """Marks variables as read, because they change nothing."""
+        self._read.update(names)
 
     def is_float(self, name: str) -> bool:
         found = self._variable(name)
@@ -178,8 +193,9 @@ class Variables:
             int(match[1]) for name in (*self._arrays, *self._aliases)
             if (match := re.match(rf"{side}/layer_(\d{{1,4}})/", name))
         }  # fmt: skip
-        if not numbers or numbers != set(range(len(numbers))):
-            raise Refused(f"{side}/layer_{len(numbers)} is missing; the model was converted incompletely")
+        missing = next(i for i in range(len(numbers) + 1) if i not in numbers)
+        if missing < max(len(numbers), 1):
+            raise Refused(f"{side}/layer_{missing} is missing; the model was converted incompletely")
         return len(numbers)
 
 

@@ -64,17 +64,18 @@ def test_floats_are_those_of_ctranslate2(name, kind, golden):
             assert ours == theirs or abs(compared.gap(place, ours, theirs)) < NEAR
 
 
-@pytest.mark.parametrize(("name", "kind"), EXACT[:3])
-def test_alignments_are_those_of_ctranslate2(name, kind, golden):
-    compared = Compared(golden, name, kind, "float32")
+@pytest.mark.parametrize("name", ["marian", "opennmt"])
+def test_alignments_are_those_of_ctranslate2(name, golden):
+    """Of the first head, and of all heads' mean."""
+    compared = Compared(golden, name, "float32", "float32")
     told = compared.told["attention"]
     sources = compared.sources[: len(told)]
     made = compared.engine.translate(sources, [LIMIT] * len(told), Search(attention=True))
     for source, hypotheses, expected in zip(sources, made, told, strict=True):
-        rows = min(len(expected), len(hypotheses[0].attention))
-        columns = min(len(expected[0]), len(source))
-        ours = hypotheses[0].attention[:rows, :columns]
-        assert np.abs(ours - np.array(expected)[:rows, :columns]).max() < CLOSE
+        pieces = len(source) - 1  # theirs has no column of </s>
+        ours, theirs = hypotheses[0].attention[: len(expected), :pieces], np.array(expected).reshape(-1, pieces)
+        assert np.allclose(ours, theirs, atol=CLOSE)
+    assert sum(map(len, told)) > 10
 
 
 def agreement(translations, others) -> int:
