@@ -83,7 +83,7 @@ class ForeignModel(NamedTuple):
     target_vocabulary: VocabularyFiles
     shortlist: ShortlistOptions | None
     metadata: dict[str, Any]
-    stored: str  # the stored type of the weights: "int8", "float32", "float16" or "bfloat16"
+    stored: str  # the stored type of the weights: "int8", "int16", "float32", "float16" or "bfloat16"
 
 
 def vocabulary_files(path: str | os.PathLike[str]) -> VocabularyFiles:

@@ -26,6 +26,8 @@ def marian_options(config: ModelConfig) -> dict[str, Any]:
     """
     recurrent = isinstance(config.architecture, RecurrentConfig)
     shared = config.shared_embedding
+    if not config.source_end:
+        raise ValueError("Marian's sources end with </s>")
     return {
         "version": "v1.9.0",
         "dim-vocabs": [config.source_size, config.vocab_size],

@@ -138,7 +138,7 @@ class GraphNetwork(Transformer):
     def _first_heads(self, weights: Any) -> Any:
         heads = self.graph.constant(np.arange(self.architecture.alignment_heads), np.int64)
         first = self.graph.node("Gather", weights, heads, axis=1)
-        mean = self.graph.node("ReduceMean", first, self.graph.constant([1], np.int64), keepdims=0)
+        mean = self.graph.node("ReduceMean", first, axes=[1], keepdims=0)
         return self.graph.node("Flatten", mean, axis=2)
 
 

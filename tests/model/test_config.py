@@ -135,3 +135,20 @@ def test_a_field_is_refused_or_of_its_own_type(name, value):
 
 def test_every_field_is_checked():
     assert [name for name, field in FIELDS.items() if "check" not in field.metadata] == ["architecture"]
+
+
+def test_later_fields_are_written_where_they_differ():
+    """Older versions can read the other models."""
+    config = make_config()
+    changes = {"start_vector": True, "alignment_heads": 2, "source_end": False}
+    for name, value in changes.items():
+        written, changed = config.to_json(), config.changed(**{name: value})
+        assert name not in written and name not in written["architecture"]
+        part = changed.to_json()
+        assert (part if name == "source_end" else part["architecture"])[name] == value
+        assert ModelConfig.from_json(changed.to_json()) == changed != config
+
+
+def test_more_aligning_heads_than_heads():
+    with pytest.raises(ModelFileError, match="alignment_heads is 3, but there are 2 heads"):
+        make_config(alignment_heads=3)

@@ -20,7 +20,7 @@ NAMED = {
     "untied": {"shared_embedding": False, "tied_output": False, "shared_vocabulary": False, "source_vocab_size": 56},
     "trained positions": {"positions": "trained", "scale_embedding": False, "cell": "self_attention"},
     "no projection": {"attention_projection": False, "cell": "self_attention", "positions": "tensor2tensor"},
-    "start vector": {"start_vector": True, "alignment_heads": 2, "source_end": False, "cell": "self_attention"},
+    "start vector": {"start_vector": True, "alignment_heads": 2, "cell": "self_attention"},
     "cell projection": {"cell_projection": True, "activation": "gelu_sigmoid"},
 }
 
@@ -65,5 +65,4 @@ def configs(draw):
         alignment_layer=draw(st.sampled_from([None, 0])),
         alignment_heads=draw(st.integers(1, 2)),
         start_vector=draw(st.booleans()),
-        source_end=draw(st.booleans()),
     )

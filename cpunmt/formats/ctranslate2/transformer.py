@@ -245,7 +245,7 @@ def _tensors(config: ModelConfig, variables: Variables, start_id: int) -> dict[s
         elif ours == "output.bias":
             found[ours] = _bias(variables, tables["output"], shape[0])
         elif ours == "positions":
-            found[ours] = np.ascontiguousarray(_positions(variables, shape[1]))
+            found[ours] = np.require(_positions(variables, shape[1]), requirements=["C", "ALIGNED"])
         elif ours == "start":
             found[ours] = _row(found[tensor_tables(config)["target"]], start_id)
         elif ours.endswith(("embedding_norm.scale", "embedding_norm.bias", "top_norm.scale", "top_norm.bias")):

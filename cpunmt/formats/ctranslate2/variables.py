@@ -116,7 +116,8 @@ class Variables:
         array = _floats(found)
         if not (np.isfinite(array.min()) and np.isfinite(array.max())):
             raise Refused(f"{name} holds NaN or infinity; the model is broken")
-        return array
+        # vectors are used where they are; matrices are copied when they are packed
+        return array.copy() if array.ndim < 2 and not array.flags.aligned else array
 
     def matrix(self, name: str) -> Weight:
         """Returns `name`/weight as it is stored, integers with a multiplier [rows, 1] or for all."""

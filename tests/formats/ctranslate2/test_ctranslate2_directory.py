@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from cpunmt import Translator
+from cpunmt import ModelFileError, Translator
 from cpunmt.formats.any_directory import read_checkpoint
 from cpunmt.formats.ctranslate2.ctranslate2_directory import PIECES
 from cpunmt.formats.foreign_model import VocabularyFiles
@@ -232,3 +232,13 @@ def test_a_language_as_prefix(tmp_path):
     source = ["__en__", *translator.tokenize("A small dog"), "</s>"]
     (made,) = translator.translate_batch([source], target_prefix=[["__de__"]], max_decoding_length=5)
     assert made.hypotheses[0][0] == "__de__"
+
+
+def test_models_that_read_sources_in_different_ways_do_not_translate_together(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "other")
+    assert (
+        Translator([folder, tmp_path / "other"]).translate("A dog.").text == Translator(folder).translate("A dog.").text
+    )
+    change(tmp_path / "other", add_source_eos=True)
+    with pytest.raises(ModelFileError, match="only one of them reads sources with </s> at their end"):
+        Translator([folder, tmp_path / "other"])
