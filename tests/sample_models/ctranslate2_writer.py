@@ -148,7 +148,14 @@ def older(variables, version, eos_in_source=False, start="<s>") -> tuple[dict[st
     for name in ("num_heads", "pre_norm", "activation", "alignment_layer", "alignment_heads"):  # at the top
         moved = [found.pop(f"{side}/{name}", None) for side in ("encoder", "decoder")]
         found[name] = moved[1]
-    return found, 4
+    found |= {name: np.int8(0) for name in ("with_relative_position", "layernorm_embedding")}
+    found["embeddings_merge"] = found.pop("encoder/embeddings_merge")
+    found["num_heads"] = np.int8(found["num_heads"])
+    if version > 3:
+        return found, 4
+    for side in ("encoder", "decoder"):  # as before revision 4
+        found[f"{side}/embeddings/multiply_by_sqrt_depth"] = found.pop(f"{side}/scale_embeddings")
+    return found, 3
 
 
 def write_ctranslate2(folder, vocabularies, variables, aliases, version=6, config=None, **header):

@@ -164,8 +164,8 @@ def _side(variables: Variables, side: str) -> dict[str, Any]:
     variables.expect(f"{side}/multi_query_attention", 0)
     variables.expect(f"{side}/scale_outputs", 1)
     variables.expect("with_relative_position", 0)
-    # of one table nothing is merged, and the others are settings of ALiBi
-    for name in ("embeddings_merge", "scale_alibi", "alibi_use_positive_positions"):
+    # of one table nothing is merged; a norm of embeddings is known by its vectors; the others are settings of ALiBi
+    for name in ("embeddings_merge", "layernorm_embedding", "scale_alibi", "alibi_use_positive_positions"):
         variables.ignore(f"{side}/{name}", name)
     layers = variables.layers(side)
     for i in range(layers):
