@@ -19,7 +19,7 @@ DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 DEFINED = r"""(?:def|class) {0}\b|\b{0} ?[:=]|\.{0}\b|"{0}\""""
 MADE = re.compile(
     r"/path/|RUN|NAME|OUT|students/|runs/|teachers/|collected/|s2t|my-"
-)  # created by the reader, or a pattern
+)  # made by the reader, or patterns
 INSTANCES = {"result": "Result", "translator": "Translator"}  # as examples call them
 ELSEWHERE = {
     "model.npz",
