@@ -25,5 +25,8 @@ ROW = record(
     ("item", COUNT),  # its index among the items of its slot in the last step; 0 at the start
     ("parent_item", COUNT),  # the same index of its parent row, a step earlier
     ("parent", COUNT),  # the parent's index among the rows of the last step; at the start, the value of `start`
-    ("alignment", ADDRESS),  # room for float32 [source_length]: attention of the aligning head; 0: not wanted
+    (
+        "alignment",
+        ADDRESS,
+    ),  # room for float32 [source_length], rounded up to 16: attention of the aligning heads; 0: not wanted
 )

@@ -72,7 +72,7 @@ COMMANDS = (
     Command(
         "convert",
         "models",
-        "write a model of Bergamot, Marian, OPUS-MT or Hugging Face in our form",
+        "write a model of Bergamot, Marian, OPUS-MT, CTranslate2 or Hugging Face in our form",
         "Write another program's model as a packed directory: it loads in a third of the time, and is mapped into "
         "memory, shared between processes. The translations are the same.",
     ),

@@ -75,6 +75,8 @@ def _check_alike(path: Path, model: LoadedModel, other_path: Path, other: Loaded
         raise _unlike(other_path, path, f"it translates {said[0]}, not {said[1]}")
     if model.config.right_to_left != other.config.right_to_left:
         raise _unlike(other_path, path, "only one of them translates from right to left")
+    if model.config.source_end != other.config.source_end:
+        raise _unlike(other_path, path, "only one of them reads sources with </s> at their end")
     if model.config.replace_unknowns != other.config.replace_unknowns:
         raise _unlike(other_path, path, "only one of them may say <unk>")
 

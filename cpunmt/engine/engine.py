@@ -114,7 +114,8 @@ class Engine:
 
         Parameters
         ----------
-        sources : one sequence of source ids per sentence, each with its final </s>
+        sources : one sequence of source ids per sentence, each with its final </s>, which a model that was not trained
+            with it does not read
         limits : the most target ids of each, </s> included; not less than its prefix has
         prefixes : None, or for each sentence the ids that its translations begin with. A piece outside
             the sentence's candidates has log-probability minus infinity, and so have its translations.
@@ -148,8 +149,10 @@ class Engine:
                 parts = token_log_probs[begin : begin + length].tolist() if token_log_probs else None
                 rows = None
                 if attention is not None and areas is not None:
-                    first = areas[sentence] + rank * limit * len(source)
-                    rows = attention[first : first + length * len(source)].reshape(length, -1).copy()
+                    width = len(self._read(source))
+                    first = areas[sentence] + rank * limit * width
+                    rows = np.zeros((length, len(source)), np.float32)  # none on a </s> that is not read
+                    rows[:, :width] = attention[first : first + length * width].reshape(length, -1)
                 chosen_by = None if logits is None else logits[begin : begin + length].copy()
                 truncated = pieces[-1] != eos
                 if truncated and pieces[-1] in search.end_pieces:
@@ -197,7 +200,7 @@ class Engine:
         Returns a BATCH record, the memory, and the objects that the record points to, which must outlive the compiled
         call.
         """
-        count = len(sources)
+        count, sources = len(sources), [self._read(source) for source in sources]
         listed, clustered = not search.full and self.shortlist is not None, search.clusters
         full = not listed and not clustered
         lengths = [len(source) for source in sources]
@@ -271,6 +274,15 @@ class Engine:
         written_to = places, longest_outputs, output, written, log_probs, scores
         made = Made(*written_to, token_log_probs, attention, areas, logits)
         return record, workspace, made, (search_record, normalizers, ids, offsets, forced, prefix_offsets, cluster_sets)
+
+    def _read(self, source: Sequence[int]) -> Sequence[int]:
+        """Returns the ids of a source that the model reads: not a final </s> if it was trained without it.
+
+        A </s> that is alone stays, because there is no empty source.
+        """
+        config = self.model.config
+        ended = config.source_end or len(source) < 2 or source[-1] != config.eos_id
+        return source if ended else source[:-1]
 
     def _keep(self, workspace: Workspace) -> None:
         """Stores a workspace for a later call, and drops the oldest if there are many, so that other sizes get a

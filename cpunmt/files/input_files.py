@@ -335,7 +335,21 @@ def parse_json(content: bytes, where: str) -> dict[str, Any]:
     Stricter than `json.loads`: a repeated key, NaN, infinity and anything but an object are refused, each
     with a ModelFileError that starts with `where`.
     """
+    fields = _parsed(content, where)
+    if not isinstance(fields, dict):
+        raise ModelFileError(f"{where}: is a JSON {type(fields).__name__}, expected an object {{...}}")
+    return fields
 
+
+def parse_json_list(content: bytes, where: str) -> list[Any]:
+    """Returns the JSON array in the UTF-8 bytes `content` as a list; refuses the same as `parse_json`."""
+    items = _parsed(content, where)
+    if not isinstance(items, list):
+        raise ModelFileError(f"{where}: is a JSON {type(items).__name__}, expected an array [...]")
+    return items
+
+
+def _parsed(content: bytes, where: str) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         fields = dict(pairs)
         if len(fields) < len(pairs):
@@ -347,12 +361,9 @@ def parse_json(content: bytes, where: str) -> dict[str, Any]:
         raise ValueError(f"{constant} is not JSON")
 
     try:
-        fields = json.loads(content.decode("utf-8"), object_pairs_hook=unique, parse_constant=finite)
+        return json.loads(content.decode("utf-8"), object_pairs_hook=unique, parse_constant=finite)
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, an integer of 5000 digits; too deep
         raise ModelFileError(f"{where}: not valid JSON ({error}); fetch or pack it again") from None
-    if not isinstance(fields, dict):
-        raise ModelFileError(f"{where}: is a JSON {type(fields).__name__}, expected an object {{...}}")
-    return fields
 
 
 def parse_yaml(text: bytes, where: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import packed_once, read_json
+from cpunmt.files.input_files import packed_once, plain_name, read_json
 from cpunmt.formats.foreign_model import ForeignModel, FoundModel
 from cpunmt.process.first_use import LOCK
 
@@ -46,6 +46,7 @@ class Kind(NamedTuple):
     reader: str  # module
 
 
+_CTRANSLATE2 = "ctranslate2"
 KINDS = {
     "packed": Kind(
         "packed by cpunmt",
@@ -53,6 +54,14 @@ KINDS = {
         {"format": "cpunmt"},
         ("weights.safetensors",),
         "cpunmt.formats.packed.packed_directory",
+    ),
+    _CTRANSLATE2: Kind(
+        "CTranslate2",
+        "a CTranslate2 model: model.bin and shared_vocabulary.json, or source_vocabulary.json and "
+        "target_vocabulary.json",
+        {"add_source_bos": None, "decoder_start_token": None},
+        tuple(f"{part}_vocabulary.{ending}" for part in ("shared", "source", "target") for ending in ("json", "txt")),
+        "cpunmt.formats.ctranslate2.ctranslate2_directory",
     ),
     "marian": Kind(
         "Marian, Bergamot or OPUS-MT",
@@ -74,9 +83,6 @@ KINDS = {
         "cpunmt.formats.huggingface.huggingface_directory",
     ),
 }
-_CTRANSLATE2 = "a CTranslate2 model, which is not read; load the one it was converted from"
-# Files of kinds that are not read -> the reason, and what to do
-_REFUSED = dict.fromkeys(("shared_vocabulary.json", "shared_vocabulary.txt", "source_vocabulary.json"), _CTRANSLATE2)
 # The extensions of models' files, each with or without .gz: another file does not name a model.
 MODEL_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm")
 _CHOOSING = (".yml", ".yaml", ".npz", ".bin")  # some of these select a model of their directory
@@ -107,20 +113,19 @@ def look(path: str | os.PathLike[str]) -> FoundModel:
     """
     folder = model_folder(path)
     chosen = marian_file(path, folder)
+    if chosen and plain_name(chosen) == "model.bin" and _has_names(_CTRANSLATE2, listing(folder)):
+        chosen = None  # beside a vocabulary of CTranslate2 it is the file of all its models
     if not chosen and (folder / "config.json").is_file():
         fields = read_json(folder / "config.json", "config", 1 << 20)
         for name, kind in KINDS.items():
             if any(key in fields and value in (None, fields[key]) for key, value in kind.says.items()):
                 return FoundModel(name, folder, (), _named(path, kind))
     names = listing(folder)
-    for name in names:
-        if name in _REFUSED:
-            raise ModelFileError(f"{folder}: {_REFUSED[name]}")
     for name, kind in KINDS.items():
         if chosen:
             known = name == "marian"
         else:
-            known = any(file in names for file in kind.names) if kind.names else _reader(name).recognizes(names)
+            known = _has_names(name, names) if kind.names else _reader(name).recognizes(names)
         if known:
             return FoundModel(name, folder, names, chosen or _named(path, kind))
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
@@ -132,6 +137,11 @@ def _named(path: str | os.PathLike[str], kind: Kind) -> str | None:
     """Returns the name of the file `path` if only this kind has such files."""
     name = Path(path).name
     return name if name in kind.names else None
+
+
+def _has_names(kind: str, names: list[str]) -> bool:
+    """Returns whether one of the files, packed or not, is of this kind only."""
+    return not set(KINDS[kind].names).isdisjoint(map(plain_name, names))
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:

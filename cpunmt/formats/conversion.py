@@ -1,6 +1,6 @@
 """Packs canonical tensors: merges, quantizes and lays them out.
 
-Weights stored as integers with one scale (Marian's intgemm) are used as they are.
+Weights stored as int8, with one scale (Marian's intgemm) or one for each column (CTranslate2), are used as they are.
 """
 
 import dataclasses
@@ -87,7 +87,7 @@ def packed_tensors(
             continue
         if stored == "int8" and _ready(table):  # the largest of all: its rows stay in the file
             rows = np.ascontiguousarray(table.values)
-            multipliers = np.full(len(rows), table.multiplier, np.float32)
+            multipliers = table.multipliers(len(rows))
             scales = 1 / multipliers
         else:
             q, scales = quantizer(name, _floats(table).T, stored)
@@ -114,7 +114,7 @@ def packed_tensors(
         if stored == "int8" and len(ready) == len(parts):
             q = np.concatenate([part.values for part in ready], axis=1)
             columns = zip(ready, linear.widths, strict=True)
-            multipliers = np.concatenate([np.full(width, part.multiplier, np.float32) for part, width in columns])
+            multipliers = np.concatenate([part.multipliers(width) for part, width in columns])
             scales = 1 / multipliers
         else:
             q, scales = quantizer(name, np.concatenate([_floats(part) for part in parts], axis=1), stored)

@@ -1,6 +1,6 @@
 """The contract of a reader: another program's model with our names, everything beside the weights in our form.
 
-Weights that come as integers already, one scale for all (Marian's intgemm), stay integers.
+Weights that come as integers already, with one scale or one for each output column, stay integers.
 """
 
 import os
@@ -21,10 +21,14 @@ Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 
 
 class StoredIntegers(NamedTuple):
-    """A weight matrix as Marian's intgemm stores it: an integer is the weight times `multiplier`, rounded."""
+    """A weight matrix stored as integers: the weight times its multiplier, rounded.
+
+    Marian's intgemm has one multiplier for a matrix; CTranslate2's int8 has one for each output column, or for each row
+    of a table.
+    """
 
     values: Array  # int8 or int16, in the shape of the weight; a view of the file, whatever its order there
-    multiplier: float  # 127 / max|weight| for int8, 1024 for int16: finite and positive
+    multiplier: float | Array  # finite and positive; an array is float32, [columns], or [rows, 1] for a table
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -33,7 +37,13 @@ class StoredIntegers(NamedTuple):
 
     def weights(self) -> Array:
         """Returns the weight in float32, computed as Marian does: the integer times the rounded 1 / multiplier."""
-        return np.ascontiguousarray(np.float32(1) / np.float32(self.multiplier) * self.values.astype(np.float32))
+        scale: Array = np.float32(1) / np.asarray(self.multiplier, np.float32)
+        return np.ascontiguousarray(scale * self.values.astype(np.float32))
+
+    def multipliers(self, count: int) -> Array:
+        """Returns the multiplier of each of `count` columns, or rows of a table, as float32 [count]."""
+        found: Array = np.broadcast_to(np.asarray(self.multiplier, np.float32).ravel(), count).copy()
+        return found
 
 
 Weight = Array | StoredIntegers
@@ -73,7 +83,7 @@ class ForeignModel(NamedTuple):
     target_vocabulary: VocabularyFiles
     shortlist: ShortlistOptions | None
     metadata: dict[str, Any]
-    stored: str  # the stored type of the weights: "int8", "float32", "float16", "bfloat16" or "float64"
+    stored: str  # the stored type of the weights: "int8", "int16", "float32", "float16", "bfloat16" or "float64"
 
 
 def vocabulary_files(path: str | os.PathLike[str]) -> VocabularyFiles:

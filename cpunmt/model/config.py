@@ -22,8 +22,11 @@ FORMAT_VERSION = 4  # of the packed model directory; raised when an older reader
 _NESTED = 4  # the first version in which the architecture's fields are an object of their own
 _MOST_PIECES = 1 << 22
 _MOST_SEQUENCES, _MOST_SUPPRESSED = 10_000, 100  # the limits of the option suppress_sequences
-# fields of both parts added in this version: a model without them lacks the feature
-_LATER = ("replace_unknowns", "max_length", "no_repeat_ngram_size", "suppress_sequences", "start_vector")
+# fields added in this version, of the model and of its architecture: a model without them lacks the feature
+_LATER = (
+    *("replace_unknowns", "max_length", "no_repeat_ngram_size", "suppress_sequences", "source_end"),
+    *("alignment_heads", "start_vector"),
+)
 
 
 def _exceptions(name: str, value: Any) -> tuple[tuple[str, str], ...]:
@@ -65,6 +68,7 @@ class ModelConfig:
     shared_vocabulary: bool = switch(True)  # source and target pieces are the same: a shortlist adds the source's ids
     shared_embedding: bool = switch(True)  # one table embeds both
     tied_output: bool = switch(True)  # the target's table is the output layer
+    source_end: bool = switch(True)  # trained on sources that end with </s>
     right_to_left: bool = switch(False)  # trained on reversed sentences, source and target
     scheme: str = choice("float32", *(name for name in SCHEMES if name != "float32"))  # how the weights are stored
     schemes: tuple[tuple[str, str], ...] = checked(_exceptions, ())  # exceptions: (name in tensors.matrices, scheme)

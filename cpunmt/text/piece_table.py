@@ -1,5 +1,7 @@
 r"""Reads untrusted tables of a vocabulary, piece -> id: JSON, Marian's YAML, or a line for each piece.
 
+A JSON array has the pieces in the order of their ids, as CTranslate2 writes it.
+
 Marian's `vocab.yml` is parsed here, one piece to a line: a YAML parser would convert `yes`, `null`, `1e3` and `~` to
 other types, and takes seconds for a real vocabulary. Only a quote, and # for a comment, is special at the beginning of
 a line. Accepted lines:
@@ -10,12 +12,13 @@ a line. Accepted lines:
 
 import os
 import re
+import reprlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import expanded, parse_json, plain_name
+from cpunmt.files.input_files import expanded, parse_json, parse_json_list, plain_name
 
 _MAX_FILE = 16 << 20  # bytes; of 60,000 pieces less than two
 _MAX_PIECE = 1024  # characters
@@ -44,14 +47,24 @@ def read_table(path: str | os.PathLike[str]) -> dict[str, int]:
     where = f"{path}: vocabulary"
     table: dict[str, Any]
     content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
-    if Path(plain_name(str(path))).suffix not in _MAPS:
+    suffix = Path(plain_name(str(path))).suffix
+    if suffix not in _MAPS:
         table = _unique(((line, i) for i, line in enumerate(_lines(content, where))), where)
     elif content.lstrip()[:1] == b"{":  # which is YAML too
         table = parse_json(content, where)
+    elif suffix == ".json" and content.lstrip()[:1] == b"[":
+        table = _unique(_listed(content, where), where)
     else:
         table = _unique(_entries(content, where), where)
     _check(table, where)
     return table
+
+
+def _listed(content: bytes, where: str) -> Iterator[tuple[str, int]]:
+    for i, piece in enumerate(parse_json_list(content, where)):
+        if not isinstance(piece, str):
+            raise ModelFileError(f"{where}: item {i} is {reprlib.repr(piece)}, expected a piece in quotes")
+        yield piece, i
 
 
 def _lines(content: bytes, where: str) -> list[str]:

@@ -93,7 +93,8 @@ class ModelOwner:
         tensor_parallel: bool = False,
         files: object = None,
     ):
-        """Loads a model's directory: a packed one, or one of Bergamot, Firefox, Marian, OPUS-MT or Hugging Face.
+        """Loads a model's directory: a packed one, or one of Bergamot, Firefox, Marian, OPUS-MT,
+        CTranslate2 or Hugging Face.
 
         Parameters
         ----------

@@ -26,6 +26,8 @@ def marian_options(config: ModelConfig) -> dict[str, Any]:
     """
     recurrent = isinstance(config.architecture, RecurrentConfig)
     shared = config.shared_embedding
+    if not config.source_end:
+        raise ValueError("Marian's sources end with </s>")
     return {
         "version": "v1.9.0",
         "dim-vocabs": [config.source_size, config.vocab_size],
@@ -73,8 +75,8 @@ def _transformer_options(architecture: Any) -> dict[str, Any]:
         architecture.average_activation,
     ):
         raise ValueError("Marian has neither tensor2tensor's positions nor an exact gelu")
-    if architecture.start_vector:
-        raise ValueError("Marian's decoder begins with zero, not with a vector of its own")
+    if architecture.start_vector or architecture.alignment_heads > 1:
+        raise ValueError("Marian's decoders start from zero, and one head aligns")
     return {
         "type": "transformer",
         "dim-rnn": 1024,

@@ -19,6 +19,7 @@ from quantize.onnx.graph import Graph, Value
 from quantize.reference import formulas
 from quantize.reference.transformer import Transformer
 
+_TABLES = ("position_table", "target_position_table")  # without and with the start vector
 CELLS = ("ssru", "sru", "self_attention", "average_attention")  # exportable cells
 
 for _formula, _operator in (("relu", "Relu"), ("tanh", "Tanh"), ("sigmoid", "Sigmoid")):
@@ -83,17 +84,16 @@ class GraphNetwork(Transformer):
         """Returns all positions of the encoder, [batch source, d], or the step's, [hypotheses, d]."""
         graph, config = self.graph, self.architecture
         scale = math.sqrt(config.model_dim) if config.scale_embedding else 1.0
-        signals, name = self._position_table(), "position_table"
-        if one and config.start_vector:  # no token is embedded at the decoder's first position
-            signals, name = signals.copy(), "decoder_position_table"
-            signals[0] += self.arrays["start"] * np.float32(scale)
-        table = graph.tensor(name, signals)
+        signal = self._position_table()
         if one:
             scales = np.full(self.positions, scale, np.float32)
-            scales[0] = 0  # zero before the first token
+            scales[0] = 0  # there is no token before the first one
             x = embedded * graph.node("Gather", graph.tensor("embedding_scales", scales), self.position)
-            x = x + graph.node("Gather", table, self.position)
+            if config.start_vector:
+                signal = signal + np.eye(self.positions, 1, dtype=np.float32) * np.float32(scale) * self.arrays["start"]
+            x = x + graph.node("Gather", graph.tensor(_TABLES[config.start_vector], signal), self.position)
         else:
+            table = graph.tensor(_TABLES[False], signal)
             end = graph.node("Slice", self.apart, *(graph.constant([value], np.int64) for value in (1, 2)))
             x = embedded * scale if scale != 1 else embedded
             x = x + graph.node("Slice", table, graph.constant([0], np.int64), end)
@@ -135,9 +135,11 @@ class GraphNetwork(Transformer):
         """Converts [batch, positions, heads, d / heads] to [batch, heads, positions, d / heads], and back."""
         return self.graph.node("Transpose", x, perm=[0, 2, 1, 3])
 
-    def _first_head(self, weights: Any) -> Any:
-        first = self.graph.node("Gather", weights, self.graph.constant(0, np.int64), axis=1)
-        return self.graph.node("Flatten", first, axis=2)
+    def _first_heads(self, weights: Any) -> Any:
+        heads = self.graph.constant(np.arange(self.architecture.alignment_heads), np.int64)
+        first = self.graph.node("Gather", weights, heads, axis=1)
+        mean = self.graph.node("ReduceMean", first, axes=[1], keepdims=0)
+        return self.graph.node("Flatten", mean, axis=2)
 
 
 class _Weights:

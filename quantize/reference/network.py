@@ -49,6 +49,8 @@ class Reference:
 
     def encode(self, ids: Sequence[int]) -> Any:
         """Returns encoder output (source_length, width) for source ids that end with the end-of-sentence id."""
+        if not self.config.source_end and len(ids) > 1 and ids[-1] == self.config.eos_id:
+            ids = ids[:-1]  # the model was trained without it
         return self._network.encode(ids)
 
     def start(self, encoded: np.ndarray, rows: int = 1) -> Any:

@@ -80,9 +80,8 @@ class Transformer(Definition):
         if state.position:
             embedded = self.weights.embed(self.tables["target"], previous)
         else:
-            embedded = np.zeros((len(state.cells[0]), self.architecture.model_dim), np.float32)
-            if self.architecture.start_vector:
-                embedded += self.tensors["start"]
+            start = self.tensors["start"] if self.architecture.start_vector else np.float32(0)
+            embedded = np.zeros((len(state.cells[0]), self.architecture.model_dim), np.float32) + start
         x = self._input("decoder", embedded, state.position, one=True)
         cells, alignment = [], None
         for layer, p in enumerate(self.architecture.decoder_parameters):
@@ -94,7 +93,7 @@ class Transformer(Definition):
             given, memory = self._before(block, x), state.memories[layer]
             made, weights = self._attended(block, given, *memory)
             if layer == self._aligning:
-                alignment = self._first_head(weights)
+                alignment = self._first_heads(weights)
             x = self._after(block, made, x)
             x = self._feed_forward_block(f"decoder.{p}.feed_forward", x, self.architecture.decoder_ffn_depth)
         if self.architecture.top_norm:
@@ -192,8 +191,8 @@ class Transformer(Definition):
         weights = attention_weights(self._affine(f"{name}.query", x), keys, self.architecture.heads)
         return self._heads_output(name, weighted_values(weights, values)), weights
 
-    def _first_head(self, weights: Any) -> Any:
-        return weights[0]
+    def _first_heads(self, weights: Any) -> Any:
+        return weights[: self.architecture.alignment_heads].mean(axis=0)
 
     def _heads_output(self, name: str, heads: Any) -> Any:
         return self._affine(f"{name}.output", heads) if self.architecture.attention_projection else heads

@@ -188,3 +188,26 @@ def test_a_workspace_is_kept_though_many_of_another_kind_are(engines):
     engine.translate(source, [20], asked)
     assert kept.size.attention == 1 and list(engine._workspaces.values())[-1] is kept
     assert len(engine._workspaces) == KEPT
+
+
+def test_a_model_that_was_trained_without_the_end_of_sources():
+    """It reads the other pieces; nothing is aligned with </s>. A </s> that is alone is read."""
+    config, tensors = random_checkpoint(5)
+    config = config.changed(scheme="float32", schemes=())
+    ended, engine = (engine_of(config.changed(source_end=end), tensors) for end in (True, False))
+    sources = [source for source in random_sources(3, config.source_size, 8) if len(source) > 1]
+    search, limits = Search(3, 3, token_log_probs=True, attention=True), [8] * len(sources)
+    expected = ended.translate([source[:-1] for source in sources], limits, search)
+    for source, made, told in zip(sources, engine.translate(sources, limits, search), expected, strict=True):
+        for one, other in zip(made, told, strict=True):
+            assert one._replace(attention=None) == other._replace(attention=None)
+            assert one.attention.shape[1] == len(source) and not one.attention[:, -1].any()
+            assert np.array_equal(one.attention[:, :-1], other.attention)
+    assert list(engine.pieces(sources[0], 8, Search())) == list(ended.pieces(sources[0][:-1], 8, Search()))
+    alone = [[config.eos_id]]
+    assert engine.translate(alone, [4]) == ended.translate(alone, [4])
+    unended = [source[:-1] for source in sources[:2]]
+    assert engine.translate(unended, [4, 4]) == ended.translate(unended, [4, 4])
+    reference, other = (Reference(config.changed(source_end=end), tensors) for end in (False, True))
+    assert np.array_equal(reference.encode(sources[0]), other.encode(sources[0][:-1]))
+    assert np.array_equal(reference.encode(alone[0]), other.encode(alone[0]))

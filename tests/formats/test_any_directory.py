@@ -209,13 +209,21 @@ def test_beside_a_packed_model_a_model_of_marian_is_meant_by_its_name(tmp_path):
     assert read_checkpoint(tmp_path / "model.npz").config.vocab_size == 96
 
 
-def test_a_model_of_ctranslate2_is_named(tmp_path):
-    (tmp_path / "config.json").write_text('{"add_source_bos": false}')
-    for name in ("model.bin", "shared_vocabulary.json"):
-        (tmp_path / name).write_text("x")
-    for path in (tmp_path, tmp_path / "config.json", tmp_path / "model.bin"):
-        with pytest.raises(ModelFileError, match="a CTranslate2 model, which is not read"):
-            kind_of(path)
+@pytest.mark.parametrize("name", ["shared_vocabulary.json", "source_vocabulary.txt", "target_vocabulary.json.gz"])
+def test_a_model_of_ctranslate2_is_known_by_its_vocabulary(name, tmp_path):
+    for file in ("model.bin", name, "model.npz"):
+        (tmp_path / file).write_text("x")
+    assert kind_of(tmp_path) == kind_of(tmp_path / "model.bin") == "ctranslate2"
+    assert kind_of(tmp_path / "model.npz") == "marian"
+    (tmp_path / name).unlink()
+    assert kind_of(tmp_path) == kind_of(tmp_path / "model.bin") == "marian"
+
+
+@pytest.mark.parametrize("field", ["add_source_bos", "decoder_start_token"])
+def test_a_model_of_ctranslate2_is_known_by_its_config(field, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({field: None}))
+    assert kind_of(tmp_path) == "ctranslate2"
+    assert "model.bin is missing; expected the directory that" in refusal(read_checkpoint, tmp_path)
 
 
 @pytest.mark.parametrize(("count", "end"), [(20, "f19. Expected"), (21, "f19 and 1 more. Expected")])

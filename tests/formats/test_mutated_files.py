@@ -23,7 +23,10 @@ from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
-from cpunmt.formats.foreign_model import StoredIntegers
+from cpunmt.formats.ctranslate2 import ctranslate2_directory
+from cpunmt.formats.ctranslate2.model_bin import read_model_bin
+from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, network_of
+from cpunmt.formats.foreign_model import FoundModel, StoredIntegers
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.marian.decoder_options import read_decoder_options
 from cpunmt.formats.marian.marian import read_marian, read_marian_file
@@ -34,10 +37,13 @@ from cpunmt.formats.packed.packed_directory import METADATA, read_directory, ver
 from cpunmt.formats.packed.safetensors_file import read_float_tensors, read_safetensors, write_safetensors
 from cpunmt.formats.pytorch.pytorch_file import read_torch_tensors
 from cpunmt.model.config import ModelConfig
+from cpunmt.model.tensors import checkpoint_tensors
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.checkpoints.marian_export import write_marian_npz
+from tests.sample_models.ctranslate2_writer import model_bytes, random_variables, stored_as
+from tests.sample_models.foreign_directories import ctranslate2
 from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
 from tests.sample_models.marian_bin_writer import is_quantized, write_marian_bin
 from tests.sample_models.marian_model import marian_options, marian_tensors, options_item
@@ -51,6 +57,7 @@ from tests.support.speeds import slow_after
 SIZES = {"d": 32, "f": 128, "heads": 1, "enc": 1, "dec": 1, "vocab": 100}
 SECONDS = 2.0
 QUICK = ["marian int8 .bin with alphas", "npz", "packed metadata", "safetensors", "clusters", "vocab.json"]
+QUICK += ["CTranslate2 int8", "CTranslate2 int16, version 2"]
 
 
 class Reader(NamedTuple):
@@ -247,6 +254,40 @@ def read_huggingface_fields(path):
     read_huggingface_config(fields, {}, 1, True, str(path))
 
 
+def write_ctranslate2_model(kind, version):
+    def write(path):
+        variables, aliases = random_variables(source=40, enc=1, dec=1, stored=20)
+        path.write_bytes(model_bytes(stored_as(variables, kind), aliases, version))
+
+    return write
+
+
+def read_ctranslate2_model(path):
+    settings = NetworkSettings(source_end=True, start="<s>", start_id=2, epsilon=1e-5)
+    config, tensors = network_of(read_model_bin(path), Vocabularies(40, 40, True, 0, 1), settings, str(path))
+    for name, tensor in tensors.items():
+        assert tensor.shape == checkpoint_tensors(config)[name] or name == "positions"
+        use(tensor.values if isinstance(tensor, StoredIntegers) else tensor)
+
+
+def write_ctranslate2_settings(path):
+    """Writes a directory, whose config.json `path` is."""
+    folder = path.with_name("ctranslate2")
+    if not folder.exists():
+        ctranslate2(folder)
+    path.write_bytes((folder / "config.json").read_bytes())
+
+
+def read_ctranslate2_settings(path):
+    folder = path.with_name("ctranslate2")
+    (folder / "config.json").write_bytes(path.read_bytes())
+    try:
+        return ctranslate2_directory.read_directory(FoundModel("ctranslate2", folder)).config
+    except ModelFileError as error:
+        assert str(folder) in str(error)
+        raise ModelFileError(f"{path}: {error}") from None
+
+
 def some_table():
     return {piece: i for i, piece in enumerate(small_vocabulary().pieces(range(128)))}
 
@@ -262,6 +303,14 @@ def read_yaml_table(path):
     named.write_bytes(content) if content else named.touch()
     table = read_table(named)
     assert all(type(piece) is str and 0 <= i < 2 * len(table) + 1000 for piece, i in table.items())
+
+
+def read_json_table(path):
+    named = path.with_name(f"{path.name}.json")
+    named.write_bytes(path.read_bytes())
+    if not path.stat().st_size:
+        named.write_bytes(b" ")
+    read_table(named)
 
 
 def write_metadata(path):
@@ -305,6 +354,13 @@ READERS = {
     "Hugging Face torch": Reader(write_torch("zip"), read_torch),
     "Hugging Face legacy torch": Reader(write_torch("legacy"), read_torch),
     "Hugging Face config": Reader(lambda path: path.write_text(json.dumps(FIELDS)), read_huggingface_fields),
+    "CTranslate2 int8": Reader(write_ctranslate2_model("int8", 6), read_ctranslate2_model, constant=4 << 20),
+    "CTranslate2 float16": Reader(write_ctranslate2_model("float16", 6), read_ctranslate2_model, constant=4 << 20),
+    "CTranslate2 int16, version 2": Reader(
+        write_ctranslate2_model("int16", 2), read_ctranslate2_model, constant=4 << 20
+    ),
+    "CTranslate2 config": Reader(write_ctranslate2_settings, read_ctranslate2_settings, constant=4 << 20),
+    "vocabulary of CTranslate2": Reader(lambda path: path.write_text(json.dumps(list(some_table()))), read_json_table),
     "vocab.yml": Reader(write_yaml_table, read_yaml_table),
     "vocab.json": Reader(lambda path: path.write_text(json.dumps(some_table())), read_yaml_table),
     "decoder options": Reader(write_options, read_decoder_options),

@@ -142,6 +142,8 @@ LATER = {
     "max_length": 511,
     "no_repeat_ngram_size": 3,
     "suppress_sequences": (("▁a", "b"), ("c",)),
+    "source_end": False,
+    "alignment_heads": 2,
     "start_vector": True,
 }
 
@@ -151,10 +153,11 @@ def test_fields_of_later_versions_are_written_only_where_they_say_something():
     config = make_config()
     fields = config.to_json()
     assert not LATER.keys() & (fields.keys() | fields["architecture"].keys())
-    changed = config.changed(**LATER)
-    fields = json.loads(json.dumps(changed.to_json()))
-    assert fields.keys() | fields["architecture"].keys() >= LATER.keys()
-    assert ModelConfig.from_json(fields) == changed
+    for changes in (*({name: value} for name, value in LATER.items()), LATER):
+        changed = config.changed(**changes)
+        fields = json.loads(json.dumps(changed.to_json()))
+        assert (fields.keys() | fields["architecture"].keys()) & LATER.keys() == changes.keys()
+        assert ModelConfig.from_json(fields) == changed != config
 
 
 @pytest.mark.parametrize("value", ["ab", [[]], ["ab"], [[1]], [["a"] * 101], [["a"]] * 10_001, {"a": ["b"]}])
@@ -162,3 +165,8 @@ def test_suppressed_sequences_are_lists_of_pieces(value):
     with pytest.raises(ModelFileError, match="suppress_sequences is .*, expected at most 10000 lists of 1 to 100 piec"):
         make_config(suppress_sequences=value)
     assert make_config(suppress_sequences=[["a"] * 100]).suppress_sequences == (("a",) * 100,)
+
+
+def test_more_aligning_heads_than_heads():
+    with pytest.raises(ModelFileError, match="alignment_heads is 3, but there are 2 heads"):
+        make_config(alignment_heads=3)

@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from cpunmt.files.input_files import zstd_module
-from cpunmt.formats.any_directory import listing
+from cpunmt.formats.any_directory import listing, read_checkpoint
 from cpunmt.formats.foreign_model import FoundModel
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
 from cpunmt.formats.marian.marian_directory import BergamotFiles, find_files
@@ -19,8 +19,10 @@ from cpunmt.formats.marian.marian_transformer import marian_names
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
+from quantize.checkpoints.float_checkpoint import float_tensors
 from quantize.checkpoints.marian_export import marian_options, write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, integers, write_intgemm
+from tests.sample_models.ctranslate2_writer import random_variables, stored_as, write_ctranslate2
 from tests.sample_models.huggingface_model import write_huggingface, write_vocabulary
 from tests.sample_models.marian_bin_writer import write_marian_bin
 from tests.sample_models.random_models import random_sources, random_tensors
@@ -175,6 +177,25 @@ def huggingface(folder, shape="shared") -> Written:
     return Written(folder, *huggingface_tensors(config, tensors, "model"))
 
 
+def ctranslate2(folder, kind="float32", pre_norm=True) -> Written:
+    """Writes a model of OpenNMT, or one of Marian, as CTranslate2's converter does, with SentencePiece models."""
+    folder.mkdir()
+    special = ["<unk>", "<blank>", "<s>", "</s>"]
+    if pre_norm:
+        trained = Vocabulary(train_vocabulary(folder / "sentencepiece.model", 90, eos_id=2, unk_id=0, bos_id=1))
+        pieces = [*special, *trained.pieces(range(3, trained.size))]
+    else:
+        pieces = [piece for piece, _ in sorted(write_vocabulary(folder, train_vocabulary).items(), key=lambda x: x[1])]
+        pieces.pop()  # <pad>
+        for name in ("vocab.json", "tokenizer_config.json"):
+            (folder / name).unlink()
+    variables, aliases = random_variables(4, source=len(pieces), pre_norm=pre_norm, stored=0 if pre_norm else 60)
+    config = {"decoder_start_token": "<s>" if pre_norm else "</s>"}
+    write_ctranslate2(folder, [pieces], stored_as(variables, kind), aliases, config=config)
+    found = read_checkpoint(folder)
+    return Written(folder, found.config, float_tensors(found.tensors))
+
+
 def files_of(folder: Path) -> BergamotFiles:
     """Returns the files of a directory of Marian, or perhaps of another kind."""
     return find_files(FoundModel("marian", folder, listing(folder)))
@@ -192,6 +213,8 @@ KINDS: dict[str, Callable[[Path], Written]] = {
     "opus with two tables": lambda folder: opus(folder, ("opus.src.vocab.yml", "opus.trg.vocab.yml")),
     "words": words,
     "words of both languages": lambda folder: words(folder, ("vocab.yml",)),
+    "ctranslate2": ctranslate2,
+    "ctranslate2 int8": lambda folder: ctranslate2(folder, "int8_float16", pre_norm=False),
     "huggingface": huggingface,
     "huggingface with two tables": lambda folder: huggingface(folder, "apart"),
 }

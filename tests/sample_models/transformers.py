@@ -19,8 +19,8 @@ NAMED = {
     "deep": {"ffn_depth": 4, "decoder_ffn_depth": 3, "decoder_ffn_dim": 80, "activation": "gelu"},
     "untied": {"shared_embedding": False, "tied_output": False, "shared_vocabulary": False, "source_vocab_size": 56},
     "trained positions": {"positions": "trained", "scale_embedding": False, "cell": "self_attention"},
-    "start vector": {"start_vector": True, "cell": "self_attention"},
     "no projection": {"attention_projection": False, "cell": "self_attention", "positions": "tensor2tensor"},
+    "start vector": {"start_vector": True, "alignment_heads": 2, "cell": "self_attention"},
     "cell projection": {"cell_projection": True, "activation": "gelu_sigmoid"},
 }
 
@@ -62,6 +62,7 @@ def configs(draw):
         average_depth=draw(st.integers(1, 3)),
         average_activation=draw(activation),
         average_gate=draw(st.booleans()),
-        start_vector=draw(st.booleans()),
         alignment_layer=draw(st.sampled_from([None, 0])),
+        alignment_heads=draw(st.integers(1, 2)),
+        start_vector=draw(st.booleans()),
     )

@@ -116,3 +116,11 @@ def test_json_and_a_line_for_each_piece(tmp_path):
 )
 def test_what_is_no_table_is_refused(content, told, tmp_path):
     assert told in refusal(tmp_path / "vocab.yml", content)
+
+
+def test_a_list_of_pieces_is_numbered(tmp_path):
+    assert table_of(tmp_path / "vocab.json", ' ["</s>", "<unk>", "▁a"]') == {"</s>": 0, "<unk>": 1, "▁a": 2}
+    assert "item 1 is 3, expected a piece in quotes" in refusal(tmp_path / "vocab.json", '["a", 3]')
+    assert "the piece 'a' occurs twice" in refusal(tmp_path / "vocab.json", '["a", "b", "a"]')
+    assert "not valid JSON" in refusal(tmp_path / "vocab.json", '["a", ')
+    assert table_of(tmp_path / "vocab.yml", "[: 0\n]: 1\n") == {"[": 0, "]": 1}  # in YAML it is a piece

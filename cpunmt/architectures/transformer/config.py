@@ -62,8 +62,9 @@ class TransformerConfig:
     average_depth: int = count(2, low=1, high=16)
     average_activation: str = choice("swish", *(name for name in ACTIVATIONS if name != "swish"))
     average_gate: bool = switch(True)
-    start_vector: bool = switch(False)  # the decoder begins with a trained vector in a piece's place, not with zero
-    alignment_layer: int | None = count(None, 0, MOST_LAYERS - 1)  # whose first head aligns; None: the last
+    alignment_layer: int | None = count(None, 0, MOST_LAYERS - 1)  # whose first heads align; None: the last
+    alignment_heads: int = count(1, high=256)  # the mean of their attention is an alignment
+    start_vector: bool = switch(False)  # the decoder's first input is the tensor `start`, in place of zero
     layer_norm_epsilon: float = ranged(1e-20, 1.0, 1e-6)  # in float32 it must not become 0
 
     @property
@@ -86,7 +87,7 @@ class TransformerConfig:
 
     @property
     def aligning(self) -> int:
-        """The decoder layer whose first head's attention is an alignment."""
+        """The decoder layer whose first heads' attention is an alignment."""
         return self.decoder_layers - 1 if self.alignment_layer is None else self.alignment_layer
 
     def described(self) -> dict[str, str]:
@@ -112,3 +113,5 @@ class TransformerConfig:
             raise ModelFileError(
                 f"config: alignment_layer is {self.alignment_layer}, but there are {self.decoder_layers} decoder layers"
             )
+        if self.alignment_heads > self.heads:
+            raise ModelFileError(f"config: alignment_heads is {self.alignment_heads}, but there are {self.heads} heads")

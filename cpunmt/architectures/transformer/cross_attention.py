@@ -4,12 +4,15 @@ Keys and values of the source are projected once per sentence, and once for all 
 a decoding step only computes its query. ("Precomputed attention": Devlin 2017, section 3.2.)
 """
 
+import numpy as np
+
 from cpunmt.architectures.records import ROW
 from cpunmt.architectures.transformer.records import CROSS_ATTENTION, MEMORY, TRANSFORMER
 from cpunmt.kernels.attention import cross_attention_row, pack_rows
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.records import SCRATCH, SETTINGS
+from cpunmt.kernels.weighted_sums import add_weighted
 from cpunmt.layers.attention import projected
 from cpunmt.layers.linear import linear
 from cpunmt.layers.residual import after_block, before_block
@@ -64,6 +67,9 @@ def cross_attention(
         keys, values, context = m.keys + place, m.values + place, w.context + offset
         cross_attention_row(settings, scratch, w.y + offset, keys, values, row.source_length, context)
         if row.alignment != 0 and number == t.alignment_layer:
-            copy_floats(w.scores, row.source_length, row.alignment)
+            stride = (row.source_length + 15) // 16 * 16
+            share = np.float32(1.0 / t.alignment_heads)
+            for head in range(t.alignment_heads):
+                add_weighted(w.scores + 4 * stride * head, stride, share, head, row.alignment)
     projected(address_of(weights.output), settings, scratch, n)
     after_block(address_of(weights.residual), settings, scratch, n)

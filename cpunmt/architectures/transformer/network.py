@@ -41,7 +41,7 @@ class TransformerNetwork:
         self._settings(fields["settings"])
         for name in ("encoder_layers", "decoder_layers", "decoder_sets"):
             fields[name] = getattr(config, name)
-        fields["alignment_layer"] = config.aligning
+        fields["alignment_layer"], fields["alignment_heads"] = config.aligning, config.alignment_heads
         fields["cell"] = list(CELLS).index(config.cell)
         fields["average_activation"] = ACTIVATIONS.index(config.average_activation)
         fields["encoder"], fields["decoder"] = filler.keep(self._encoder), filler.keep(self._decoder)
@@ -62,12 +62,11 @@ class TransformerNetwork:
         else:
             trained = self._filler.tensors["positions"]  # the last one also stands for all later positions
             table = np.ascontiguousarray(trained[np.minimum(np.arange(positions), len(trained) - 1)])
-        fields = self._record[0]
-        fields["source"]["positions"] = fields["target"]["positions"] = self._filler.keep(table)
-        if config.start_vector:  # the target's first position never has a piece, so its signal can include the vector
+        self._record[0]["source"]["positions"] = self._filler.keep(table)
+        if config.start_vector:  # at a target's position 0 there is never a piece, so the vector is added once, here
             table = table.copy()
-            table[0] += self._filler.tensors["start"] * np.float32(fields["target"]["scale"])
-            fields["target"]["positions"] = self._filler.keep(table)
+            table[0] += self._record[0]["target"]["scale"] * self._filler.tensors["start"]
+        self._record[0]["target"]["positions"] = self._filler.keep(table)
 
     def _settings(self, fields: Any) -> None:
         config = self._config

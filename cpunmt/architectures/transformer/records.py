@@ -29,7 +29,8 @@ TRANSFORMER = record(
     ("encoder_layers", COUNT),
     ("decoder_layers", COUNT),
     ("decoder_sets", COUNT),  # distinct parameter sets among the decoder layers
-    ("alignment_layer", COUNT),  # decoder layer whose first head's attention is an alignment
+    ("alignment_layer", COUNT),  # decoder layer whose first heads' attention is an alignment
+    ("alignment_heads", COUNT),  # the number of these heads
     ("cell", COUNT),  # index in cells.kinds.CELLS
     ("average_activation", COUNT),  # index in ACTIVATIONS
     ("encoder_embedding_norm", NORM),

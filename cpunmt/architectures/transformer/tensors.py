@@ -99,9 +99,5 @@ def norms(config: TransformerConfig) -> list[str]:
 
 def others(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
     """Maps names to shapes of all other float32 tensors; 0 stands for any number of rows."""
-    found: dict[str, tuple[int, ...]] = {}
-    if config.positions == "trained":
-        found["positions"] = (0, config.model_dim)
-    if config.start_vector:
-        found["start"] = (config.model_dim,)
-    return found
+    found: dict[str, tuple[int, ...]] = {"positions": (0, config.model_dim)} if config.positions == "trained" else {}
+    return found | ({"start": (config.model_dim,)} if config.start_vector else {})

@@ -242,7 +242,8 @@ def _check_covered(path: AnyPath, spans: list[tuple[int, int, str]], size: int) 
 
 
 def check_tensors(tensors: Mapping[str, Array], expected: Mapping[str, tuple[Any, Any]], where: AnyPath) -> None:
-    """Checks names, dtypes and shapes of all tensors at once; `expected` has (dtype, shape) of each.
+    """Checks names, dtypes and shapes of all tensors at once; `expected` has (dtype, shape) of each. A size of 0 stands
+    for any other.
 
     Raises one ModelFileError, which begins with `where`, with a line for each missing, unexpected and wrong tensor.
     """
@@ -251,7 +252,8 @@ def check_tensors(tensors: Mapping[str, Array], expected: Mapping[str, tuple[Any
     for name in expected.keys() & tensors.keys():
         dtype, shape = expected[name]
         found = tensors[name]
-        if found.dtype != dtype or found.shape != tuple(shape):
+        sizes = tuple(size or max(1, given) for size, given in zip(shape, found.shape, strict=False))
+        if found.dtype != dtype or found.shape != sizes or len(shape) != len(sizes):
             problems.append(f"{name!r} is {_described(found.dtype, found.shape)}, expected {_described(dtype, shape)}")
     if problems:
         lines = "\n  ".join(sorted(problems))

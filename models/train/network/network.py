@@ -133,10 +133,10 @@ class Network:
         """
         embedded = self._embed("target", previous)
         if state.steps == 0:
-            first = torch.zeros_like(embedded[:, :1])
+            start = torch.zeros_like(embedded[:, :1])
             if self.architecture.start_vector:
-                first = first + self.tensors["start"]
-            embedded = torch.cat([first, embedded[:, 1:]], 1)
+                start = start + self.tensors["start"]
+            embedded = torch.cat([start, embedded[:, 1:]], 1)
         x = self._input("decoder", embedded, state.steps)
         cells, alignment = [], None
         for layer, p in enumerate(self.architecture.decoder_parameters):
@@ -214,9 +214,16 @@ class Network:
         return self.affine(f"{name}.output", heads) if self.architecture.attention_projection else heads
 
     def _alignment(self, queries, keys, visible):
-        size = self.architecture.head_dim
-        scores = queries[..., :size].float() @ keys[..., :size].float().transpose(1, 2) / math.sqrt(size)
-        return scores.masked_fill(~visible, -torch.inf).log_softmax(-1)
+        """Returns the logarithm of the attention of the aligning heads, of several of their mean."""
+        size, heads = self.architecture.head_dim, []
+        for first in range(0, size * self.architecture.alignment_heads, size):
+            query, key = (part[..., first : first + size].float() for part in (queries, keys))
+            scores = query @ key.transpose(1, 2) / math.sqrt(size)
+            heads.append(scores.masked_fill(~visible, -torch.inf).log_softmax(-1))
+        if len(heads) == 1:
+            return heads[0]
+        # 0 has no finite logarithm, and so no gradient
+        return torch.stack(heads).exp().mean(0).clamp(min=1e-30).log()
 
     def _embed(self, side, ids):
         return functional.embedding(ids, self.tensors[self._tables[side]])

@@ -246,6 +246,18 @@ def test_a_header_of_any_length_is_read_as_floats(path):
         assert read_float_tensors(path)["a"].tolist() == [1.0]
 
 
+@pytest.mark.parametrize(
+    ("shape", "fits"), [((1, 3), True), ((9, 3), True), ((0, 3), False), ((9, 2), False), ((9,), False)]
+)
+def test_a_size_of_any_number(shape, fits):
+    tensors, expected = {"positions": np.zeros(shape, np.float32)}, {"positions": (np.float32, (0, 3))}
+    if fits:
+        check_tensors(tensors, expected, "model")
+    else:
+        with pytest.raises(ModelFileError, match="'positions' is float32"):
+            check_tensors(tensors, expected, "model")
+
+
 def test_check_tensors_reports_everything_at_once():
     tensors = {"a": np.zeros((2, 3), np.int8), "b": np.zeros(4, np.float32), "c": np.zeros(1, np.int8)}
     right = {"a": ("int8", (2, 3)), "b": (np.float32, (4,)), "c": (np.int8, [1])}

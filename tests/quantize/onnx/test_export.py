@@ -127,3 +127,9 @@ def test_a_cell_without_a_form_in_onnx_is_refused_by_name(tmp_path, cell):
     with pytest.raises(CpunmtError, match=f"decoders of {cell} are not exported as ONNX, only those of ssru, sru, "):
         export_onnx(tmp_path / "graphs", config, random_tensors(config, 3))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sources_without_an_end_are_not_exported(tmp_path):
+    config = make_config(source_end=False)
+    with pytest.raises(CpunmtError, match="^models whose sources have no </s> are not exported as ONNX"):
+        export_onnx(tmp_path / "graphs", config, random_tensors(config, 1))

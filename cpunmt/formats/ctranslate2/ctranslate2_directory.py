@@ -1,0 +1,242 @@
+"""Reads a directory of CTranslate2, of an encoder-decoder Transformer.
+
+model.bin                       variables (`model_bin`)
+config.json                     special pieces and settings; before version 6 of model.bin they are variables
+shared_vocabulary.json          the pieces in the order of their ids, or .txt; or one of source_vocabulary and one of
+                                target_vocabulary
+source.spm, target.spm          SentencePiece models, which CTranslate2 leaves to its callers: here or, as in Argos'
+                                packages, in the folder above; or one model of both languages, see `PIECES`
+
+vmap.txt is not used, as by CTranslate2 unless a call asks for it.
+
+Converters write whether CTranslate2 adds </s> to a source, not whether a source has it. Models whose decoder starts
+with <s> are OpenNMT's, whose sources have none; for all others the tokenizer adds it.
+"""
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from cpunmt.errors import ModelFileError
+from cpunmt.files.input_files import ENDINGS, read_json
+from cpunmt.formats.ctranslate2.model_bin import ModelBin, read_model_bin
+from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, check_specification, network_of
+from cpunmt.formats.foreign_model import ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, Weight
+from cpunmt.formats.packed.safetensors_file import Bfloat16
+from cpunmt.text.piece_table import read_table
+from cpunmt.text.table_vocabulary import special_ids
+from cpunmt.text.vocabulary import WORD, load_processor
+
+WEIGHTS = "model.bin"
+# Names of SentencePiece models, the preferred ones first: of source and target
+PIECES = (
+    ("source.spm", "target.spm"),
+    ("source.model", "target.model"),
+    *(
+        (name, name)
+        for name in (
+            "sentencepiece.model",
+            "sentencepiece.bpe.model",
+            "spm.model",
+            "spiece.model",
+            "vocabulary.spm",
+            "vocab.spm",
+            "flores200_sacrebleu_tokenizer_spm.model",
+        )
+    ),
+)
+_TABLES = (("shared_vocabulary", "shared_vocabulary"), ("source_vocabulary", "target_vocabulary"))
+_TABLE_ENDINGS = (".json", ".txt")
+_BPE = "bpe.model"  # of subword-nmt, in packages of Argos
+_MAX_JSON = 1 << 20  # bytes
+_EPSILON = 1e-5  # of a model that names none
+_BOS, _EOS, _UNK = "<s>", "</s>", "<unk>"
+_OLD_SETTINGS = {"with_source_bos": "add_source_bos", "with_source_eos": "add_source_eos"}
+_MAX_TOKEN = 256  # bytes
+_SAMPLE = 1000  # pieces of a SentencePiece model that are looked up in the vocabulary
+_LEAST_KNOWN = 0.5  # share of them that must be there
+
+
+def read_directory(found: FoundModel) -> ForeignModel:
+    """Reads a directory. Raises ModelFileError: a file is missing, damaged or not supported."""
+    folder = found.folder
+    weights = _file(folder, WEIGHTS)
+    if weights is None:
+        raise ModelFileError(
+            f"{folder}: {WEIGHTS} is missing; expected the directory that CTranslate2's converter made"
+        )
+    model = read_model_bin(weights)
+    check_specification(model, str(weights))
+    fields = _settings(folder, model)
+    tables = _tables(folder)
+    source, target = (read_table(table) for table in tables)
+    special = {special_ids(table, path) for table, path in zip((source, target), tables, strict=True)}
+    if len(special) > 1:
+        raise ModelFileError(f"{folder}: {_EOS} and {_UNK} have other ids in {tables[0].name} than in {tables[1].name}")
+    eos_id, unk_id = special.pop()
+    start = fields["decoder_start_token"]
+    config, tensors = network_of(
+        model,
+        Vocabularies(len(source), len(target), tables[0] == tables[1], eos_id, unk_id),
+        NetworkSettings(
+            source_end=fields["add_source_eos"] or start != _BOS,
+            start=start,
+            start_id=None if start is None else target.get(start),
+            epsilon=fields["layer_norm_epsilon"],
+        ),
+        str(weights),
+    )
+    pieces = _pieces(folder, tables, (source, target))
+    files = [VocabularyFiles(file, table) for file, table in zip(pieces, tables, strict=True)]
+    return ForeignModel(config, tensors, None, weights, files[0], files[1], None, {}, _stored(model, tensors))
+
+
+def _file(folder: Path, name: str) -> Path | None:
+    """Returns the file of a name, or a packed form of it; None without one."""
+    return next((path for ending in ("", *ENDINGS) if (path := folder / f"{name}{ending}").is_file()), None)
+
+
+def _settings(folder: Path, model: ModelBin) -> dict[str, Any]:
+    """Returns the settings of config.json, or those among the variables of an older model. Removes these variables.
+
+    Raises ModelFileError for another type or a value that is not supported.
+    """
+    fields: dict[str, Any] = {}
+    where = folder / "config.json"
+    if model.version < 6:
+        where = folder / WEIGHTS
+        fields = _old_settings(model, str(where))
+    elif where.exists():
+        fields = read_json(where, "config", _MAX_JSON)
+    problems = []
+    found: dict[str, Any] = {}
+    for name, default, kinds, expected in (
+        ("add_source_bos", False, bool, "true or false"),
+        ("add_source_eos", False, bool, "true or false"),
+        ("bos_token", _BOS, (str, NoneType), "a piece"),
+        ("eos_token", _EOS, str, "a piece"),
+        ("unk_token", _UNK, str, "a piece"),
+        ("decoder_start_token", _BOS, (str, NoneType), "a piece or null"),
+        ("layer_norm_epsilon", None, (float, int, NoneType), "a number or null"),
+        ("quantization_type", 0, (int, NoneType), "a number"),
+    ):
+        value = found[name] = fields.get(name, default)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            problems.append(f"{name} is {reprlib.repr(value)}, expected {expected}")
+    if found["add_source_bos"] is True:
+        problems.append("not supported: <s> before each source (add_source_bos)")
+    if found["quantization_type"]:
+        problems.append("not supported: AWQ weights, which are for GPUs (quantization_type)")
+    problems += [
+        f"not supported: another {name} than {expected} ({reprlib.repr(found[name])})"
+        for name, expected in (("eos_token", _EOS), ("unk_token", _UNK))
+        if isinstance(found[name], str) and found[name] != expected
+    ]
+    if problems:
+        raise ModelFileError(f"{where}: {'; '.join(problems)}")
+    if found["layer_norm_epsilon"] is None:
+        found["layer_norm_epsilon"] = _EPSILON
+    return found
+
+
+def _old_settings(model: ModelBin, where: str) -> dict[str, Any]:
+    """Takes the settings out of the variables of a model of version 2 to 5."""
+    variables, fields = model.variables, dict[str, Any]()
+    for name in ("unk_token", "bos_token", "eos_token"):
+        array = variables.pop(name, None)
+        if array is not None:
+            if isinstance(array, Bfloat16) or array.dtype != np.int8 or array.size > _MAX_TOKEN:
+                raise ModelFileError(f"{where}: {name} is not the text of a piece; convert the model again")
+            fields[name] = array.tobytes().decode("utf-8", "replace")
+    flags = {}
+    for name in ("with_source_bos", "with_source_eos", "with_target_bos", "user_decoder_start_tokens"):
+        array = variables.pop(name, None)
+        if array is not None:
+            if isinstance(array, Bfloat16) or array.size != 1:
+                raise ModelFileError(f"{where}: {name} has shape {list(array.shape)}, expected one integer")
+            flags[name] = bool(array.reshape(-1)[0])
+    fields |= {new: flags.get(old, False) for old, new in _OLD_SETTINGS.items()}
+    start = "bos_token" if flags.get("with_target_bos", True) else "eos_token"
+    default = _BOS if start == "bos_token" else _EOS
+    fields["decoder_start_token"] = None if flags.get("user_decoder_start_tokens") else fields.get(start, default)
+    return fields
+
+
+def _tables(folder: Path) -> list[Path]:
+    """Returns the files of the source's and the target's pieces, the same for a shared vocabulary."""
+    for names in _TABLES:
+        files = [
+            next((file for ending in _TABLE_ENDINGS if (file := _file(folder, f"{name}{ending}"))), None)
+            for name in names
+        ]
+        if files[0] and files[1]:
+            return [files[0], files[1]]
+        if any(files):
+            missing = names[0] if files[0] is None else names[1]
+            raise ModelFileError(f"{folder}: {missing}.json is missing, or {missing}.txt; convert the model again")
+    several = next((file.name for file in folder.glob("source_1_vocabulary.*")), None)
+    if several:
+        raise ModelFileError(f"{folder}: not supported: features of source words ({several})")
+    raise ModelFileError(
+        f"{folder}: no vocabulary; expected shared_vocabulary.json, or source_vocabulary.json and "
+        "target_vocabulary.json, or .txt"
+    )
+
+
+def _pieces(
+    folder: Path, tables: Sequence[Path], opened: Sequence[Mapping[str, int]]
+) -> tuple[Path, Path] | tuple[None, None]:
+    """Returns the SentencePiece models of source and target, or None for vocabularies of words.
+
+    Raises ModelFileError if there is none, or one of another vocabulary.
+    """
+    places = (folder, folder.absolute().parent)
+    for place in places:
+        for names in PIECES:
+            files = [_file(place, name) for name in names]
+            if files[0] and files[1]:
+                pair = files[0], files[1]
+                for file, path, table in zip(pair, tables, opened, strict=True):
+                    _check_pieces(file, path, table)
+                return pair
+    if not any(piece.startswith(WORD) for table in opened for piece in table):
+        for codes in filter(None, (_file(place, _BPE) for place in places)):
+            raise ModelFileError(
+                f"{codes}: not supported: subwords of subword-nmt; to translate text that was cut by it before, move "
+                "it away"
+            )
+        return None, None
+    singles = ", ".join(source for source, target in PIECES if source == target)
+    raise ModelFileError(
+        f"{folder}: no SentencePiece model, which CTranslate2 leaves to its callers; put source.spm and target.spm "
+        f"there, or in the folder above, or one model of both languages with one of the names {singles}"
+    )
+
+
+def _check_pieces(file: Path, table_path: Path, table: Mapping[str, int]) -> None:
+    """Raises ModelFileError unless the vocabulary has most pieces of the SentencePiece model."""
+    processor = load_processor(file)
+    size = processor.get_piece_size()
+    ids = range(0, size, max(1, size // _SAMPLE))
+    pieces = [processor.id_to_piece(id_) for id_ in ids if not (processor.is_control(id_) or processor.is_unknown(id_))]
+    known = sum(piece in table for piece in pieces)
+    if known < _LEAST_KNOWN * len(pieces):
+        raise ModelFileError(
+            f"{file}: of {len(pieces)} pieces {known} are in {table_path.name}; expected the SentencePiece model that "
+            "the vocabulary was made with, put it into the model's directory"
+        )
+
+
+def _stored(model: ModelBin, tensors: Mapping[str, Weight]) -> str:
+    """Returns the narrowest type of the weights."""
+    types = {tensor.values.dtype.name for tensor in tensors.values() if isinstance(tensor, StoredIntegers)}
+    for variable in model.variables.values():
+        if isinstance(variable, Bfloat16):
+            types.add("bfloat16")
+        elif len(variable.shape) == 2:
+            types.add(variable.dtype.name)
+    return next((name for name in ("int8", "int16", "bfloat16", "float16") if name in types), "float32")
