@@ -7,12 +7,12 @@ Ctrl-C), and 141, as shells report it, when the reader has closed the output.
 from __future__ import annotations
 
 import argparse
-import importlib
 from typing import NamedTuple
 
 import cpunmt
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import one_line, say
+from cpunmt.process.run import imported
 from cpunmt.values.command_line import Parser
 
 
@@ -26,7 +26,7 @@ class Command(NamedTuple):
 
     def fill(self, parser: argparse.ArgumentParser) -> None:
         """Adds the arguments when the parser is first used, so that no command imports another's modules."""
-        module, function = importlib.import_module(f"cpunmt.commands.{self.module}"), self.name.replace("-", "_")
+        module, function = imported(f"cpunmt.commands.{self.module}"), self.name.replace("-", "_")
         getattr(module, f"{function}_arguments")(parser)
         parser.set_defaults(run=getattr(module, function), parser=parser)
 

@@ -14,6 +14,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from cpunmt.errors import CpunmtError
+
 _LOOK = 0.2  # seconds; a signal just before Python waits is handled after this time
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last is what a terminal sends when it is closed
 
@@ -31,11 +33,10 @@ def run(name: str, module: str) -> int:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  stays open
     _on_signals(os._exit)  # until there is something to clean up
     try:
-        main = importlib.import_module(module).main
-        from cpunmt.process.interrupts import abandon, will_end
-    # The last three: NumPy without enough memory.
-    except (ImportError, MemoryError, OSError, SystemError, AttributeError) as error:
-        print(f"{name}: error: cannot start: {str(error).strip() or 'out of memory'}".split("\n")[0], file=sys.stderr)
+        main = imported(module).main
+        will_end, abandon = (getattr(imported("cpunmt.process.interrupts"), one) for one in ("will_end", "abandon"))
+    except CpunmtError as error:
+        print(f"{name}: error: {error}", file=sys.stderr)
         return 1
 
     def end(status: int) -> None:
@@ -75,6 +76,16 @@ def run(name: str, module: str) -> int:
                 stream.flush()
         end(status or 0)  # Python would take a tenth of the time of a start, and then die of signals by the default
     return int(status or 0)
+
+
+def imported(module: str) -> Any:
+    """Imports a module of a command. Raises CpunmtError if it cannot be imported, for lack of memory mostly."""
+    try:
+        return importlib.import_module(module)
+    # The last three: NumPy without enough memory.
+    except (ImportError, MemoryError, OSError, SystemError, AttributeError) as error:
+        told = str(error).strip().rpartition("\n")[2]  # NumPy's advice ends with the error itself
+        raise CpunmtError(f"cannot start: {told or 'out of memory'}") from error
 
 
 def _is_watched() -> bool:
