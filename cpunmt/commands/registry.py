@@ -12,6 +12,7 @@ from typing import Any
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, progress_bar, say, tell
 from cpunmt.files.tables import aligned
+from cpunmt.formats.any_directory import model_files
 from cpunmt.registry import store
 
 _HEADER = ["NAME", "LANGUAGES", "ARCHITECTURE", "SIZE", "INSTALLED"]
@@ -25,7 +26,9 @@ def ls_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def fetch_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", metavar="NAME", nargs="+", help="firefox:ende, opus:en-de, hf:OWNER/NAME[@REVISION]")
+    parser.add_argument(
+        "names", metavar="NAME", nargs="+", help="firefox:ende, opus:en-de, argos:en-de, hf:OWNER/NAME[@REVISION]"
+    )
     parser.add_argument("--force", action="store_true", help="also what is there already")
 
 
@@ -54,7 +57,7 @@ def ls(given: argparse.Namespace) -> int:
                     languages, state = (entry.source, entry.target), _state(model, entry.version)
                     rows.append(_row(entry.name, languages, entry.architecture, entry.size, state))
     for model in here.values():
-        size = sum(path.stat().st_size for path in model.path.iterdir())
+        size = sum(path.stat().st_size for path in model_files(model.path))
         architecture = str(model.metadata.get("architecture") or "")
         rows.append(_row(model.name, store.languages_of(model.metadata) or ("", ""), architecture, size, "yes"))
     words = [word.lower() for word in given.text]

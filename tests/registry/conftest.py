@@ -21,7 +21,7 @@ def surroundings(tmp_path, monkeypatch):
     monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path / "models"))
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.delenv("CPUNMT_OFFLINE", raising=False)
-    for name in ("FIREFOX", "OPUS", "HF"):
+    for name in ("FIREFOX", "OPUS", "ARGOS", "HF"):
         monkeypatch.setenv(f"CPUNMT_{name}_REGISTRY", "http://127.0.0.1:9/nothing/v1/here")
     monkeypatch.setattr(connection, "BACKOFF", 0.001)
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)  # as where it is not installed; test_hub.py has it
