@@ -150,7 +150,8 @@ def _between(source: str, target: str) -> str:
     """Returns the name of a model that translates from one language to the other; of several the first, with a notice.
 
     The order: CPUNMT_MODEL, Firefox's, OPUS-MT's, Hugging Face's, Argos', the checkout's; of each the newest version
-    (without @) first, then by name. Models of several target languages are left out: each text would have to name its own.
+    (without @) first, then by name. Models of several target languages are left out: each text would have to name its
+    own.
     """
     found: list[str] = []
     unclear: list[str] = []

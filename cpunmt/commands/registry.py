@@ -77,7 +77,7 @@ def _state(model: store.Installed | None, version: str) -> str:
     """Returns whether it is installed, and its version if the registry has another one."""
     if model is None:
         return "no"
-    own = str(model.metadata.get("version") or "")
+    own = str(model.metadata.get("version") or model.metadata.get("package_version") or "")
     return "yes" if own == version else f"yes, {own}"
 
 

@@ -11,9 +11,10 @@ Source: `argostranslate/translate.py` of https://github.com/argosopentech/argos-
 
 from __future__ import annotations
 
-from typing import Literal
+import dataclasses
+from typing import Any, Literal
 
-from cpunmt.options.options import Options
+from cpunmt.options.options import DEFAULTS, Options
 from cpunmt.values.checks import shown
 
 SetName = Literal["argos"]
@@ -44,3 +45,10 @@ def option_set(options: object) -> Options:
         names = " or ".join(map(repr, OPTION_SETS))
         raise ValueError(f"options is {shown(options)}, expected {names}, cpunmt.Options, or keywords: beam_size=4")
     return OPTION_SETS[options]
+
+
+def set_fields(name: str) -> dict[str, Any]:
+    """Returns the options that a set changes."""
+    chosen = option_set(name)
+    fields = {field.name: getattr(chosen, field.name) for field in dataclasses.fields(Options)}
+    return {name: value for name, value in fields.items() if value != getattr(DEFAULTS, name)}

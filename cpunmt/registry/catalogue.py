@@ -18,7 +18,7 @@ _ATTEMPTS = 2  # at an address with alternatives
 
 
 def addresses(registry: str) -> tuple[str, ...]:
-    """Returns the URLs of a registry ("firefox", "opus", "argos", "hf"), or the one that its environment variable names."""
+    """Returns the URLs of a registry ("firefox", "opus", "argos", "hf"), or the one in its environment variable."""
     module = huggingface if registry == "hf" else _LISTED[registry]
     chosen = os.environ.get(module.VARIABLE)
     return (chosen,) if chosen else module.REGISTRIES

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeGuard
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import read_json
 from cpunmt.files.user_folder import user_folder
+from cpunmt.registry.argos_folder import installed_packages
 from cpunmt.values.spelling import hint, nearest
 
 METADATA = "metadata.json"
@@ -39,7 +40,7 @@ class Languages(NamedTuple):
 
 
 class Installed(NamedTuple):
-    """A model in the user's folder; `metadata` is the content of metadata.json."""
+    """A model of a name in the user's folder, or a package of argos-translate; `metadata`: its metadata.json."""
 
     name: str
     path: Path
@@ -124,13 +125,21 @@ def _folder_name(text: str) -> str:
 
 
 def installed() -> list[Installed]:
-    """Returns all models in the user's folder, by name; skips folders that are unfinished or not ours."""
+    """Returns all models in the user's folder, by name; skips folders that are unfinished or not ours.
+
+    Packages that argos-translate has installed follow, where the user's folder has no model of the same name.
+    """
     folder, models = models_folder(), []
     for pattern in ("firefox/*", "opus/*", "argos/*", "hf/*/*"):
         for path in folder.glob(pattern):
             metadata = None if path.name.startswith(".") else find_metadata(path)
             if metadata is not None:
                 models.append(Installed(metadata["name"], path, metadata))
+    known = {model.name for model in models}
+    for name, path, metadata in installed_packages():
+        if name not in known and re.fullmatch(_REST["argos"], name.partition(":")[2]):
+            known.add(name)
+            models.append(Installed(name, path, metadata))
     return sorted(models, key=lambda model: model.name)
 
 

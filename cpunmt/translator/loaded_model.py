@@ -26,7 +26,7 @@ from cpunmt.registry.store import Languages, is_name, languages_of, model_langua
 from cpunmt.sentence_layers.all_layers import SentenceLayers
 from cpunmt.sentences.sentence_cache import SentenceCache
 from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.values.checks import shown, whole
+from cpunmt.values.checks import whole
 
 _Owner = TypeVar("_Owner", bound="ModelOwner")
 
@@ -96,14 +96,14 @@ class ModelOwner:
         files: object = None,
     ):
         """Loads a model's directory: a packed one, or one of Bergamot, Firefox, Marian, OPUS-MT,
-        CTranslate2 or Hugging Face.
+        CTranslate2 or Hugging Face; or a package of Argos.
 
         Parameters
         ----------
-        model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende". A list makes
-            an ensemble: all models translate each sentence together, and the log-probability of a piece is the weighted
-            mean of theirs. They need equal vocabularies; their architectures may differ. The first model provides the
-            defaults for calls without options
+        model_path : the directory, a file in it, an .argosmodel file, or the name of a fetched model, such as
+            "firefox:ende". A list makes an ensemble: all models translate each sentence together, and the
+            log-probability of a piece is the weighted mean of theirs. They need equal vocabularies; their architectures
+            may differ. The first model provides the defaults for calls without options
         compute_type : "int8", "float32" or "default": the stored type of a packed model, int8 for others, which are
             converted
         activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have

@@ -272,7 +272,7 @@ class Pivot(DocumentMethod):
             if isinstance(leg, Mapping):
                 settings = translator.call_settings({**leg, **own}, None)
             elif leg is None or isinstance(leg, Options | str):
-                settings = translator.call_settings(own, leg)
+                settings = translator.call_settings(own, leg if leg is None else option_set(leg))
             else:
                 raise TypeError(f"options: item {number} is {shown(leg)}, expected cpunmt.Options, a dict or None")
             found.append(settings)

@@ -226,11 +226,10 @@ class Scorer(ModelOwner):
 
     def _scoring(self, given: Mapping[str, Any], options: Options | SetName | None) -> Settings:
         """Like `call_settings`, with the whole vocabulary unless another one is requested."""
-        if options is None:
-            options = self._scored_by
-        elif self._base(options).vocabulary is None:
-            options = replace(options, vocabulary="full")
-        return self.call_settings(given, options, SCORING)
+        base = self._scored_by if options is None else self._base(options)
+        if base.vocabulary is None:
+            base = replace(base, vocabulary="full")
+        return self.call_settings(given, base, SCORING)
 
     def _scores(
         self, sources: Sequence[list[int]], targets: Sequence[list[int]], settings: Settings, offset: int = 0

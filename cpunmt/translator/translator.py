@@ -47,7 +47,7 @@ class Translator(PieceTranslator):
     have `max_length_factor` times as many pieces as its source (there 256); the shortlist is used if there is one.
 
     Options are keywords, see `Options`. `options=Options(...)` sets all of them at once instead of the model's own
-    defaults; keywords given as well take precedence.
+    defaults; keywords given as well take precedence. `options="argos"` has the settings of argos-translate.
     """
 
     @overload
