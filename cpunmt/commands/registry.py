@@ -12,7 +12,6 @@ from typing import Any
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, progress_bar, say, tell
 from cpunmt.files.tables import aligned
-from cpunmt.formats.any_directory import model_files
 from cpunmt.registry import store
 
 _HEADER = ["NAME", "LANGUAGES", "ARCHITECTURE", "SIZE", "INSTALLED"]
@@ -56,6 +55,8 @@ def ls(given: argparse.Namespace) -> int:
                 if model or older or "@" not in entry.name:
                     languages, state = (entry.source, entry.target), _state(model, entry.version)
                     rows.append(_row(entry.name, languages, entry.architecture, entry.size, state))
+    if here:
+        from cpunmt.formats.any_directory import model_files
     for model in here.values():
         size = sum(path.stat().st_size for path in model_files(model.path))
         architecture = str(model.metadata.get("architecture") or "")

@@ -5,7 +5,7 @@ import pytest
 from cpunmt import Options, Pivot, Translator
 from cpunmt.commands import cli
 from cpunmt.options.option_sets import OPTION_SETS, option_set, set_fields
-from tests.sample_models.real_model import DIRECTORIES, SHIPPED
+from tests.sample_models.real_model import GERMAN, SHIPPED
 
 TEXT = "Two dogs are playing in the snow on 3 May."
 
@@ -33,7 +33,7 @@ def test_other_names(name, error):
 
 
 def test_pivots_take_a_name():
-    pivot = Pivot([SHIPPED, DIRECTORIES["int8"]])
+    pivot = Pivot([SHIPPED, GERMAN])
     expected = pivot.translate(TEXT, options=option_set("argos"))
     assert pivot.translate(TEXT, options="argos") == expected
     assert pivot.translate(TEXT, options=["argos", "argos"]) == expected

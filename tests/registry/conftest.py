@@ -19,6 +19,7 @@ def server():
 def surroundings(tmp_path, monkeypatch):
     """Sets a models folder of its own, no proxy, only this machine's registry, and short waits."""
     monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path / "models"))
+    monkeypatch.setenv("ARGOS_PACKAGES_DIR", str(tmp_path / "none"))  # argos-translate may have packages here
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.delenv("CPUNMT_OFFLINE", raising=False)
     for name in ("FIREFOX", "OPUS", "ARGOS", "HF"):
