@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cpunmt.errors import CpunmtError
+from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.input_files import describe
 from cpunmt.files.output_files import remedy, swap, sync
 from cpunmt.formats.any_directory import PACKAGE_FILE
@@ -105,8 +105,9 @@ def _fetch(entry: ModelEntry, part: Path, on_bytes: Callable[[int], object], say
                     package = read_package(ready, f"{entry.name}: {file.url}")
                 else:
                     unpack(path, ready, f"{entry.name}: {file.url}")
-            except BrokenArchiveError:
+            except (BrokenArchiveError, ModelFileError):
                 path.unlink()  # another run should fetch it again
+                _remove(ready)
                 raise
     found = sorted(path for path in ready.rglob("*") if path.is_file() and path.name != _PLAN)
     found = [path for path in found if path != ready / METADATA]  # a package's own is in ours
