@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from cpunmt.options.arguments import MOST_THREADS
+from cpunmt.options.option_sets import OPTION_SETS, set_fields
 from cpunmt.options.options import MARIAN_FLAGS, MEANT_FLAGS, Options, make_options
 from cpunmt.results.alignments import alignment_kind
 from cpunmt.values.checks import whole
@@ -28,13 +29,20 @@ def add_fields(parser: argparse.ArgumentParser, of: type) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser, names: Collection[str], help: Mapping[str, str] | None = None) -> None:
-    """Adds a flag for each option, and Marian's spellings; skips options that affect only Python's results.
+    """Adds a flag for each option, and Marian's spellings; skips options that affect only Python's results. Adds
+    --options, a set of them.
 
     `help`: texts for options with another meaning in this command.
     """
     flags_of_names = {flag_of(name) for name in names}
     if isinstance(parser, Parser):
         parser.meant = {theirs: ours for theirs, ours in MEANT_FLAGS.items() if ours in flags_of_names}
+    parser.add_argument(
+        "--options",
+        choices=OPTION_SETS,
+        help="a set of options, which other flags change; argos: the decoder's settings of argos-translate and "
+        "LibreTranslate",
+    )
     for name in names:
         option = Options.__dataclass_fields__[name]
         flags = [] if name.startswith("return_") and name not in NAMED_OTHERWISE else [flag_of(name)]
@@ -84,6 +92,12 @@ def fields_of(given: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]
     return {name: value for name in names if (value := getattr(given, name, None)) is not None}
 
 
+def options_of(given: argparse.Namespace, names: Collection[str]) -> dict[str, Any]:
+    """Returns the options that the command line sets by flags, or by the set in --options."""
+    chosen = set_fields(given.options) if given.options is not None else {}
+    return {**{name: value for name, value in chosen.items() if name in names}, **fields_of(given, names)}
+
+
 def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None:
     """Ends with a usage error unless the options are valid for some model."""
     from cpunmt.commands.model_choice import check_weights
@@ -103,9 +117,9 @@ def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None
     check_weights(given)
 
 
-def checked_options(given: argparse.Namespace, names: Iterable[str] = Options.__dataclass_fields__) -> dict[str, Any]:
+def checked_options(given: argparse.Namespace, names: Collection[str] = Options.__dataclass_fields__) -> dict[str, Any]:
     """Returns the options of a command line. Ends with a usage error as `check_options`."""
-    options = fields_of(given, names)
+    options = options_of(given, names)
     check_options(given, options)
     return options
 

@@ -15,7 +15,8 @@ from cpunmt.files.console import say
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.any_directory import model_folder
 from cpunmt.options.arguments import MOST_MODELS
-from cpunmt.registry.store import METADATA, installed, languages_of, located, models_folder
+from cpunmt.registry.locate import located
+from cpunmt.registry.store import METADATA, installed, languages_of, models_folder
 from cpunmt.text.language_codes import plain
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a checkout; a wheel has no model
@@ -115,7 +116,8 @@ def add_model(parser: argparse.ArgumentParser, threads: bool = True) -> None:
             metavar="LANGUAGE",
             type=_language,
             help="code of the language to translate from, as en; with --to chooses $CPUNMT_MODEL if it is for both, or "
-            "a model that has been fetched: Firefox's before OPUS-MT's before Hugging Face's before a checkout's"
+            "a model that has been fetched: Firefox's before OPUS-MT's before Hugging Face's before Argos' before a "
+            "checkout's"
             if flag == "--from"
             else "code of the language to translate to",
         )
@@ -147,8 +149,9 @@ def _default() -> str:
 def _between(source: str, target: str) -> str:
     """Returns the name of a model that translates from one language to the other; of several the first, with a notice.
 
-    The order: CPUNMT_MODEL, Firefox's, OPUS-MT's, Hugging Face's, the checkout's; of each the newest version (without
-    @) first, then by name. Models of several target languages are left out: each text would have to name its own.
+    The order: CPUNMT_MODEL, Firefox's, OPUS-MT's, Hugging Face's, Argos', the checkout's; of each the newest version
+    (without @) first, then by name. Models of several target languages are left out: each text would have to name its
+    own.
     """
     found: list[str] = []
     unclear: list[str] = []
@@ -168,7 +171,7 @@ def _between(source: str, target: str) -> str:
 
 def _candidates() -> Iterator[tuple[str, list[str], list[str]]]:
     """Yields (name or path, source languages, target languages) of the models here, in the order of preference."""
-    ranks = {"firefox": 0, "opus": 1, "hf": 2}
+    ranks = {"firefox": 0, "opus": 1, "hf": 2, "argos": 3}
     fetched = sorted(
         installed(), key=lambda model: (ranks[model.name.partition(":")[0]], "@" in model.name, model.name)
     )

@@ -15,7 +15,7 @@ from cpunmt.decoding.ensemble import checked_weights, load_ensemble
 from cpunmt.decoding.loading import open_parts
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_directory, refuse_overwriting
-from cpunmt.formats.any_directory import KINDS, kind_of, model_folder, read_model
+from cpunmt.formats.any_directory import KINDS, kind_of, model_files, model_folder, read_model
 from cpunmt.formats.foreign_model import Array, ForeignModel
 from cpunmt.formats.packed.clusters_file import read_clusters
 from cpunmt.formats.packed.packed_directory import (
@@ -99,7 +99,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     config = found.config
     shapes = checkpoint_tensors(config)
     parameters = sum(math.prod(shape) for shape in shapes.values())
-    sizes = [file.stat().st_size for file in folder.iterdir() if file.is_file()]
+    sizes = [file.stat().st_size for file in model_files(folder)]
     loaded, converted = ": loaded as it is", ": converted in memory; `cpunmt convert` does that once"
     twice = second_layout_bytes(config if kind == "packed" else config.changed(scheme="int8", schemes=()))
     kept = family_of(config.architecture).most_kept(config.architecture, config.source_size, config.vocab_size)

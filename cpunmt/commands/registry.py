@@ -25,7 +25,9 @@ def ls_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def fetch_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", metavar="NAME", nargs="+", help="firefox:ende, opus:en-de, hf:OWNER/NAME[@REVISION]")
+    parser.add_argument(
+        "names", metavar="NAME", nargs="+", help="firefox:ende, opus:en-de, argos:en-de, hf:OWNER/NAME[@REVISION]"
+    )
     parser.add_argument("--force", action="store_true", help="also what is there already")
 
 
@@ -53,8 +55,10 @@ def ls(given: argparse.Namespace) -> int:
                 if model or older or "@" not in entry.name:
                     languages, state = (entry.source, entry.target), _state(model, entry.version)
                     rows.append(_row(entry.name, languages, entry.architecture, entry.size, state))
+    if here:
+        from cpunmt.formats.any_directory import model_files
     for model in here.values():
-        size = sum(path.stat().st_size for path in model.path.iterdir())
+        size = sum(path.stat().st_size for path in model_files(model.path))
         architecture = str(model.metadata.get("architecture") or "")
         rows.append(_row(model.name, store.languages_of(model.metadata) or ("", ""), architecture, size, "yes"))
     words = [word.lower() for word in given.text]
@@ -74,7 +78,7 @@ def _state(model: store.Installed | None, version: str) -> str:
     """Returns whether it is installed, and its version if the registry has another one."""
     if model is None:
         return "no"
-    own = str(model.metadata.get("version") or "")
+    own = str(model.metadata.get("version") or model.metadata.get("package_version") or "")
     return "yes" if own == version else f"yes, {own}"
 
 

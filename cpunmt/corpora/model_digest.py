@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import digest_of
-from cpunmt.formats.any_directory import MODEL_FILES, marian_file, model_folder
+from cpunmt.formats.any_directory import MODEL_FILES, marian_file, model_files, model_folder
 
 _SIZE = 16  # bytes
 
@@ -27,9 +27,7 @@ def model_digest(paths: Sequence[Path], arguments: object = None) -> str:
     for path in paths:
         folder = model_folder(path)
         try:
-            files = sorted(
-                one for one in folder.iterdir() if one.is_file() and one.name.removesuffix(".gz").endswith(MODEL_FILES)
-            )
+            files = [one for one in model_files(folder) if one.name.removesuffix(".gz").endswith(MODEL_FILES)]
             whole.update(b"\1" + ((marian_file(path, folder) or "").encode()))
             for file in files:
                 with open(file, "rb") as opened:

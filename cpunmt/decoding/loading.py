@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.any_directory import KINDS, kind_of, look, model_folder, read_model
+from cpunmt.formats.any_directory import KINDS, is_package_file, kind_of, look, model_folder, read_model
 from cpunmt.formats.foreign_model import ForeignModel, open_vocabularies
 from cpunmt.formats.packed.packed_directory import WEIGHTS, PackedDirectory, read_directory
 from cpunmt.formats.packed.safetensors_file import check_finite, check_tensors
@@ -187,9 +187,10 @@ def _loaded(
 
 
 def contains_model(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> bool:
-    """Returns whether `path` looks like a model's directory, or a file in it, of a kind that can be loaded."""
+    """Returns whether `path` looks like a model that can be loaded: a directory, a file in it, or an .argosmodel."""
+    text = str.__str__(os.fsdecode(path))
     try:
-        return kind_of(str.__str__(os.fsdecode(path))) in KINDS
+        return is_package_file(text) or kind_of(text) in KINDS
     except ModelFileError:
         return False
 

@@ -29,7 +29,7 @@ from cpunmt.process.first_use import LOCK
 class Reader(Protocol):
     """The functions of a reader's module."""
 
-    def recognizes(self, names: list[str]) -> bool:
+    def recognizes(self, folder: Path, names: list[str]) -> bool:
         """Returns whether a directory with files of these names may be of the kind."""
 
     def read_directory(self, found: FoundModel) -> ForeignModel:
@@ -82,13 +82,26 @@ KINDS = {
         ),
         "cpunmt.formats.huggingface.huggingface_directory",
     ),
+    "argos": Kind(
+        "Argos package",
+        "a package of Argos or LibreTranslate: metadata.json, sentencepiece.model and the folder model",
+        {},
+        (),
+        "cpunmt.formats.argos.argos_package",
+    ),
 }
 # The extensions of models' files, each with or without .gz: another file does not name a model.
-MODEL_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm")
+MODEL_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm", ".model")
+PACKAGE_FILE = ".argosmodel"  # ends the name of a zipped package of Argos, which is unpacked before it is read
 _CHOOSING = (".yml", ".yaml", ".npz", ".bin")  # some of these select a model of their directory
 _OWN = ("shortlist.bin", "pytorch_model.bin")  # of packed models and of Hugging Face; other .bin may be Marian's
 _MAX_FILES = 10_000
 _SHOWN = 20
+
+
+def is_package_file(path: str | os.PathLike[str]) -> bool:
+    """Returns whether `path` is a file with the name of a zipped package of Argos."""
+    return os.fspath(path).lower().endswith(PACKAGE_FILE) and os.path.isfile(path)
 
 
 def model_folder(path: str | os.PathLike[str]) -> Path:
@@ -125,7 +138,7 @@ def look(path: str | os.PathLike[str]) -> FoundModel:
         if chosen:
             known = name == "marian"
         else:
-            known = _has_names(name, names) if kind.names else _reader(name).recognizes(names)
+            known = _has_names(name, names) if kind.names else _reader(name).recognizes(folder, names)
         if known:
             return FoundModel(name, folder, names, chosen or _named(path, kind))
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
@@ -176,6 +189,17 @@ def listing(folder: Path) -> list[str]:
     if len(names) > _MAX_FILES:
         raise ModelFileError(f"{folder}: holds over {_MAX_FILES} files, expected a model's directory")
     return packed_once(names)
+
+
+def model_files(folder: Path) -> list[Path]:
+    """Returns the files of a model's directory, sorted; of a package of Argos also those of the directory in it.
+
+    Raises OSError for a directory that cannot be listed.
+    """
+    files = sorted(file for file in folder.iterdir() if file.is_file())
+    if _reader("argos").recognizes(folder, [file.name for file in files]) and (folder / "model").is_dir():
+        files += sorted(file for file in (folder / "model").iterdir() if file.is_file())
+    return files
 
 
 def read_checkpoint(path: str | os.PathLike[str] | FoundModel) -> ForeignModel:

@@ -6,21 +6,19 @@ from functools import partial
 from types import ModuleType
 
 from cpunmt.errors import CpunmtError
-from cpunmt.registry import firefox, hub, huggingface, opus
+from cpunmt.registry import argos, firefox, hub, huggingface, opus
 from cpunmt.registry.connection import OfflineError, UnreachableError, fetch_document, one_line
 from cpunmt.registry.entries import ModelEntry
 from cpunmt.registry.store import is_name, plain, split_name
 from cpunmt.values.spelling import hint, nearest
 
-_LISTED: dict[str, ModuleType] = {"firefox": firefox, "opus": opus}
+_LISTED: dict[str, ModuleType] = {"firefox": firefox, "opus": opus, "argos": argos}
 _MOST_CHOICES = 12  # shown in a message
 _ATTEMPTS = 2  # at an address with alternatives
 
 
 def addresses(registry: str) -> tuple[str, ...]:
-    """Returns the URLs of a registry: "firefox", "opus" or "hf"; only the one that its environment variable names, if
-    set.
-    """
+    """Returns the URLs of a registry ("firefox", "opus", "argos", "hf"), or the one in its environment variable."""
     module = huggingface if registry == "hf" else _LISTED[registry]
     chosen = os.environ.get(module.VARIABLE)
     return (chosen,) if chosen else module.REGISTRIES

@@ -116,7 +116,7 @@ def check_url(url: object) -> None:
     if parts.scheme == "http" and host not in (*_LOCAL, *_named_hosts()):
         raise CpunmtError(
             f"{url}: refused, expected https://; to trust {host}, name a registry there in CPUNMT_FIREFOX_REGISTRY, "
-            "CPUNMT_OPUS_REGISTRY or CPUNMT_HF_REGISTRY"
+            "CPUNMT_OPUS_REGISTRY, CPUNMT_ARGOS_REGISTRY or CPUNMT_HF_REGISTRY"
         )
 
 

@@ -12,12 +12,23 @@ _LARGEST_SIZE = 1 << 53  # bytes; the largest integer exact in every JSON reader
 
 def parse_document(content: bytes, url: str) -> dict[str, Any]:
     """Returns the JSON object in `content`."""
+    document: dict[str, Any] = _parsed(content, url, dict, "a registry, which is an object")
+    return document
+
+
+def parse_list(content: bytes, url: str) -> list[Any]:
+    """Returns the JSON array in `content`."""
+    document: list[Any] = _parsed(content, url, list, "a registry, which is a list")
+    return document
+
+
+def _parsed(content: bytes, url: str, kind: type, expected: str) -> Any:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise CpunmtError(f"{url}: not valid JSON ({error}); expected a registry") from None
-    if not isinstance(document, dict):
-        raise CpunmtError(f"{url}: a JSON {type(document).__name__}, expected a registry, which is an object")
+    if not isinstance(document, kind):
+        raise CpunmtError(f"{url}: a JSON {type(document).__name__}, expected {expected}")
     return document
 
 

@@ -9,15 +9,18 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from cpunmt.errors import CpunmtError
+from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.input_files import describe
 from cpunmt.files.output_files import remedy, swap, sync
+from cpunmt.formats.any_directory import PACKAGE_FILE
 from cpunmt.registry import store
-from cpunmt.registry.archive import BrokenArchiveError, unpack
+from cpunmt.registry.archive import BrokenArchiveError, unpack, unpack_package
 from cpunmt.registry.download import download, download_through_library
 from cpunmt.registry.entries import ModelEntry, check_entry
 from cpunmt.registry.lock import locked
+from cpunmt.registry.package_file import read_package
 from cpunmt.registry.store import METADATA
 
 _PLAN = ".plan.json"  # identifies the temporary folder's model
@@ -90,19 +93,27 @@ def _fetch(entry: ModelEntry, part: Path, on_bytes: Callable[[int], object], say
     """Fetches everything into `part`; returns the folder of the model, which has no other files."""
     get = download_through_library if entry.through_library else download
     downloads = [(file, get(file, part, on_bytes, say)) for file in entry.files]
-    ready = part
+    ready, package = part, dict[str, Any]()
     if entry.packed:
         ready = part / ".content"
         _remove(ready)
         ready.mkdir()
         for file, path in downloads:
             try:
-                unpack(path, ready, f"{entry.name}: {file.url}")
-            except BrokenArchiveError:
+                if path.name.endswith(PACKAGE_FILE):
+                    unpack_package(path, ready, f"{entry.name}: {file.url}")
+                    package = read_package(ready, f"{entry.name}: {file.url}")
+                else:
+                    unpack(path, ready, f"{entry.name}: {file.url}")
+            except (BrokenArchiveError, ModelFileError):
                 path.unlink()  # another run should fetch it again
+                _remove(ready)
                 raise
-    described = {path: describe(path) for path in {*ready.iterdir(), *(path for _, path in downloads)}}
+    found = sorted(path for path in ready.rglob("*") if path.is_file() and path.name != _PLAN)
+    found = [path for path in found if path != ready / METADATA]  # a package's own is in ours
+    described = {path: describe(path) for path in {*found, *(path for _, path in downloads)}}
     metadata = {
+        **package,
         "name": entry.name,
         "sourceLanguage": entry.source,
         "targetLanguage": entry.target,
@@ -111,7 +122,7 @@ def _fetch(entry: ModelEntry, part: Path, on_bytes: Callable[[int], object], say
         "licence": entry.licence,
         "registry": entry.registry,
         "downloads": [{"url": file.url, **described[path]} for file, path in downloads],
-        "files": {path.name: described[path] for path in sorted(ready.iterdir()) if path.name != _PLAN},
+        "files": {path.relative_to(ready).as_posix(): described[path] for path in found},
     }
     (ready / METADATA).write_text(json.dumps(metadata, indent=2) + "\n", "utf-8")
     sync(ready / METADATA)

@@ -10,7 +10,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.formats.any_directory import kind_of
 from cpunmt.values.spelling import nearest
 
-_REGISTRIES = ("firefox", "opus", "hf")
+_REGISTRIES = ("firefox", "opus", "argos", "hf")
 _ADDRESS = re.compile(r"(?:https?:/+)?(?:huggingface\.co|hf\.co)/([^/?#]+/[^/?#]+)(?:[/?#].*)?", re.DOTALL)
 _OPUS_MT = re.compile(r"opus-mt-[A-Za-z_-]+")  # repositories without their owner
 _PAIR = re.compile(r"([A-Za-z]{2,3})([-_]?)([A-Za-z]{2,3})")

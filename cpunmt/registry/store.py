@@ -2,8 +2,8 @@
 
     CPUNMT_MODELS_DIR    the folder; default: cpunmt/models in the user's data folder
 
-In it firefox/ende, opus/en-de and hf/OWNER/NAME are model directories. Each appears complete, with its origin in
-metadata.json.
+In it firefox/ende, opus/en-de, argos/en-de and hf/OWNER/NAME are model directories. Each appears complete, with its
+origin in metadata.json.
 """
 
 import hashlib
@@ -13,20 +13,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from cpunmt.errors import CpunmtError, ModelFileError
+from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import read_json
 from cpunmt.files.user_folder import user_folder
-from cpunmt.process.first_use import LOCK
+from cpunmt.registry.argos_folder import installed_packages
 from cpunmt.values.spelling import hint, nearest
 
 METADATA = "metadata.json"
-_NAME = re.compile(r"(firefox|opus|hf):(.*)", re.DOTALL)
+_NAME = re.compile(r"(firefox|opus|argos|hf):(.*)", re.DOTALL)
 _REST = {
     "firefox": r"[A-Za-z][A-Za-z_-]*(@[A-Za-z0-9][A-Za-z0-9._-]*)?",
     "opus": r"[A-Za-z][A-Za-z0-9_+-]*(@[A-Za-z0-9][A-Za-z0-9._+-]*)?",
+    "argos": r"[A-Za-z][A-Za-z0-9_-]*(@[A-Za-z0-9][A-Za-z0-9._-]*)?",
     "hf": r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*(@[A-Za-z0-9][A-Za-z0-9._/-]*)?",
 }
 _PAIR = r"(?:.*[-_./:])?([a-z]{2,3})[-_]([a-z]{2,3})/?|.*:([a-z]{2})([a-z]{2})(?:@.*)?"
+_LANGUAGES = (("sourceLanguage", "targetLanguage"), ("source_language", "target_language"), ("from_code", "to_code"))
 _LONGEST = 100  # characters of a folder's name; OPUS-MT has names of hundreds of languages
 
 
@@ -38,7 +40,7 @@ class Languages(NamedTuple):
 
 
 class Installed(NamedTuple):
-    """A model in the user's folder; `metadata` is the content of metadata.json."""
+    """A model of a name in the user's folder, or a package of argos-translate; `metadata`: its metadata.json."""
 
     name: str
     path: Path
@@ -53,29 +55,6 @@ def is_name(text: object) -> TypeGuard[str]:
 def plain(name: str) -> str:
     """Returns `name` without punctuation that users vary: firefox:en-de is firefox:ende."""
     return re.sub(r"[-_]", "", name).lower()
-
-
-def located(model: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> Path:
-    """Finds the model that a user names: a path, which need not exist, or the name of a fetched model.
-
-    Raises
-    ------
-    CpunmtError
-        As `find`.
-    ModelFileError
-        The path does not exist, and another path or a model's name is probably meant: the message suggests it. Or the
-        path is empty.
-    """
-    if is_name(model):
-        return find(model)
-    text = os.fsdecode(model)
-    if not text:  # Path would take it as the current directory
-        raise ModelFileError("the model's path is empty; expected a directory, a file in it, or a fetched model's name")
-    if not os.path.exists(text):
-        meant = _meant(text)
-        if meant:
-            raise ModelFileError(f"{text}: no such directory{meant}")
-    return Path(text)
 
 
 def find(name: str) -> Path:
@@ -106,25 +85,6 @@ def _near(name: str) -> str:
     return hint(f"{registry}:{found}")
 
 
-def _meant(path: str) -> str:
-    """Suggests the likely meaning of a missing path, and how to get it: the end of a message, or ""."""
-    with LOCK:
-        from cpunmt.registry.misspelt import beside, published
-    folder = beside(Path(path))
-    if folder:
-        return hint(str(folder))
-    name = published(path)
-    if name is None or (os.sep in path and os.path.isdir(os.path.dirname(path))):
-        return ""
-    try:
-        split_name(name)
-    except CpunmtError:
-        return ""
-    if any(plain(model.name) == plain(name) for model in installed()):
-        return hint(f"{name}, which has been fetched")
-    return f"{hint(name)}; run: cpunmt fetch {name}"
-
-
 def models_folder() -> Path:
     """Returns the user's folder of models; it need not exist."""
     chosen = os.environ.get("CPUNMT_MODELS_DIR")
@@ -150,8 +110,8 @@ def split_name(name: str) -> tuple[str, str]:
     found = _NAME.fullmatch(name)
     if found is None or not re.fullmatch(_REST[found[1]], found[2]) or ".." in found[2] or len(name) > 2000:
         raise CpunmtError(
-            f"{name[:200]!r} names no model; expected firefox:ende, opus:en-de, hf:OWNER/NAME, or one of these with "
-            "@ and a version; see cpunmt ls"
+            f"{name[:200]!r} names no model; expected firefox:ende, opus:en-de, argos:en-de, hf:OWNER/NAME, or "
+            "one of these with @ and a version; see cpunmt ls"
         )
     return found[1], found[2]
 
@@ -165,22 +125,30 @@ def _folder_name(text: str) -> str:
 
 
 def installed() -> list[Installed]:
-    """Returns all models in the user's folder, by name; skips folders that are unfinished or not ours."""
+    """Returns all models in the user's folder, by name; skips folders that are unfinished or not ours.
+
+    Packages that argos-translate has installed follow, where the user's folder has no model of the same name.
+    """
     folder, models = models_folder(), []
-    for pattern in ("firefox/*", "opus/*", "hf/*/*"):
+    for pattern in ("firefox/*", "opus/*", "argos/*", "hf/*/*"):
         for path in folder.glob(pattern):
             metadata = None if path.name.startswith(".") else find_metadata(path)
             if metadata is not None:
                 models.append(Installed(metadata["name"], path, metadata))
+    known = {model.name for model in models}
+    for name, path, metadata in installed_packages():
+        if name not in known and re.fullmatch(_REST["argos"], name.partition(":")[2]):
+            known.add(name)
+            models.append(Installed(name, path, metadata))
     return sorted(models, key=lambda model: model.name)
 
 
 def languages_of(metadata: Mapping[str, Any]) -> tuple[str, str] | None:
     """Returns (source, target) of a model from its metadata; None if it lacks them.
 
-    Fetched models have Firefox's names of the fields; packed ones have ours.
+    Fetched models have Firefox's names of the fields; packed ones have ours, and packages of Argos its own.
     """
-    for keys in (("sourceLanguage", "targetLanguage"), ("source_language", "target_language")):
+    for keys in _LANGUAGES:
         source, target = map(metadata.get, keys)
         if isinstance(source, str) and isinstance(target, str):
             return source, target

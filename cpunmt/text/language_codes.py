@@ -60,7 +60,7 @@ def is_unspaced(language: str | None) -> bool | None:
     """Returns whether sentences of a language have no spaces between them; None: unknown, or several languages."""
     if language is None or "+" in language:  # of several, one of which a text names
         return None
-    return first_part(language) in _UNSPACED
+    return first_part(language) in _UNSPACED or base_of(language) in _UNSPACED
 
 
 def found_in(code: str, there: Iterable[str]) -> str | None:

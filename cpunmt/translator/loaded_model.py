@@ -17,14 +17,16 @@ from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ModelConfig
 from cpunmt.options.arguments import MOST_MODELS, MOST_THREADS, AnyPath, expect, in_order, piece_list, wrong_item
 from cpunmt.options.contradictions import refuse_missing
+from cpunmt.options.option_sets import SetName, option_set
 from cpunmt.options.options import Options, make_options, model_options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.workers import Workers
-from cpunmt.registry.store import Languages, is_name, languages_of, located, model_languages
+from cpunmt.registry.locate import located
+from cpunmt.registry.store import Languages, is_name, languages_of, model_languages
 from cpunmt.sentence_layers.all_layers import SentenceLayers
 from cpunmt.sentences.sentence_cache import SentenceCache
 from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.values.checks import shown, whole
+from cpunmt.values.checks import whole
 
 _Owner = TypeVar("_Owner", bound="ModelOwner")
 
@@ -94,14 +96,14 @@ class ModelOwner:
         files: object = None,
     ):
         """Loads a model's directory: a packed one, or one of Bergamot, Firefox, Marian, OPUS-MT,
-        CTranslate2 or Hugging Face.
+        CTranslate2 or Hugging Face; or a package of Argos.
 
         Parameters
         ----------
-        model_path : the directory, a file in it, or the name of a fetched model, such as "firefox:ende". A list makes
-            an ensemble: all models translate each sentence together, and the log-probability of a piece is the weighted
-            mean of theirs. They need equal vocabularies; their architectures may differ. The first model provides the
-            defaults for calls without options
+        model_path : the directory, a file in it, an .argosmodel file, or the name of a fetched model, such as
+            "firefox:ende". A list makes an ensemble: all models translate each sentence together, and the
+            log-probability of a piece is the weighted mean of theirs. They need equal vocabularies; their architectures
+            may differ. The first model provides the defaults for calls without options
         compute_type : "int8", "float32" or "default": the stored type of a packed model, int8 for others, which are
             converted
         activation_scales : "dynamic", or "static" for the calibrated scales that a Marian file may have
@@ -240,7 +242,7 @@ class ModelOwner:
         return self.target_vocabulary.text_of(piece_list(pieces, 0))
 
     def call_settings(
-        self, given: Mapping[str, Any], options: Options | None, allowed: Collection[str] | None = None
+        self, given: Mapping[str, Any], options: Options | SetName | None, allowed: Collection[str] | None = None
     ) -> Settings:
         """Validates the options of a call. `options`: what `given` changes; None: the model's own defaults."""
         if not given and options is None:
@@ -289,9 +291,7 @@ class ModelOwner:
     def _base(self, options: object) -> Options:
         if options is None:
             return self.options
-        if not isinstance(options, Options):
-            raise TypeError(f"options is {shown(options)}, expected cpunmt.Options, or keywords: beam_size=4")
-        return options
+        return option_set(options)
 
     def __repr__(self) -> str:
         said = [self.config.scheme]

@@ -23,6 +23,7 @@ from cpunmt.options.arguments import (
     source_ids,
     target_ids,
 )
+from cpunmt.options.option_sets import SetName
 from cpunmt.options.options import GENERATING, OF_PIECES, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, Watch, under, watched
@@ -66,7 +67,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         target_prefix: Iterable[Iterable[str] | None] | None = None,
         *,
         asynchronous: Literal[False] = False,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[BatchOptions],
     ) -> list[TranslationResult]: ...
 
@@ -77,7 +78,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         target_prefix: Iterable[Iterable[str] | None] | None = None,
         *,
         asynchronous: Literal[True],
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[BatchOptions],
     ) -> list[AsyncResult[TranslationResult]]: ...
 
@@ -88,7 +89,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         target_prefix: Iterable[Iterable[str] | None] | None = None,
         *,
         asynchronous: bool,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[BatchOptions],
     ) -> list[TranslationResult] | list[AsyncResult[TranslationResult]]: ...
 
@@ -98,7 +99,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         target_prefix: Iterable[Iterable[str] | None] | None = None,
         *,
         asynchronous: bool = False,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Any,
     ) -> list[TranslationResult] | list[AsyncResult[TranslationResult]]:
         """Translates sentences given as pieces; the results hold pieces. CTranslate2's call.
@@ -144,7 +145,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         source_tokenize_fn: Tokenize | None = None,
         target_tokenize_fn: Tokenize | None = None,
         target_detokenize_fn: Detokenize | None = None,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[BatchOptions],
     ) -> ExecutionStats:
         """Translates a file line by line: CTranslate2's call.
@@ -187,7 +188,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         target_prefix: Iterable[str] | None = None,
         *,
         return_log_prob: bool = False,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[GenerationOptions],
     ) -> Iterator[GenerationStepResult]:
         """Translates a sentence of pieces greedily, and yields each piece as soon as it is chosen. CTranslate2's call.

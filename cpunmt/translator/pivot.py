@@ -12,6 +12,7 @@ from cpunmt.alignment.composing import composed, pivot_layer
 from cpunmt.decoding.call_settings import CHARS_PER_PIECE, Settings, aligning, settings_of, watch_of
 from cpunmt.files.windows import windows
 from cpunmt.options.arguments import Prefixes, in_order, plain_text, text_ids, text_list
+from cpunmt.options.option_sets import SetName, option_set
 from cpunmt.options.options import TEXT_ONLY, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import under
@@ -28,7 +29,7 @@ from cpunmt.translator.text_pipeline import TextCall, translate_texts
 from cpunmt.translator.translator import WINDOW, Translator
 from cpunmt.values.checks import shown, switch
 
-Leg = Options | Mapping[str, Any] | None  # for one model
+Leg = Options | SetName | Mapping[str, Any] | None  # for one model
 # Options for the text as a whole, not for each model's sentences
 _AS_GIVEN: dict[str, Any] = {
     "html": False,
@@ -136,7 +137,7 @@ class Pivot(DocumentMethod):
         Parameters
         ----------
         target_prefix : of the last translation
-        options : Options, or keywords as a dict, for all models; or a list of these or None, one per model
+        options : Options, "argos", or keywords as a dict, for all models; or a list of these or None, one per model
         given : options for all models; they take precedence
 
         Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary) are taken from the
@@ -258,6 +259,8 @@ class Pivot(DocumentMethod):
     def _settings(self, options: Leg | Sequence[Leg], given: Mapping[str, Any]) -> list[Settings]:
         """Returns the validated options of each model's call."""
         count = len(self.translators)
+        if isinstance(options, str):
+            options = option_set(options)
         if options is None or isinstance(options, Options | Mapping):
             options = [*[_without_pieces(options)] * (count - 1), options]
         chosen = list(in_order(options, "options", "Options, a dict, or a list with one for each model"))
@@ -268,8 +271,8 @@ class Pivot(DocumentMethod):
             own = given if number == count - 1 else _without_pieces(given)
             if isinstance(leg, Mapping):
                 settings = translator.call_settings({**leg, **own}, None)
-            elif leg is None or isinstance(leg, Options):
-                settings = translator.call_settings(own, leg)
+            elif leg is None or isinstance(leg, Options | str):
+                settings = translator.call_settings(own, leg if leg is None else option_set(leg))
             else:
                 raise TypeError(f"options: item {number} is {shown(leg)}, expected cpunmt.Options, a dict or None")
             found.append(settings)

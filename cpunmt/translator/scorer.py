@@ -21,6 +21,7 @@ from cpunmt.options.arguments import (
     source_ids,
     text_list,
 )
+from cpunmt.options.option_sets import SetName
 from cpunmt.options.options import SCORING, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, Watch, under
@@ -45,7 +46,7 @@ class Scorer(ModelOwner):
 
     @overload
     def score(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
-        self, source: str, target: str, *, options: Options | None = None, **given: Unpack[ScoringOptions]
+        self, source: str, target: str, *, options: Options | SetName | None = None, **given: Unpack[ScoringOptions]
     ) -> ScoringResult: ...
 
     @overload
@@ -54,7 +55,7 @@ class Scorer(ModelOwner):
         source: Iterable[str],
         target: Iterable[str],
         *,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[ScoringOptions],
     ) -> list[ScoringResult]: ...
 
@@ -63,7 +64,7 @@ class Scorer(ModelOwner):
         source: str | Iterable[str],
         target: str | Iterable[str],
         *,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Any,
     ) -> ScoringResult | list[ScoringResult]:
         """Scores the text `target` as a translation of the text `source`; or lists of both.
@@ -90,7 +91,7 @@ class Scorer(ModelOwner):
         *,
         offset: int = 0,
         asynchronous: Literal[False] = False,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[BatchScoringOptions],
     ) -> list[ScoringResult]: ...
 
@@ -102,7 +103,7 @@ class Scorer(ModelOwner):
         *,
         offset: int = 0,
         asynchronous: Literal[True],
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[BatchScoringOptions],
     ) -> list[AsyncResult[ScoringResult]]: ...
 
@@ -114,7 +115,7 @@ class Scorer(ModelOwner):
         *,
         offset: int = 0,
         asynchronous: bool,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[BatchScoringOptions],
     ) -> list[ScoringResult] | list[AsyncResult[ScoringResult]]: ...
 
@@ -125,7 +126,7 @@ class Scorer(ModelOwner):
         *,
         offset: int = 0,
         asynchronous: bool = False,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Any,
     ) -> list[ScoringResult] | list[AsyncResult[ScoringResult]]:
         """Scores given translations; sources and targets are pieces. CTranslate2's call.
@@ -156,7 +157,7 @@ class Scorer(ModelOwner):
         batch_type: Literal["examples", "tokens"] = "examples",
         *,
         offset: int = 0,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[StreamScoringOptions],
     ) -> Iterator[ScoringResult]:
         """Scores a stream in constant memory, with one result per pair, in order. CTranslate2's call.
@@ -195,7 +196,7 @@ class Scorer(ModelOwner):
         source_tokenize_fn: Tokenize | None = None,
         target_tokenize_fn: Tokenize | None = None,
         target_detokenize_fn: Detokenize | None = None,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[BatchScoringOptions],
     ) -> ExecutionStats:
         """Scores the lines of one file as translations of those of another: CTranslate2's call.
@@ -223,13 +224,12 @@ class Scorer(ModelOwner):
             switch("with_tokens_score", with_tokens_score),
         )
 
-    def _scoring(self, given: Mapping[str, Any], options: Options | None) -> Settings:
+    def _scoring(self, given: Mapping[str, Any], options: Options | SetName | None) -> Settings:
         """Like `call_settings`, with the whole vocabulary unless another one is requested."""
-        if options is None:
-            options = self._scored_by
-        elif self._base(options).vocabulary is None:
-            options = replace(options, vocabulary="full")
-        return self.call_settings(given, options, SCORING)
+        base = self._scored_by if options is None else self._base(options)
+        if base.vocabulary is None:
+            base = replace(base, vocabulary="full")
+        return self.call_settings(given, base, SCORING)
 
     def _scores(
         self, sources: Sequence[list[int]], targets: Sequence[list[int]], settings: Settings, offset: int = 0

@@ -10,6 +10,7 @@ from cpunmt.decoding.batching import target_limit
 from cpunmt.decoding.call_settings import CHARS_PER_PIECE, Call, Settings, watch_of
 from cpunmt.decoding.joining import Source, make_result
 from cpunmt.options.arguments import text_ids, text_list
+from cpunmt.options.option_sets import SetName
 from cpunmt.options.options import TEXT_ONLY, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, is_watched, under, watched
@@ -46,7 +47,7 @@ class Translator(PieceTranslator):
     have `max_length_factor` times as many pieces as its source (there 256); the shortlist is used if there is one.
 
     Options are keywords, see `Options`. `options=Options(...)` sets all of them at once instead of the model's own
-    defaults; keywords given as well take precedence.
+    defaults; keywords given as well take precedence. `options="argos"` has the settings of argos-translate.
     """
 
     @overload
@@ -55,7 +56,7 @@ class Translator(PieceTranslator):
         text: str,
         target_prefix: str | None = None,
         *,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[TranslationOptions],
     ) -> Result: ...
 
@@ -65,7 +66,7 @@ class Translator(PieceTranslator):
         text: Iterable[str],
         target_prefix: str | Iterable[str | None] | None = None,
         *,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[TranslationOptions],
     ) -> list[Result]: ...
 
@@ -74,7 +75,7 @@ class Translator(PieceTranslator):
         text: str | Iterable[str],
         target_prefix: str | Iterable[str | None] | None = None,
         *,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Any,
     ) -> Result | list[Result]:
         """Translates a text, or a list of texts: returns a Result for a text, a list of equal length for a list.
@@ -118,7 +119,7 @@ class Translator(PieceTranslator):
         batch_type: Literal["examples", "tokens"] = "examples",
         *,
         ordered: Literal[True] = True,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[StreamOptions],
     ) -> Iterator[Result]: ...
 
@@ -131,7 +132,7 @@ class Translator(PieceTranslator):
         batch_type: Literal["examples", "tokens"] = "examples",
         *,
         ordered: Literal[True] = True,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[StreamOptions],
     ) -> Iterator[TranslationResult]: ...
 
@@ -144,7 +145,7 @@ class Translator(PieceTranslator):
         batch_type: Literal["examples", "tokens"] = "examples",
         *,
         ordered: Literal[False],
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[StreamOptions],
     ) -> Iterator[tuple[int, Result]]: ...
 
@@ -157,7 +158,7 @@ class Translator(PieceTranslator):
         batch_type: Literal["examples", "tokens"] = "examples",
         *,
         ordered: Literal[False],
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[StreamOptions],
     ) -> Iterator[tuple[int, TranslationResult]]: ...
 
@@ -169,7 +170,7 @@ class Translator(PieceTranslator):
         batch_type: str = "examples",
         *,
         ordered: bool = True,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Any,
     ) -> Iterator[Any]:
         """Translates a stream in constant memory, with one result per item, in order.
@@ -210,7 +211,7 @@ class Translator(PieceTranslator):
         text: str,
         target_prefix: str | None = None,
         *,
-        options: Options | None = None,
+        options: Options | SetName | None = None,
         **given: Unpack[TranslationOptions],
     ) -> Iterator[str]:
         """Translates a text, and yields the translation in increments that together equal the output of `translate`.

@@ -113,7 +113,7 @@ def test_a_model_that_was_not_fetched_names_the_command(tmp_path, monkeypatch):
     expected = rf"^the model firefox:ende is not in {tmp_path}; run: cpunmt fetch firefox:ende$"
     with pytest.raises(CpunmtError, match=expected):
         Translator("firefox:ende")
-    with pytest.raises(CpunmtError, match="names no model; expected firefox:ende, opus:en-de, hf:OWNER/NAME"):
+    with pytest.raises(CpunmtError, match="names no model; expected firefox:ende, opus:en-de, argos:en-de, hf:"):
         Translator("firefox:../../ende")
     path = KINDS["bergamot"](tmp_path / "model").path
     (tmp_path / "firefox").mkdir()

@@ -11,7 +11,7 @@ from cpunmt.text.vocabulary import Vocabulary
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
 from tests.registry.http_server import serving
-from tests.registry.shapes import firefox_records, serve_firefox, serve_opus, sha256
+from tests.registry.shapes import argos_entry, firefox_records, serve_argos, serve_firefox, serve_opus, sha256
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
@@ -38,6 +38,7 @@ def registries(tmp_path_factory):
         yield {
             "CPUNMT_FIREFOX_REGISTRY": serve_firefox(server, firefox_model(tmp_path_factory.mktemp("firefox"))),
             "CPUNMT_OPUS_REGISTRY": serve_opus(server, {"en-fr/opus-2020-02-26.zip": b""}),
+            "CPUNMT_ARGOS_REGISTRY": serve_argos(server, argos_entry("en", "az")),
             "CPUNMT_HF_REGISTRY": server.url,
             "CPUNMT_OFFLINE": "",
             "no_proxy": "*",

@@ -167,6 +167,51 @@ def serve_opus(server, archives: dict) -> str:
     return f"{server.url}/OPUS-MT-models/index.txt"
 
 
+def argos_entry(source, target, version="1.0", **changed) -> dict:
+    """Returns an entry of the index of Argos' packages; its link is relative to the server."""
+    name = f"translate-{source}_{target}-{version.replace('.', '_')}"
+    return {
+        "package_version": version,
+        "argos_version": version,
+        "from_code": source,
+        "from_name": "One",
+        "to_code": target,
+        "to_name": "Another",
+        "code": name.rpartition("-")[0],
+        "links": [f"/v1/{name}.argosmodel"],
+        **changed,
+    }
+
+
+def argos_files(source="en", target="de", **changed) -> dict:
+    """Returns {name: content} of a package's archive, which holds what Argos needs and cpunmt does not, too."""
+    root = f"translate-{source}_{target}-1_0"
+    files = {
+        "metadata.json": json.dumps(
+            {"from_code": source, "to_code": target, "package_version": "1.0", **changed}
+        ).encode(),
+        "README.md": b"# Credits\n",
+        "sentencepiece.model": noise("sentencepiece", 300),
+        "model/model.bin": noise("model", 4000),
+        "model/shared_vocabulary.json": b"[]",
+        "stanza/resources.json": b"{}",
+        "stanza/en/tokenize/ewt.pt": noise("stanza", 100),
+    }
+    return {f"{root}/{name}": content for name, content in files.items()}
+
+
+def serve_argos(server, *entries, archive: bytes | None = None) -> str:
+    """Serves the index with entries of `argos_entry`, and an archive for each link; returns the registry's URL."""
+    index = []
+    for entry in entries:
+        links = [f"{server.url}{link}" if link.startswith("/") else link for link in entry["links"]]
+        for link in entry["links"]:
+            server.content[link] = archive or zipped(argos_files(entry["from_code"], entry["to_code"]))
+        index.append({**entry, "links": links})
+    server.content["/argospm-index/index.json"] = json.dumps(index).encode()
+    return f"{server.url}/argospm-index/index.json"
+
+
 HUB_FILES = {
     ".gitattributes": b"*.bin filter=lfs\n",
     "config.json": b'{"model_type": "marian"}',

@@ -16,7 +16,9 @@ from tests.registry.http_server import Fault
 from tests.registry.shapes import (
     COLLECTION,
     OPUS_FILES,
+    argos_entry,
     firefox_records,
+    serve_argos,
     serve_firefox,
     serve_hub,
     serve_opus,
@@ -29,7 +31,7 @@ HUB = "Helsinki-NLP/opus-mt-en-de"
 
 @pytest.fixture
 def registries(server, monkeypatch):
-    """Serves all three registries, with a few models; returns the server."""
+    """Serves all four registries, with a few models; returns the server."""
     found = [
         firefox_records("en", "de", "2.0", architecture="base-memory"),
         firefox_records("en", "de", "1.0", architecture="tiny"),
@@ -39,6 +41,7 @@ def registries(server, monkeypatch):
     archives = {"en-de/opus-2020-02-26.zip": zipped(OPUS_FILES), "en-fr/opus-2020-02-26.zip": zipped(OPUS_FILES)}
     monkeypatch.setenv("CPUNMT_FIREFOX_REGISTRY", serve_firefox(server, *found))
     monkeypatch.setenv("CPUNMT_OPUS_REGISTRY", serve_opus(server, archives))
+    monkeypatch.setenv("CPUNMT_ARGOS_REGISTRY", serve_argos(server, argos_entry("en", "az"), argos_entry("pb", "en")))
     monkeypatch.setenv("CPUNMT_HF_REGISTRY", serve_hub(server, HUB))
     return server
 
@@ -63,6 +66,8 @@ def test_the_list(registries, capsys):
         "firefox:ende  en > de    base-memory   0.0 MB  no\n"
         "opus:en-de    en > de    -             -       no\n"
         "opus:en-fr    en > fr    -             -       no\n"
+        "argos:en-az   en > az    -             -       no\n"
+        "argos:pb-en   pb > en    -             -       no\n"
     )
 
 
@@ -110,7 +115,7 @@ def test_fetch(registries, capsys):
     assert output == f"{path}\n" and path.is_dir()
     assert shown == "cpunmt: fetching firefox:ende: 3 files, 0.0 MB\n"
     assert run(["ls", "en"]) == 0
-    assert [line[-1].strip() for line in lines(capsys)[1:]] == ["no", "no", "yes", "no", "no"]
+    assert [line[-1].strip() for line in lines(capsys)[1:]] == ["no", "no", "yes", "no", "no", "no", "no"]
 
 
 def test_several(registries, capsys):

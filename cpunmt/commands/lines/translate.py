@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from cpunmt.commands.flags import add_options, check_options, fields_of
+from cpunmt.commands.flags import add_options, check_options, options_of
 from cpunmt.commands.lines import streams
 from cpunmt.commands.lines.doubts import Doubts
 from cpunmt.commands.lines.output_lines import OutputFormat, output_lines
@@ -38,7 +38,7 @@ def translate_arguments(parser: argparse.ArgumentParser) -> None:
 
 def translate(given: argparse.Namespace) -> int:
     """Translates the lines or texts that the command line names."""
-    options = fields_of(given, Options.__dataclass_fields__)
+    options = options_of(given, Options.__dataclass_fields__)
     alignment = options.pop("return_alignments", None)
     form = OutputFormat("num_hypotheses" in options, alignment, "return_token_log_probs" in options)
     if alignment is not None:

@@ -36,6 +36,7 @@ VARIABLES = (
     "CPUNMT_MODELS_DIR",
     "CPUNMT_OFFLINE",
     "CPUNMT_OPUS_REGISTRY",
+    "CPUNMT_ARGOS_REGISTRY",
 )
 _LEAST_MEMORY = 100_000_000  # bytes: a small model, and Python
 _GROUP = Path("/sys/fs/cgroup")  # a container's limits in Linux, in version 2 and 1

@@ -61,7 +61,7 @@ class BergamotFiles(NamedTuple):
     metadata: Path | None
 
 
-def recognizes(names: Iterable[str]) -> bool:
+def recognizes(folder: Path, names: Iterable[str]) -> bool:
     """Returns whether files of these names can be a model's directory."""
     return bool(matching(names, _ANY_MODEL, _NOT_MODELS) or matching(names, _OPTIONS, ("*vocab*",)))
 

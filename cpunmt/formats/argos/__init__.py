@@ -1,0 +1,1 @@
+"""Packages of argos-translate, which LibreTranslate uses."""

@@ -1,0 +1,166 @@
+"""Packages of Argos: read as folders, with the translations of argos-translate, and refused in one line."""
+
+import json
+import shutil
+
+import pytest
+
+from cpunmt import ModelFileError, Translator, contains_model
+from cpunmt.commands.models import converted, describe
+from cpunmt.corpora.model_digest import model_digest
+from cpunmt.formats.any_directory import kind_of
+from tests.golden.argos import METADATA, MODELS, RESULTS, SENTENCES, write_package
+from tests.support.speeds import slow_after
+
+CLOSE = 1e-3  # of log-probabilities
+
+
+@pytest.fixture
+def package(tmp_path):
+    return write_package(tmp_path / "translate-en_de-1_9")
+
+
+def texts(result) -> list[str]:
+    return [hypothesis.text.strip() for hypothesis in result.hypotheses]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_sentences_are_translated_as_by_argos(model, tmp_path):
+    """Blanks around a sentence are those of the text, not those that the model says."""
+    told = iter(json.loads(RESULTS.read_text("utf-8"))[model])
+    translator = Translator(write_package(tmp_path / "package", model), compute_type="float32")
+    unknown = 0
+    for sentence in SENTENCES:
+        for count in (1, 3):
+            expected = next(told)
+            found = translator.translate(sentence, options="argos", num_hypotheses=count)
+            assert texts(found) == [text.strip() for text in expected["texts"]]
+            # CTranslate2 forbids </s> before the softmax of the first step, which adds the same to each log-probability
+            added = [
+                (hypothesis.score - score) * (len(hypothesis.pieces) + (not hypothesis.truncated)) ** 0.2
+                for hypothesis, score in zip(found.hypotheses, expected["scores"], strict=True)
+            ]
+            assert max(added) - min(added) < CLOSE
+            plain = translator.translate(sentence, options="argos", num_hypotheses=count, replace_unknowns=False)
+            unknown += sum("<unk>" in hypothesis.pieces for hypothesis in plain.hypotheses)
+    assert (unknown > 10) is (model == "with unknowns")
+
+
+def test_a_converted_package_translates_alike(package, tmp_path):
+    converted(package, tmp_path / "out", None, "dynamic", False)
+    one, other = Translator(package), Translator(tmp_path / "out")
+    assert other.options.replace_unknowns and other.languages == one.languages
+    assert one.translate(SENTENCES[1], options="argos") == other.translate(SENTENCES[1], options="argos")
+
+
+def test_languages_and_versions(package):
+    assert kind_of(package) == "argos" and kind_of(package / "metadata.json") == "argos"
+    assert contains_model(package) and contains_model(package / "sentencepiece.model")
+    translator = Translator(package)
+    assert translator.languages == ("en", "de")
+    assert translator.metadata["package_version"] == "1.9"
+    told = describe(package, False)
+    assert told["format"].startswith("Argos package") and told["unknown words"]
+    assert (told["source language"], told["target language"], told["package version"]) == ("en", "de", "1.9")
+    size = sum(file.stat().st_size for file in package.rglob("*") if file.is_file())
+    assert told["size"] == f"{size / 1e6:.1f} MB in 5 files"
+
+
+def test_the_directory_in_a_package_is_a_model_too(package):
+    assert kind_of(package / "model") == "ctranslate2"
+    translator = Translator(package / "model")
+    assert not translator.options.replace_unknowns
+    assert translator.translate(SENTENCES[0]).text == Translator(package).translate(SENTENCES[0]).text
+
+
+def test_the_digest_is_of_all_files(package):
+    found = model_digest([package])
+    for name in ("metadata.json", "sentencepiece.model", "model/model.bin", "model/config.json"):
+        content = (package / name).read_bytes()
+        (package / name).write_bytes(content + b" ")
+        assert model_digest([package]) != found
+        (package / name).write_bytes(content)
+    (package / "README.md").write_text("credits")
+    assert model_digest([package]) == found
+
+
+def refused(path, match):
+    """Asserts that the model is refused in one line."""
+    with pytest.raises(ModelFileError, match=match) as raised:
+        Translator(path)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    slow_after(
+        4,
+        [
+            ({"from_code": None}, "metadata.json: from_code is None, expected the code of a language"),
+            ({"to_code": ["de"]}, "metadata.json: to_code is .*'de'.*, expected the code of a language"),
+            ({"target_prefix": "__de__"}, "not supported: a forced beginning of each translation .*__de__"),
+            ({"type": "sbd"}, "type is 'sbd', expected 'translate'"),
+            ({"from_code": 3, "to_code": ""}, "from_code is 3, .*; to_code is '', expected"),
+            ({"from_code": "../en"}, "from_code is '../en', expected"),
+            ({"to_code": "d" * 10000}, "to_code is 'ddd.*, expected the code"),
+            ({"type": {"a": [1]}}, "type is .*, expected 'translate'"),
+            ({"package_version": [1]}, r"package_version is \[1\], expected a text"),
+            ({"target_prefix": 7}, "not supported: a forced beginning"),
+        ],
+    ),
+)
+def test_other_metadata(changed, expected, tmp_path):
+    refused(write_package(tmp_path / "package", **changed), expected)
+
+
+@pytest.mark.parametrize("changed", [{"type": "translate", "target_prefix": ""}, {"package_version": 1.5, "links": []}])
+def test_metadata_that_change_nothing(changed, tmp_path):
+    assert Translator(write_package(tmp_path / "package", **changed)).languages == ("en", "de")
+
+
+@pytest.mark.parametrize(
+    "content", slow_after(2, [b"", b"[]", b"{", b"null", b"\xff\xfe", b"[" * 100_000, b'{"from_code": "en",}'])
+)
+def test_metadata_that_are_no_object(content, package):
+    (package / "metadata.json").write_bytes(content)
+    refused(package, "^[^\n]*metadata.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("metadata.json", "metadata.json is missing; expected a package of Argos.*name .*model$"),
+        ("sentencepiece.model", "sentencepiece.model is missing; fetch or unpack the package again"),
+        ("model", "the folder model is missing; fetch or unpack the package again"),
+        ("model/model.bin", "model.bin is missing"),
+        ("model/shared_vocabulary.json", "no vocabulary"),
+    ],
+)
+def test_missing_parts(name, expected, package):
+    path = package / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    refused(package, expected)
+
+
+def test_subwords_of_subword_nmt_are_refused_by_name(package):
+    (package / "sentencepiece.model").rename(package / "bpe.model")
+    refused(
+        package, "bpe.model: not supported: subwords of subword-nmt, with Moses' tokens; use a package of these lang"
+    )
+
+
+def test_a_package_without_metadata_but_with_another_file_is_not_one(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "metadata.json").write_text(json.dumps(METADATA))
+    refused(folder, "not a model's directory. Found: metadata.json. Expected .* package of Argos")
+    assert not contains_model(folder)
+
+
+def test_parts_may_be_links(package, tmp_path):
+    """Folders of the user are the user's; only archives are not trusted."""
+    other = tmp_path / "other"
+    other.mkdir()
+    for path in package.iterdir():
+        (other / path.name).symlink_to(path)
+    assert Translator(other).translate(SENTENCES[0]).text == Translator(package).translate(SENTENCES[0]).text
