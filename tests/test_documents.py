@@ -37,6 +37,8 @@ ELSEWHERE = {
         "vmap.txt",
         "sentencepiece.model",
         "sentencepiece.bpe.model",
+        "bpe.model",
+        "argos-translate/packages",
         "spm.model",
         "spiece.model",
     ),

@@ -199,10 +199,14 @@ def test_options_are_taken_as_a_whole(tmp_path):
     assert translator.call_settings({"beam_size": 2}, None).options.max_length == 2
 
 
-@pytest.mark.parametrize("wrong", [{"beam_size": 2}, 4, "beam"])
-def test_what_is_no_options_is_refused(student, wrong):
+@pytest.mark.parametrize(
+    ("wrong", "error", "expected"),
+    [({"beam_size": 2}, TypeError, ""), (4, TypeError, ""), ("beam", ValueError, "'argos', ")],
+)
+def test_what_is_no_options_is_refused(student, wrong, error, expected):
     for call in (student.translate, student.translate_batch):
-        with pytest.raises(TypeError, match="^options is .*, expected cpunmt.Options, or keywords: beam_size=4$"):
+        told = f"^options is .*, expected {expected}cpunmt.Options, or keywords: beam_size=4$"
+        with pytest.raises(error, match=told):
             call(["A dog."] if call == student.translate else [["A"]], options=wrong)
 
 
