@@ -71,6 +71,16 @@ def test_nothing_if_it_is_there():
         assert target == "Der Köter sieht eine Katze." and len(use.already) == 2 and not use.applied, term
 
 
+def test_a_term_that_stands_elsewhere_is_not_said_twice():
+    """The links point to another word than the term; a second occurrence of the term needs a place of its own."""
+    translate = word_layer({"The": "Der", "dog": "Köter", "barks": "Hund"}.get)
+    target, use, _ = used("The dog barks", {"dog": "Hund"}, translate)
+    assert target == "Der Köter Hund" and use.already and not use.applied
+    translate = word_layer({"dog": "Köter", "barks": "Hund", "dogs": "Katze"}.get)
+    target, use, _ = used("dog barks dogs", {"dog": "Hund", "dogs": "Hund"}, translate)
+    assert target.count("Hund") == 2 and len(use.already) == len(use.applied) == 1
+
+
 def test_an_ending_is_the_terms():
     _, use, _ = used("The dog sees a cat.", {"dog": "Köte"})
     assert use.already
