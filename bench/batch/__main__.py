@@ -21,13 +21,11 @@ from typing import NamedTuple
 from bench.harness.command import command, machine, save
 from bench.harness.texts import SHIPPED, count_words, read_test
 from cpunmt import Translator
-from cpunmt.corpora import sidecar
 from cpunmt.corpora.batch import Batch
 from cpunmt.corpora.inputs.formats import corpora_of
 from cpunmt.corpora.job import Job
-from cpunmt.corpora.model_digest import model_digest
 from cpunmt.corpora.pool import Pool
-from cpunmt.corpora.worker import Work
+from cpunmt.corpora.worker import work_of
 
 AGAIN = 4  # repetitions of a line
 SHARDS = 4  # for each worker, about
@@ -50,13 +48,13 @@ def in_bulk(translator, lines) -> Cost:
 
 def by_workers(model, path, rows, workers) -> Cost:
     """Runs workers; the processor time includes the start."""
-    job, digest = Job(), model_digest([Path(model)], [])
+    work = work_of([{"model_path": [str(model)]}], {}, Job())
     with tempfile.TemporaryDirectory() as out:
         run = Batch(corpora_of([path], out, False), out, rows)
         began, processor = time.perf_counter(), processor_time()
-        with Pool(Work([{"model_path": str(model)}], [digest], {}, job.to_dict()), workers) as pool:
+        with Pool(work, workers) as pool:
             ready = time.perf_counter()
-            run.run(pool, sidecar.identity(digest, pool.options, job.to_dict()), lambda rows, words: None)
+            run.run(pool, lambda rows, words: None)
             done = time.perf_counter()
         return Cost(ready - began, done - ready, processor_time() - processor)
 
