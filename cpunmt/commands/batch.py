@@ -14,7 +14,7 @@ from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.corpora.job import LEFT_OUT, SHARD_ROWS, Filters, Job
 from cpunmt.files.console import is_watched, progress_bar, say
 from cpunmt.options.options import Options
-from cpunmt.registry.locate import located
+from cpunmt.registry.store import located
 
 if TYPE_CHECKING:
     from cpunmt.corpora.batch import Advance, Batch, Totals

@@ -12,7 +12,7 @@ from cpunmt.corpora.pool import ATTEMPTS, Task, next_task
 from cpunmt.corpora.shard import Part
 from cpunmt.corpora.worker import PartMaker, Work, attempt, attempt_part, work_of
 from cpunmt.errors import CpunmtError
-from cpunmt.registry.locate import located
+from cpunmt.registry.store import located
 from cpunmt.values.checks import whole
 
 if TYPE_CHECKING:

@@ -14,14 +14,13 @@ from cpunmt.files.input_files import digest_of, read_json
 from cpunmt.files.output_files import remedy, scratch_directory
 from cpunmt.formats.argos.argos_package import METADATA, checked_metadata
 from cpunmt.registry.archive import BrokenArchiveError, unpack_package
-from cpunmt.registry.store import models_folder
 
 _LONGEST = 60  # characters of the file's name in the folder's
 _DIGITS = 32  # of the digest
 
 
-def unpacked(path: Path) -> Path:
-    """Returns the folder of the package in the file.
+def unpacked(path: Path, models: Path) -> Path:
+    """Returns the folder of the package in the file; `models` is the user's folder of models.
 
     Raises
     ------
@@ -36,7 +35,7 @@ def unpacked(path: Path) -> Path:
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
     stem = re.sub(r"[^A-Za-z0-9_-]", "_", path.stem)[:_LONGEST]
-    target = models_folder() / "files" / f"{stem}={digest[:_DIGITS]}"
+    target = models / "files" / f"{stem}={digest[:_DIGITS]}"
     if target.is_dir():
         return target
     try:

@@ -21,8 +21,7 @@ from cpunmt.options.option_sets import SetName, option_set
 from cpunmt.options.options import Options, make_options, model_options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.workers import Workers
-from cpunmt.registry.locate import located
-from cpunmt.registry.store import Languages, is_name, languages_of, model_languages
+from cpunmt.registry.store import Languages, is_name, languages_of, located, model_languages
 from cpunmt.sentence_layers.all_layers import SentenceLayers
 from cpunmt.sentences.sentence_cache import SentenceCache
 from cpunmt.text.piece_vocabulary import AnyVocabulary

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cpunmt import Translator
 from cpunmt.errors import CpunmtError
-from cpunmt.registry import argos, catalogue, locate, store
+from cpunmt.registry import argos, catalogue, store
 from cpunmt.registry.install import install
 from tests.golden.argos import SENTENCES, write_package
 from tests.registry.command import run
@@ -158,7 +158,7 @@ def test_packages_of_argos_translate_have_names(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("ARGOS_PACKAGES_DIR")
     assert [(model.name, model.path) for model in store.installed()] == [("argos:en-de", package)]
-    assert locate.located("argos:ende") == package
+    assert store.located("argos:ende") == package
     assert run(["ls", "--installed"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("argos:en-de  en > de")
     monkeypatch.setenv("ARGOS_PACKAGES_DIR", str(tmp_path / "none"))

@@ -9,7 +9,7 @@ import pytest
 
 from cpunmt import ModelFileError, Translator, contains_model
 from cpunmt.errors import CpunmtError
-from cpunmt.registry import archive, locate
+from cpunmt.registry import archive, store
 from tests.golden.argos import SENTENCES, write_package
 from tests.registry.shapes import argos_files, zipped
 from tests.registry.test_argos import archive_of
@@ -43,9 +43,9 @@ def test_a_file_is_unpacked_once(file, tmp_path):
 
 
 def test_another_content_is_another_model(file, tmp_path):
-    one = locate.located(file)
+    one = store.located(file)
     file.write_bytes(archive_of(write_package(tmp_path / "other", "with unknowns", from_code="fr")))
-    other = locate.located(file)
+    other = store.located(file)
     assert one != other and Translator(file).languages == ("fr", "de")
 
 
@@ -120,7 +120,7 @@ def test_hostile_archives(content, expected, tmp_path):
     path = tmp_path / "x.argosmodel"
     path.write_bytes(content)
     if expected is None:  # harmless: another file
-        locate.located(path)
+        store.located(path)
         return
     with pytest.raises(ModelFileError, match=f"^{path}[^\n]*{expected}[^\n]*$"):
         Translator(path)

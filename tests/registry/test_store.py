@@ -9,7 +9,7 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.errors import CpunmtError
-from cpunmt.registry import locate, store
+from cpunmt.registry import store
 from cpunmt.registry.misspelt import _folders, beside, published
 from cpunmt.registry.store import Languages, model_languages
 from cpunmt.text.language_codes import is_unspaced
@@ -95,7 +95,7 @@ def test_the_longest_name():
 
 def test_a_suggested_name_is_valid(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert locate.located("firefx:en de") == Path("firefx:en de")
+    assert store.located("firefx:en de") == Path("firefx:en de")
 
 
 def test_a_directory_of_a_similar_name(tmp_path):
