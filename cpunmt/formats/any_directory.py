@@ -5,7 +5,7 @@
 kind     a row of `KINDS`: title, files, the marks in config.json or a file's name, and the module of its reader. Rows
          are tried in order, first all by config.json, then by names.
 reader   `read_directory(found)` returns a ForeignModel. It raises ModelFileError for missing, damaged or unsupported
-         files. It runs no code from a file, pickles included; no header may claim more than its file has.
+         files. It runs no code from a file, not even from a pickle; no header may claim more than its file has.
          If no name of a file identifies the kind, `recognizes(names)` does.
 tensors  canonical: the names, float32 matrices [in, out] and tables [pieces, model_dim] that
          `model.tensors.checkpoint_tensors` lists, or `StoredIntegers` in their place.

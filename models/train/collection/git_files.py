@@ -13,16 +13,26 @@ class GitFiles:
     """
 
     def __init__(self, folder: Path) -> None:
-        found = [path for path in (folder, folder / "repo", folder / "repo" / ".git") if (path / "objects").is_dir()]
-        found += [path for path in (folder / ".git",) if path.is_dir()]
-        if not found:
-            raise FileNotFoundError(f"{folder}: is no git repository; expected a clone of it")
-        self._folder = found[0]
+        found = next((path for path in (folder, folder / ".git") if (path / "objects").is_dir()), None)
+        if found is None:
+            raise FileNotFoundError(f"{folder}: is no git repository; expected a clone, bare or not")
+        self._folder = found
         self._reader: subprocess.Popen[bytes] | None = None
 
+    def __enter__(self) -> "GitFiles":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends the program that reads."""
+        if self._reader is not None:
+            self._reader.communicate()
+            self._reader = None
+
     def names(self) -> list[str]:
-        """Returns the paths of the newest commit's files."""
-        return self._run("ls-tree", "-r", "-z", "--name-only", HEAD).decode("utf-8", "replace").split("\0")[:-1]
+        """Returns the paths of the newest commit's files; one with a line end cannot be read, and is left out."""
+        command = ["git", "--git-dir", str(self._folder), "ls-tree", "-r", "-z", "--name-only", HEAD]
+        listed = subprocess.run(command, check=True, capture_output=True).stdout.decode("utf-8", "replace")
+        return [name for name in listed.split("\0")[:-1] if "\n" not in name]
 
     def content(self, path: str, commit: str = HEAD) -> bytes | None:
         """Returns the content of a file, None if it is not there."""
@@ -39,13 +49,3 @@ class GitFiles:
             return None
         content = answers.read(int(head[-1]) + 1)[:-1]
         return content if head[-2] == b"blob" else None
-
-    def close(self) -> None:
-        """Ends the program that reads."""
-        if self._reader is not None:
-            self._reader.communicate()
-            self._reader = None
-
-    def _run(self, *arguments: str) -> bytes:
-        command = ["git", "--git-dir", str(self._folder), *arguments]
-        return subprocess.run(command, check=True, capture_output=True).stdout

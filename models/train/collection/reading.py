@@ -17,65 +17,18 @@ _MARKER = re.compile(r"\[!(?:UICONTROL|DNL|BADGE|BADGEURL) +([^\[\]]*)\]")  # Ad
 _MACRO = re.compile(r"\{\{\s*(\w+)\(\s*\"([^\"{}]*)\"(?:\s*,\s*\"([^\"{}]*)\")?[^{}]*\)\s*\}\}")
 _ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\w+);)[\w.:-]+;")
 _DOCTYPE = re.compile(r"<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.S)
-_INLINE = frozenset(
-    [
-        "acronym",
-        "abbrev",
-        "application",
-        "citetitle",
-        "classname",
-        "code",
-        "command",
-        "constant",
-        "email",
-        "emphasis",
-        "envar",
-        "enumname",
-        "exceptionname",
-        "filename",
-        "firstterm",
-        "function",
-        "guilabel",
-        "guimenu",
-        "guimenuitem",
-        "interfacename",
-        "link",
-        "literal",
-        "methodname",
-        "modifier",
-        "option",
-        "parameter",
-        "phrase",
-        "productname",
-        "property",
-        "quote",
-        "replaceable",
-        "replacement",
-        "simplelist",
-        "superscript",
-        "systemitem",
-        "type",
-        "uri",
-        "userinput",
-        "varname",
-        "xref",
-        "member",
-    ]
-)
-_SKIPPED = frozenset(
-    [
-        "programlisting",
-        "screen",
-        "synopsis",
-        "methodsynopsis",
-        "classsynopsis",
-        "constructorsynopsis",
-        "fieldsynopsis",
-        "informalexample",
-        "refname",
-        "indexterm",
-    ]
-)
+_INLINE_NAMES = """
+    acronym abbrev application citetitle classname code command constant email emphasis envar enumname exceptionname
+    filename firstterm function guilabel guimenu guimenuitem interfacename link literal methodname modifier option
+    parameter phrase productname property quote replaceable replacement simplelist superscript systemitem type uri
+    userinput varname xref member
+"""
+_INLINE = frozenset(_INLINE_NAMES.split())
+_SKIPPED_NAMES = """
+    programlisting screen synopsis methodsynopsis classsynopsis constructorsynopsis fieldsynopsis informalexample
+    refname indexterm
+"""
+_SKIPPED = frozenset(_SKIPPED_NAMES.split())
 _PROPERTY = re.compile(r"^[ \t]*([^#!\s=:][^=:\n]*?)[ \t]*[=:][ \t]*((?:[^\n\\]|\\.|\\\n)*)$", re.M)
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
 _SPACE = re.compile(r"\s+")

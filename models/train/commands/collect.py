@@ -17,8 +17,6 @@ def add_parser(commands):
     parser.add_argument(
         "--sources", metavar="FILE", type=Path, default=SOURCES, help="their description (default: sources.yaml)"
     )
-    parser.add_argument("--source", default="en", metavar="LANGUAGE", help="language translated from (default: en)")
-    parser.add_argument("--target", default="de", metavar="LANGUAGE", help="language translated into (default: de)")
     parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="gets the files of pairs")
     parser.set_defaults(run=run)
 
@@ -26,7 +24,7 @@ def add_parser(commands):
 def run(given):
     """Collects, and reports a table of the sources."""
     collection, found = Collection(), []
-    for source in read_sources(given.sources, given.source, given.target, given.clones):
+    for source in read_sources(given.sources, given.clones):
         found.append(collection.add(source))
         counted = ", ".join(f"{count} {fault}" for fault, count in sorted(found[-1].faults.items())) or "none"
         print(f"{source.name}: {len(found[-1].pairs)} pairs; left out: {counted}", flush=True)

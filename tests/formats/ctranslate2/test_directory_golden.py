@@ -66,7 +66,7 @@ def test_floats_are_those_of_ctranslate2(name, kind, golden):
 
 @pytest.mark.parametrize("name", ["marian", "opennmt"])
 def test_alignments_are_those_of_ctranslate2(name, golden):
-    """Of the first head, and of all heads' mean."""
+    """One model aligns by its first head, the other by the mean of all heads."""
     compared = Compared(golden, name, "float32", "float32")
     told = compared.told["attention"]
     sources = compared.sources[: len(told)]

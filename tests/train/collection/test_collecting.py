@@ -1,6 +1,7 @@
 """From clones to files of pairs."""
 
 import gzip
+import subprocess
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from models.train.commands.collect import SOURCES
 
 
 def test_all_kinds_of_sources(clones):
-    found = {one.name: list(one.pairs) for one in read_sources(clones / "sources.yaml", "en", "de", clones)}
+    found = {one.name: list(one.pairs) for one in read_sources(clones / "sources.yaml", clones)}
     assert found == {
         "manual": [
             Pair("docs/one.md", "Two dogs", "Zwei Hunde"),
@@ -29,13 +30,31 @@ def test_all_kinds_of_sources(clones):
 def test_what_is_wrong_is_told(clones):
     (clones / "sources.yaml").write_text("books: {}\n")
     with pytest.raises(ValueError, match="has books; expected only pages, messages, catalogues, tables"):
-        list(read_sources(clones / "sources.yaml", "en", "de", clones))
-    with pytest.raises(FileNotFoundError, match="is no git repository; expected a clone of it"):
+        list(read_sources(clones / "sources.yaml", clones))
+    with pytest.raises(FileNotFoundError, match="is no git repository; expected a clone, bare or not"):
         GitFiles(clones / "nothing")
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("Go.\tGeh.\nRun.\n", "data/deu.txt, line 2: has no tab"), (None, "has no data/other.txt")],
+)
+def test_a_table_that_is_not_one_is_told(clones, content, told):
+    if content:
+        (clones / "a+phrases" / "data" / "deu.txt").write_text(content)
+        subprocess.run(
+            ["git", "-C", clones / "a+phrases", "-c", "user.name=a", "-c", "user.email=a@b"] + ["commit", "-qam", "x"],
+            check=True,
+        )
+    name = "deu" if content else "other"
+    (clones / "sources.yaml").write_text(f"tables: {{x: {{licence: CC0, file: 'a/phrases:data/{name}.txt'}}}}\n")
+    (found,) = read_sources(clones / "sources.yaml", clones)
+    with pytest.raises((ValueError, FileNotFoundError), match=told):
+        list(found.pairs)
+
+
 def test_the_shipped_description_names_a_licence_for_each(tmp_path):
-    for found in read_sources(SOURCES, "en", "de", tmp_path):
+    for found in read_sources(SOURCES, tmp_path):
         assert found.licence and found.kind
 
 
@@ -95,7 +114,7 @@ def test_where_a_pair_is_written(kind, text, expected):
 
 def test_files_have_all_pairs_and_are_the_same_bytes_each_time(tmp_path, clones):
     collection = Collection()
-    found = [collection.add(one) for one in read_sources(clones / "sources.yaml", "en", "de", clones)]
+    found = [collection.add(one) for one in read_sources(clones / "sources.yaml", clones)]
     for name in ("one", "two"):
         write(found, tmp_path / name)
     files = {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()}
