@@ -43,7 +43,7 @@ def test_a_table_that_is_not_one_is_told(clones, content, told):
     if content:
         (clones / "a+phrases" / "data" / "deu.txt").write_text(content)
         subprocess.run(
-            ["git", "-C", clones / "a+phrases", "-c", "user.name=a", "-c", "user.email=a@b"] + ["commit", "-qam", "x"],
+            ["git", "-C", clones / "a+phrases", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", "x"],
             check=True,
         )
     name = "deu" if content else "other"
