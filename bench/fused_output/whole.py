@@ -7,9 +7,9 @@ import numpy as np
 from bench.harness.timing import in_turn
 from bench.students import length_limits, random_checkpoint
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.tensors import Model
+from cpunmt.search.settings import Search
 
 MEAN, DEVIATION = 26.3, 14.9  # pieces of a source: news, Hoang et al. 2018, Table 1
 

@@ -14,8 +14,8 @@ import numpy as np
 from bench.onnx.graphs import session
 from bench.onnx.search import Batch
 from cpunmt.engine.engine import Hypothesis
-from cpunmt.engine.search import GREEDY, Search
 from cpunmt.model.config import ModelConfig
+from cpunmt.search.settings import GREEDY, Search
 from quantize.onnx.export import state_shapes
 
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from cpunmt.engine.engine import Hypothesis
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 
 COMPACT = 0.8  # finished sentences leave the batch when at most this share is left
 

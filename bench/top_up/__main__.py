@@ -18,9 +18,9 @@ from bench.harness.command import command, hypotheses, machine, one_line_errors,
 from bench.harness.texts import SENTENCES, SHIPPED, read_lines
 from cpunmt import Translator
 from cpunmt.architectures.transformer.config import TransformerConfig
-from cpunmt.engine.search import Search
 from cpunmt.errors import CpunmtError
 from cpunmt.files.output_files import replacing_file
+from cpunmt.search.settings import Search
 
 LIMIT = 1.5  # target pieces for each source piece: with the usual limit, a weak model's loop would be the one
 # sentence that all others of a mini-batch wait for

@@ -27,8 +27,9 @@ from cpunmt.search.ensemble import encode_sentences, row_logits, step_rows
 from cpunmt.search.fused_output import choose_fused
 from cpunmt.search.output.candidates import name_candidates
 from cpunmt.search.output.layer import row_columns, score_rows, unite
-from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SLOT, WORKSPACE
 from cpunmt.search.sentence import end_sentence, start_sentence
+from cpunmt.search.settings import SEARCH
 from cpunmt.search.step import choose, select
 from cpunmt.simd.intrinsics import address_of, at, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, inlined, kernel

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from bench.harness.timing import in_turn, median_ratio
 from bench.top_up.mini_batches import MiniBatches
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.search.records import WORKSPACE
+from cpunmt.search.settings import Search
 
 
 class Way(NamedTuple):

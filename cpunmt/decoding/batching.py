@@ -10,10 +10,10 @@ import numpy as np
 from cpunmt.decoding.splitting import split_pieces
 from cpunmt.engine.engine import Engine, Hypothesis
 from cpunmt.engine.run import Step
-from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
 from cpunmt.options.options import Options
 from cpunmt.process.stopping import SharedWork
+from cpunmt.search.settings import Search
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.right_to_left import reversed_pieces
 

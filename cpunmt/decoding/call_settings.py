@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from cpunmt.engine.search import Search
 from cpunmt.errors import CancelledError
 from cpunmt.options.options import OF_PIECES, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, Watch, check, is_watched
 from cpunmt.process.workers import Workers
+from cpunmt.search.settings import Search
 from cpunmt.values import checks
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from cpunmt.decoding.call_settings import Settings
 from cpunmt.decoding.loading import LoadedModel
 from cpunmt.decoding.splitting import joined
 from cpunmt.engine import engine
-from cpunmt.engine.search import Search
 from cpunmt.options.options import Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import check
 from cpunmt.results.alignments import Matrix
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.results.sentence import SentencePart, shifted
+from cpunmt.search.settings import Search
 from cpunmt.text.piece_spans import Span, target_spans
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 

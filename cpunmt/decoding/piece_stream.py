@@ -12,10 +12,10 @@ from cpunmt.decoding.joining import TranslateParts
 from cpunmt.decoding.loading import LoadedModel
 from cpunmt.engine.engine import Engine, Hypothesis
 from cpunmt.engine.run import Step
-from cpunmt.engine.search import Search
 from cpunmt.options.options import Options
 from cpunmt.process.stopping import SharedWork
 from cpunmt.results.results import GenerationStepResult
+from cpunmt.search.settings import Search
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 
 Callback = Callable[[GenerationStepResult], object]  # returns whether the sentence ends there

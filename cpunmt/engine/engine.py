@@ -13,7 +13,6 @@ import numpy as np
 from cpunmt.architectures.families import family_of
 from cpunmt.engine import program
 from cpunmt.engine.run import ONE_STEP, Made, Tell, Unwanted, run
-from cpunmt.engine.search import GREEDY, Search, search_record
 from cpunmt.engine.state_clusters import StateClusters
 from cpunmt.engine.workspace import Member, Size, Workspace, output_layers
 from cpunmt.kernels import records
@@ -25,6 +24,7 @@ from cpunmt.process import stopping
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.search.records import BATCH
+from cpunmt.search.settings import GREEDY, Search, search_record
 
 REFILL = 0.5  # share of the slots that must be free before they are filled; from bench/top_up
 KEPT = 16  # the most workspaces kept for later calls,

@@ -21,7 +21,8 @@ from cpunmt.architectures.records import MODEL, ROW
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.search.history import item_place
 from cpunmt.search.output.candidates import column_piece
-from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SLOT, WORKSPACE
+from cpunmt.search.settings import SEARCH
 from cpunmt.search.step import add_child, end_hypothesis, is_end
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i32
 from cpunmt.simd.jit import address, count, kernel, real

@@ -24,7 +24,8 @@ as if all further pieces were certain and filled the limit. (Early stopping: Dev
 
 import numpy as np
 
-from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, SLOT, WORKSPACE
+from cpunmt.search.settings import SEARCH
 from cpunmt.simd.intrinsics import at, load_f32, load_i64
 from cpunmt.simd.jit import address, count, kernel
 

@@ -20,8 +20,9 @@ from cpunmt.kernels.softmax import LOWEST, log_sum_exp
 from cpunmt.kernels.weighted_sums import add_weighted
 from cpunmt.search.history import attention_address
 from cpunmt.search.output.layer import own_logits, row_columns
-from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SLOT, WORKSPACE
 from cpunmt.search.restrictions import penalize
+from cpunmt.search.settings import SEARCH
 from cpunmt.simd.intrinsics import at, store_f32
 from cpunmt.simd.jit import address, count, kernel
 

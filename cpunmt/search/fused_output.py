@@ -16,8 +16,9 @@ from cpunmt.layers.linear import row_bytes
 from cpunmt.search.output.blocks import WANTED_BYTES, take_layer
 from cpunmt.search.output.candidates import column_of
 from cpunmt.search.output.layer import LINEAR_BYTES
-from cpunmt.search.records import BATCH, FUSED_ROWS, HYPOTHESIS, LOGITS, MEMBER, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, FUSED_ROWS, HYPOTHESIS, LOGITS, MEMBER, SLOT, WORKSPACE
 from cpunmt.search.sentence import MINUS_INFINITY
+from cpunmt.search.settings import SEARCH
 from cpunmt.search.step import drop_improbable, forced_piece, wanted_continuations
 from cpunmt.simd.intrinsics import (
     address_of,

@@ -9,8 +9,9 @@ import numpy as np
 from cpunmt.architectures.records import ROW
 from cpunmt.kernels.activations import exp, log
 from cpunmt.search.output.candidates import column_of
-from cpunmt.search.records import BATCH, HYPOTHESIS, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, HYPOTHESIS, SLOT, WORKSPACE
 from cpunmt.search.restrictions import has_said, pieces_said
+from cpunmt.search.settings import SEARCH
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import broadcast, first_lane
@@ -36,7 +37,7 @@ def bias_prefix(batch: address, workspace: address, row: count, logits: address)
     column = column_of(workspace, row, load_i32(b.prefixes, first + r.step))
     if column < 0:
         return
-    bias = np.float64(at(SEARCH, b.search, 0).prefix_bias)
+    bias = np.float64(at(SEARCH, b.search, 0).prefix_bias_beta)
     share = np.float64(first_lane(exp(broadcast(load_f32(logits, column) - h.normalizer))))
     favoured = (1.0 - bias) * share + bias
     if favoured > 1.0:

@@ -1,4 +1,4 @@
-"""The records of the search: its settings, the state of sentences and hypotheses, and its working memory."""
+"""The records of the search: its call, the state of sentences and hypotheses, and its working memory."""
 
 import numpy as np
 
@@ -7,38 +7,6 @@ from cpunmt.kernels.records import ADDRESS, COUNT, LINEAR, SHORTLIST, record
 # For fused_output: logits of all rows in one block, but at least kernels.records.BLOCK of each, and the most rows that
 # share one pass over the weights.
 LOGITS, FUSED_ROWS = 16384, 128
-
-# Settings of the search: see engine.Search.
-SEARCH = record(
-    ("beam_size", COUNT),
-    ("num_hypotheses", COUNT),
-    ("min_length", COUNT),  # </s> is excluded until a translation has this many pieces
-    ("word_penalty", np.float32),
-    ("coverage_penalty", np.float32),
-    ("to_the_end", COUNT),  # 1: also when a sentence is settled: see early_stop
-    ("whole_logits", COUNT),  # 1: a hypothesis's logits are read when all are computed: see fused_output
-    ("normalized", COUNT),  # 0: log-probabilities are neither wanted nor needed to choose
-    ("repetition_penalty", np.float32),  # 1: no penalty
-    ("restricted", COUNT),  # 1: some pieces are forbidden
-    ("no_repeat_ngram_size", COUNT),  # 0: any n-gram may be repeated
-    ("suppressed", ADDRESS),  # int32: forbidden sequences of pieces, one after the other
-    ("suppressed_offsets", ADDRESS),  # int64 [suppressed_count + 1]: the beginning of each
-    ("suppressed_count", COUNT),
-    ("end_pieces", ADDRESS),  # int32 [end_count]: pieces that end a translation, as </s> does
-    ("end_count", COUNT),
-    ("full_beam", COUNT),  # 1: the beam does not shrink, and
-    ("most_ended", COUNT),  # the search is over once this many hypotheses have ended
-    ("num_beam_groups", COUNT),  # of a beam; 1: no groups. See diverse_beams
-    ("diversity_penalty", np.float32),
-    ("prefix_bias", np.float32),  # 0: a prefix is forced
-    ("apart", COUNT),  # 1: hypotheses do not compete; each goes on by itself
-    ("least_log_prob", np.float32),  # of the first pieces of alternatives, except the best one
-    ("sampling", COUNT),  # 1: pieces are drawn
-    ("sampling_topk", COUNT),  # from this many pieces, 0: from all
-    ("sampling_topp", np.float32),
-    ("inverse_temperature", np.float32),
-    ("seed", COUNT),
-)
 
 # The inputs of one call, and its outputs. N = num_hypotheses. All fields are int64: see engine.
 BATCH = record(

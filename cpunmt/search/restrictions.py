@@ -16,7 +16,8 @@ from cpunmt.architectures.records import ROW
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.search.history import item_place
 from cpunmt.search.output.candidates import column_of
-from cpunmt.search.records import BATCH, ITEM, SEARCH, WORKSPACE
+from cpunmt.search.records import BATCH, ITEM, WORKSPACE
+from cpunmt.search.settings import SEARCH
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i32
 from cpunmt.simd.jit import address, count, kernel, real
 
@@ -73,13 +74,13 @@ def forbid(batch: address, workspace: address, row: count, logits: address):
                     store_f32(logits, column, LOWEST)
     if said < search.min_length:
         for i in range(search.end_count):
-            column = column_of(workspace, row, load_i32(search.end_pieces, i))
+            column = column_of(workspace, row, load_i32(search.end_ids, i))
             if column >= 0:
                 store_f32(logits, column, LOWEST)
     for number in range(search.suppressed_count):
         first, last = load_i64(search.suppressed_offsets, number), load_i64(search.suppressed_offsets, number + 1) - 1
         length = last - first
-        if length <= said and has_said(workspace, said - length, search.suppressed + 4 * first, length):
-            column = column_of(workspace, row, load_i32(search.suppressed, last))
+        if length <= said and has_said(workspace, said - length, search.suppressed_ids + 4 * first, length):
+            column = column_of(workspace, row, load_i32(search.suppressed_ids, last))
             if column >= 0:
                 store_f32(logits, column, LOWEST)

@@ -19,7 +19,8 @@ import numpy as np
 from cpunmt.architectures.records import ROW
 from cpunmt.kernels.activations import exp
 from cpunmt.kernels.softmax import LOWEST
-from cpunmt.search.records import BATCH, HYPOTHESIS, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, HYPOTHESIS, SLOT, WORKSPACE
+from cpunmt.search.settings import SEARCH
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.vector import (

@@ -8,8 +8,9 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.search.history import attention_address, item_place
 from cpunmt.search.output.candidates import find_column
 from cpunmt.search.output.layer import gather_slot
-from cpunmt.search.records import BATCH, CLUSTERS, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, CLUSTERS, ENDED, HYPOTHESIS, ITEM, SLOT, WORKSPACE
 from cpunmt.search.sampling import sentence_key
+from cpunmt.search.settings import SEARCH
 from cpunmt.simd.intrinsics import address_of, at, load_i64, store_f32, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
 

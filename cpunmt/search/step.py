@@ -25,10 +25,11 @@ from cpunmt.search.early_stop import is_settled
 from cpunmt.search.history import attention_address, item_place
 from cpunmt.search.output.candidates import column_of, column_piece
 from cpunmt.search.prefix_bias import bias_prefix
-from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SEARCH, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, ENDED, HYPOTHESIS, ITEM, SLOT, WORKSPACE
 from cpunmt.search.restrictions import forbid
 from cpunmt.search.sampling import draw
 from cpunmt.search.sentence import MINUS_INFINITY
+from cpunmt.search.settings import SEARCH
 from cpunmt.simd.intrinsics import at, load_f32, load_i32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel, real
 
@@ -39,7 +40,7 @@ LEAST_COVERAGE = np.float32(1e-10)  # of a source piece without attention: its l
 def forced_piece(batch: address, sentence: count, step: count) -> count:
     """Returns the piece that a translation must have at `step`, or -1."""
     b = at(BATCH, batch, 0)
-    if b.prefix_offsets == 0 or at(SEARCH, b.search, 0).prefix_bias > 0:
+    if b.prefix_offsets == 0 or at(SEARCH, b.search, 0).prefix_bias_beta > 0:
         return -1
     place = load_i64(b.prefix_offsets, sentence) + step
     return load_i32(b.prefixes, place) if place < load_i64(b.prefix_offsets, sentence + 1) else -1
@@ -50,7 +51,7 @@ def is_end(search: address, piece: count) -> count:
     """Returns whether a piece other than </s> ends a translation."""
     s = at(SEARCH, search, 0)
     for i in range(s.end_count):
-        if load_i32(s.end_pieces, i) == piece:
+        if load_i32(s.end_ids, i) == piece:
             return 1
     return 0
 
@@ -90,7 +91,7 @@ def best_of_full_beam(batch: address, workspace: address, row: count, logits: ad
     h.found = top_k(logits, columns, search.beam_size, best_columns, best_logits)
     store_f32(logits, h.eos_column, LOWEST)
     for i in range(search.end_count):
-        column = column_of(workspace, row, load_i32(search.end_pieces, i))
+        column = column_of(workspace, row, load_i32(search.end_ids, i))
         if column >= 0:
             store_f32(logits, column, LOWEST)
     known = 0  # they come first in the new results
@@ -124,7 +125,7 @@ def choose(batch: address, workspace: address, row: count, logits: address, colu
         store_f32(best_logits, 0, load_f32(logits, column) if column >= 0 else MINUS_INFINITY)
         return
     search = at(SEARCH, b.search, 0)
-    if search.prefix_bias > 0:
+    if search.prefix_bias_beta > 0:
         bias_prefix(batch, workspace, row, logits)
     ending = load_f32(logits, h.eos_column)
     if h.unk_column >= 0:

@@ -16,10 +16,10 @@ from cpunmt.architectures.records import ROW
 from cpunmt.engine import program
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.run import ONE_STEP
-from cpunmt.engine.search import Search
 from cpunmt.kernels.records import LINEAR
 from cpunmt.process.native_calls import native
 from cpunmt.search.records import BATCH, MEMBER, SLOT
+from cpunmt.search.settings import Search
 
 AFFINE, LOWEST = 1, np.float32(-3.0e38)  # of simd.tile and kernels.softmax; importing them would load a compiler
 _SENTENCES = 1024  # in one batch of the engine

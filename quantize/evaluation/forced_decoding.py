@@ -11,8 +11,8 @@ from typing import Any
 
 from cpunmt.decoding.batching import SourcePart, search_parts
 from cpunmt.engine.engine import Engine, Hypothesis
-from cpunmt.engine.search import Search
 from cpunmt.options.options import Options
+from cpunmt.search.settings import Search
 
 
 def choices(

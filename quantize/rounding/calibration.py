@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import expanded
 from cpunmt.files.line_stream import decode_line
@@ -25,6 +24,7 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.layers.schemes.int8 import LARGEST
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import Model, linears, output_table
+from cpunmt.search.settings import Search
 from cpunmt.text.right_to_left import reversed_pieces
 from cpunmt.text.shortlist import Shortlist
 from quantize.reference.inputs import hear_inputs

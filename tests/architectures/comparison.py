@@ -4,8 +4,8 @@ import numpy as np
 
 from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.model.tensors import Model
+from cpunmt.search.settings import Search
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.definitions.packed_network import PackedReference

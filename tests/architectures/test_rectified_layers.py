@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import by_depth, panels
 from cpunmt.model.tensors import Model, linears, second_layout_bytes
+from cpunmt.search.settings import Search
 from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.real_model import SHIPPED, sources
 from tests.sample_models.transformers import make_config

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.architectures.recurrent.network import most_kept
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from tests.architectures.comparison import compare
 from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors
 from tests.sample_models.recurrents import NAMED, configs, make_config

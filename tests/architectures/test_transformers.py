@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from tests.architectures.comparison import compare
 from tests.sample_models.transformers import NAMED, configs, make_config
 

@@ -13,11 +13,11 @@ from bench.papers.clusters2022.steps import Projection, Setting, States, step_ro
 from bench.programs import compiled
 from bench.students import length_limits, random_checkpoint
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.engine.state_clusters import OTHERS, StateClusters
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.tensors import Model
 from cpunmt.search.records import CLUSTERS
+from cpunmt.search.settings import Search
 from cpunmt.text.clusters import Clusters
 from quantize.clusters.states import Step, decoder_states
 from quantize.evaluation.evaluation_set import EvaluationSet

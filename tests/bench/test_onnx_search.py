@@ -5,7 +5,7 @@ import pytest
 
 from bench.onnx.engine import OnnxEngine
 from bench.onnx.graphs import prepare
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from quantize.onnx.export import export_onnx
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search

@@ -9,7 +9,7 @@ from bench.top_up import ways
 from bench.top_up.picture import picture
 from bench.top_up.workload import LENGTHS, drawn, sentences
 from cpunmt.architectures.transformer.cells.kinds import CELLS
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from tests.sample_models import transformers
 from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.decoding.batching import MOST_WRITTEN, batches, cut_sentences, target_limit, translate_parts
-from cpunmt.engine.search import Search
 from cpunmt.options.options import Options
+from cpunmt.search.settings import Search
 from tests.sample_models import real_model
 from tests.sample_models.transformers import make_config
 

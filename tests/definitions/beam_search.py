@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cpunmt.engine.engine import Hypothesis
-from cpunmt.engine.search import GREEDY, Search
+from cpunmt.search.settings import GREEDY, Search
 from quantize.reference.network import Reference
 from tests.definitions.greedy import log_softmax
 from tests.definitions.restrictions import forbidden, penalized

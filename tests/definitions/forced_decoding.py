@@ -1,8 +1,8 @@
 """Defines choices under forced decoding by one translation each, for `quantize.evaluation.forced_decoding`."""
 
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.options.options import Options
+from cpunmt.search.settings import Search
 
 
 def choices_reference(engine: Engine, sources, targets, options: Options) -> list[list[int]]:

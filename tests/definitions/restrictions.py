@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 
 
 def penalized(logits: np.ndarray, vocabulary: np.ndarray, said: Sequence[int], penalty: float) -> np.ndarray:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 
 WORD = (1 << 32) - 1
 

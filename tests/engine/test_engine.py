@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from cpunmt.engine.engine import KEPT, Engine
-from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Workspace
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.tensors import Model
+from cpunmt.search.settings import Search
 from quantize.reference.network import Reference
 from tests.definitions.greedy import greedy, log_softmax
 from tests.definitions.packed_network import PackedReference

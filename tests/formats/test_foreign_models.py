@@ -10,8 +10,8 @@ import yaml
 from cpunmt import ModelFileError, Translator
 from cpunmt.commands.models import converted as convert
 from cpunmt.decoding.batching import target_limit
-from cpunmt.engine.search import Search
 from cpunmt.options.options import Options
+from cpunmt.search.settings import Search
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.golden.bergamot_int8 import MarianInt8

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
+from cpunmt.search.settings import Search
 from tests.definitions.beam_search import beam_search
 from tests.sample_models.huggingface_model import SHAPES, write_huggingface, write_vocabulary
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary

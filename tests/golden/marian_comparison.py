@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.engine.engine import Engine, Hypothesis
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.reference.network import Reference

@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.formats.any_directory import read_model
 from cpunmt.model.tensors import Model
+from cpunmt.search.settings import Search
 from tests.golden.huggingface import random_sentences
 from tests.sample_models.huggingface_model import safetensors_bytes, write_huggingface, write_vocabulary
 from tests.sample_models.small_vocabulary import train_vocabulary

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.architectures.families import family_of
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from tests.definitions.beam_search import beam_search
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
 from tests.support.searches import agree, bits, searches, watch_calls, work

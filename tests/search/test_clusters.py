@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.model.config import ModelConfig
 from cpunmt.search.records import MEMBER
+from cpunmt.search.settings import Search
 from cpunmt.text.clusters import Clusters
 from cpunmt.text.shortlist import Shortlist
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_sources, random_tensors

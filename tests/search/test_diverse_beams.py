@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from tests.definitions.beam_search import beam_search
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_sources
 from tests.support.searches import bits, check_first_group, work

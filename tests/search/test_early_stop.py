@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
+from cpunmt.search.settings import Search
 from tests.sample_models import real_model
 from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors
 from tests.support.searches import bits, searches, watch_calls

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Member
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.tensors import Model
+from cpunmt.search.settings import Search
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.sample_models import real_model, recurrents, transformers

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from tests.definitions.greedy import log_softmax
 from tests.definitions.naive_network import NaiveNetwork
 from tests.sample_models.random_models import engine_of, random_checkpoint

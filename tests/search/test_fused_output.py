@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine.search import GREEDY
 from cpunmt.kernels.records import BLOCK
+from cpunmt.search.settings import GREEDY
 from tests.sample_models import real_model
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist
 from tests.support.searches import bits, searches, work

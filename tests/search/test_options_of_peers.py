@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tests.definitions.beam_search as definition
-from cpunmt.engine.search import Search, search_record
 from cpunmt.formats.any_directory import read_model
+from cpunmt.search.settings import Search, search_record
 from quantize.reference.network import Reference
 from tests.definitions.greedy import log_softmax
 from tests.definitions.restrictions import forbidden, penalized

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from tests.definitions.restrictions import forbidden, penalized
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_sources
 

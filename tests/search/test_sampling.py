@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from tests.definitions.greedy import log_softmax
 from tests.definitions.sampling import drawn, philox, sentence_key, weights
 from tests.sample_models.random_models import random_sources
@@ -52,7 +52,7 @@ def test_a_draw_equals_its_definition(program, seed, topk, topp, word):
     if (logits == -3e38).all():
         logits[0] = 0
     search = Search(sampling_topk=topk, sampling_topp=topp, sampling_temperature=generator.choice([0.5, 1.0, 4.0]))
-    from cpunmt.engine.search import search_record
+    from cpunmt.search.settings import search_record
 
     record, _kept = search_record(search)
     room = guard.empty(len(logits), np.float32)

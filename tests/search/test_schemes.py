@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.tensors import Model, linears, matrices, table_sizes
+from cpunmt.search.settings import Search
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
 from tests.architectures.comparison import compare_packed
 from tests.sample_models import recurrents

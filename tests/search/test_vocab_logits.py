@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from cpunmt.decoding.batching import SourcePart, search_parts
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Member
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.options.options import Options
+from cpunmt.search.settings import Search
 from quantize.reference.network import Reference
 from tests.definitions.vocab_logits import vocab_logits
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources

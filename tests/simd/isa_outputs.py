@@ -17,10 +17,10 @@ import numpy as np
 from cpunmt.commands.machine import self_test
 from cpunmt.engine import program as compiled
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.model.tensors import Model
+from cpunmt.search.settings import Search
 from cpunmt.simd import isa
 from tests.kernels import test_activations as activations
 from tests.kernels import test_additive_attention as additive_attention

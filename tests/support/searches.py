@@ -5,8 +5,8 @@ import ctypes
 import numpy as np
 from hypothesis import strategies as st
 
-from cpunmt.engine.search import Search
 from cpunmt.search.records import WORKSPACE
+from cpunmt.search.settings import Search
 from tests.sample_models.random_models import random_sources
 
 either = st.booleans()

@@ -9,7 +9,7 @@ import yaml
 from cpunmt import Translator
 from cpunmt.commands.models import converted as convert
 from cpunmt.decoding.splitting import split_pieces
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from quantize.checkpoints.marian_export import write_marian_npz
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search

@@ -7,8 +7,8 @@ import pytest
 
 from cpunmt import ModelFileError, Translator
 from cpunmt.commands.cli import main as cpunmt_main
-from cpunmt.engine.search import Search
 from cpunmt.model.config import ModelConfig
+from cpunmt.search.settings import Search
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.checkpoints.marian_export import write_marian_npz
 from quantize.commands.cli import main

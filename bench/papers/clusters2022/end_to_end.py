@@ -11,9 +11,9 @@ from bench.papers.clusters2022.projection import FULL
 from bench.papers.clusters2022.recorded import bytes_of
 from bench.students import length_limits
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.kernels.records import ENTRY
+from cpunmt.search.settings import Search
 from cpunmt.text.clusters import Clusters
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from bench.operands import Arena, quantize
 from cpunmt.architectures.records import ROW
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.engine.workspace import output_layers
 from cpunmt.kernels.matmul.packing import panels
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.search.records import BATCH, HYPOTHESIS
+from cpunmt.search.settings import Search
 from cpunmt.text.clusters import Clusters
 from quantize.clusters.states import Step
 

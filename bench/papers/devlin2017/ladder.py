@@ -10,7 +10,7 @@ from bench.papers.devlin2017.work import Work
 from bench.programs.replaced import program_with
 from cpunmt.architectures.recurrent.network import MOST_KNOWN
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 
 
 class Rung(NamedTuple):

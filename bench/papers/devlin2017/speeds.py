@@ -5,8 +5,8 @@ from bench.papers.devlin2017 import systems
 from bench.papers.devlin2017.ladder import SLICE
 from bench.papers.devlin2017.work import random_work
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.engine.workspace import Member
+from cpunmt.search.settings import Search
 
 PAPER = {"S1": 418}  # words/s; the table's other figures were not available
 

@@ -9,8 +9,8 @@ from bench.packing import pack_quietly
 from bench.papers.devlin2017 import systems
 from cpunmt import Translator
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.model.tensors import Model
+from cpunmt.search.settings import Search
 
 
 class Work(NamedTuple):

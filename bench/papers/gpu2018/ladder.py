@@ -10,7 +10,7 @@ from functools import partial
 from bench.harness.timing import in_turn, median_ratio
 from bench.papers.gpu2018.work import Task
 from bench.top_up.ways import HALF, MINI_BATCHES, REMOVAL, WAYS, Decoders
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 
 # name -> (the way of bench.top_up, whether output is fused)
 RUNGS = {

@@ -3,7 +3,7 @@
 from bench.papers.gpu2018.work import Task
 from bench.programs.profiled import Profiled
 from bench.programs.running import running
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 
 SEARCH, PRODUCT = "bias, softmax, search", "output product"
 ENTERED = {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cpunmt.decoding.loading import load_model
-from cpunmt.engine.search import Search
+from cpunmt.search.settings import Search
 from tests.formats.huggingface.test_huggingface_golden import forced
 from tests.golden.ctranslate2_directories import FOLDER, LIMIT, RESULTS, SHAPES
 

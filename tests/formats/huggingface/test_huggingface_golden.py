@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.search import Search
 from cpunmt.formats.any_directory import read_model
 from cpunmt.model.tensors import Model
+from cpunmt.search.settings import Search
 from cpunmt.text.piece_vocabulary import PieceVocabulary
 from tests.golden.huggingface import BEAM, LIMIT
 from tests.sample_models.huggingface_model import SHAPES, write_huggingface, write_vocabulary

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from cpunmt.engine.search import Search
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels import softmax
 from cpunmt.model.tensors import output_table
+from cpunmt.search.settings import Search
 from cpunmt.simd import tile
 from quantize.checkpoints.stored_weights import stored_table
 from quantize.clusters import states as module

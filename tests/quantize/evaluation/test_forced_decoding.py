@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine.search import Search
 from cpunmt.options.options import make_options
+from cpunmt.search.settings import Search
 from quantize.evaluation.forced_decoding import choices, log_probs
 from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpunmt.search.records import SEARCH
+from cpunmt.kernels.records import ADDRESS, COUNT, record
 
 
 class Search(NamedTuple):
@@ -96,6 +96,27 @@ class Search(NamedTuple):
 
 GREEDY = Search()
 
+_TYPES = {int: COUNT, bool: COUNT, float: np.float32}
+
+# What compiled code reads: the numbers of `Search` by the same names, and what follows from them; 1 is yes.
+SEARCH = record(
+    *((name, _TYPES[type(value)]) for name, value in Search._field_defaults.items() if type(value) in _TYPES),
+    ("whole_logits", COUNT),  # a hypothesis's logits are read when all are computed: see fused_output
+    ("normalized", COUNT),  # 0: log-probabilities are neither wanted nor needed to choose
+    ("restricted", COUNT),
+    ("suppressed_ids", ADDRESS),  # int32: forbidden sequences of pieces, one after the other
+    ("suppressed_offsets", ADDRESS),  # int64 [suppressed_count + 1]: the beginning of each
+    ("suppressed_count", COUNT),
+    ("end_ids", ADDRESS),  # int32 [end_count]: pieces that end a translation, as </s> does
+    ("end_count", COUNT),
+    ("full_beam", COUNT),  # the beam does not shrink, and
+    ("most_ended", COUNT),  # the search is over once this many hypotheses have ended
+    ("apart", COUNT),  # hypotheses do not compete; each goes on by itself
+    ("least_log_prob", np.float32),  # of the first pieces of alternatives, except the best one
+    ("sampling", COUNT),
+    ("inverse_temperature", np.float32),
+)
+
 
 def search_record(search: Search) -> tuple[np.ndarray, object]:
     """Makes a SEARCH record; returns it with the objects that it points to."""
@@ -105,11 +126,10 @@ def search_record(search: Search) -> tuple[np.ndarray, object]:
     least = search.min_alternative_expansion_prob
     fields = {
         "full_beam": search.patience > 0,
-        "prefix_bias": search.prefix_bias_beta,
-        "suppressed": flat.ctypes.data,
+        "suppressed_ids": flat.ctypes.data,
         "suppressed_offsets": offsets.ctypes.data,
         "suppressed_count": len(search.suppressed),
-        "end_pieces": ends.ctypes.data,
+        "end_ids": ends.ctypes.data,
         "end_count": len(search.end_pieces),
         "least_log_prob": math.log(least) if least else -math.inf,
         "inverse_temperature": 1 / search.sampling_temperature,
