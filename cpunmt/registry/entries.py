@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import plain_name
 from cpunmt.files.output_files import remedy
+from cpunmt.registry.store import METADATA
 
-METADATA = "metadata.json"  # of a fetched model
 # Of one model, in bytes: larger downloads and archives are refused. The largest OPUS-MT has 1 GB.
 LARGEST_MODEL = 4 << 30
 _LONGEST_NAME = 150

@@ -13,8 +13,7 @@ from cpunmt.decoding.loading import contains_model
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.any_directory import model_folder
-from cpunmt.registry.entries import METADATA
-from cpunmt.registry.store import located, model_languages
+from cpunmt.registry.store import METADATA, located, model_languages
 from cpunmt.text.language_codes import plain
 from cpunmt.translator.pivot import Pivot
 from cpunmt.translator.translator import Translator

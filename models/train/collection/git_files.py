@@ -15,7 +15,7 @@ class GitFiles:
     def __init__(self, folder: Path) -> None:
         found = next((path for path in (folder, folder / ".git") if (path / "objects").is_dir()), None)
         if found is None:
-            raise FileNotFoundError(f"{folder}: is no git repository; expected a clone, bare or not")
+            raise FileNotFoundError(f"{folder}: not a git repository; expected a clone, bare or not")
         self._folder = found
         self._reader: subprocess.Popen[bytes] | None = None
 

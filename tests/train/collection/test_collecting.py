@@ -31,7 +31,7 @@ def test_what_is_wrong_is_told(clones):
     (clones / "sources.yaml").write_text("books: {}\n")
     with pytest.raises(ValueError, match="has books; expected only pages, messages, catalogues, tables"):
         list(read_sources(clones / "sources.yaml", clones))
-    with pytest.raises(FileNotFoundError, match="is no git repository; expected a clone, bare or not"):
+    with pytest.raises(FileNotFoundError, match="not a git repository; expected a clone, bare or not"):
         GitFiles(clones / "nothing")
 
 
