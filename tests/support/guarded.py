@@ -6,7 +6,8 @@
     guard.check()                    only `out` was written
 
 A kernel that uses values beyond an array returns a wrong result: the marker is a huge float32 (8.5e37) and a large int8
-(126), or, where arrays are misaligned, NaN and -1. `Pages` detects even unused reads, and ends the process.
+(126). Where arrays are misaligned it is NaN and -1, or, by 36 bytes, a hugely negative float32 (-1.7e38) and -2.
+`Pages` detects even unused reads, and ends the process.
 """
 
 import ctypes
@@ -23,7 +24,7 @@ class Guards:
     def __init__(self, misaligned: int = 0):
         """Arrays begin `misaligned` bytes (below 64) after a cache line."""
         self._misaligned = misaligned
-        self._marker = 0xFF if misaligned else 0x7E
+        self._marker = {0: 0x7E, 36: 0xFE}.get(misaligned, 0xFF)
         self._made = []  # (buffer, first byte of the array, its end, content to keep or None)
 
     def empty(self, shape, dtype) -> np.ndarray:

@@ -126,3 +126,10 @@ def test_files_that_are_no_text_shortlist(tmp_path, vocabulary, content, message
         with pytest.raises(ModelFileError, match=message) as caught:
             read(path, vocabulary, vocabulary)
         assert str(path) in str(caught.value)
+
+
+def test_a_file_over_the_limit_is_refused(vocabulary, tmp_path):
+    with open(tmp_path / "lex.txt", "wb") as file:
+        file.truncate((1 << 30) + 1)  # sparse
+    with pytest.raises(ModelFileError, match="has 1073741825 bytes, expected at most 1073741824"):
+        Shortlist.from_text(tmp_path / "lex.txt", vocabulary, vocabulary)
