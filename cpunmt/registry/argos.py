@@ -18,7 +18,7 @@ from typing import Any
 from cpunmt.errors import CpunmtError
 from cpunmt.formats.any_directory import PACKAGE_FILE
 from cpunmt.registry.documents import is_language, parse_list, word
-from cpunmt.registry.entries import ModelEntry, RemoteFile
+from cpunmt.registry.entries import ModelEntry, RemoteFile, archived_models
 from cpunmt.values.checks import inner
 
 REGISTRIES = ("https://raw.githubusercontent.com/argosopentech/argospm-index/main/index.json",)
@@ -30,20 +30,16 @@ def list_models(url: str, fetch: Callable[[str], bytes]) -> list[ModelEntry]:
 
     `fetch` returns the content at a URL.
     """
-    packages: dict[tuple[str, str], dict[str, str]] = {}
+    packages: dict[tuple[str, str], dict[str, RemoteFile]] = {}
     for entry in parse_list(fetch(url), url):
         source, target = (inner(entry, name, kind=str) for name in ("from_code", "to_code"))
         link = _link(inner(entry, "links", kind=list) or [])
         if is_language(source) and is_language(target) and link and entry.get("type", "translate") == "translate":
-            packages.setdefault((source, target), {}).setdefault(word(entry.get("package_version")), link)
+            archive = RemoteFile(urllib.parse.quote(link, safe="/:%?&=~+@!$,;"), f"translate{PACKAGE_FILE}")
+            packages.setdefault((source, target), {}).setdefault(word(entry.get("package_version")), archive)
     if not packages:
         raise CpunmtError(f"{url}: no entry with from_code, to_code and links; expected the index of Argos' packages")
-    entries = []
-    for (source, target), versions in packages.items():
-        for rank, version in enumerate(sorted(versions, key=_order, reverse=True)):
-            if version or not rank:  # an older one without a version has no name
-                entries.append(_entry(source, target, version, rank > 0, versions[version], url))
-    return sorted(entries, key=lambda entry: entry.name)
+    return archived_models(url, "argos", packages, _order)
 
 
 def _link(links: list[Any]) -> str | None:
@@ -54,16 +50,3 @@ def _link(links: list[Any]) -> str | None:
 def _order(version: str) -> list[tuple[int, str]]:
     """Returns a key by which 1.10 is newer than 1.9."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in version.split(".")]
-
-
-def _entry(source: str, target: str, version: str, older: bool, link: str, url: str) -> ModelEntry:
-    return ModelEntry(
-        name=f"argos:{source}-{target}" + (f"@{version}" if older else ""),
-        source=source,
-        target=target,
-        architecture="",
-        version=version,
-        registry=url,
-        files=(RemoteFile(url=urllib.parse.quote(link, safe="/:%?&=~+@!$,;"), path=f"translate{PACKAGE_FILE}"),),
-        packed=True,
-    )

@@ -1,7 +1,9 @@
 """Registries' models: each a few files at URLs, with checks of their names."""
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import plain_name
@@ -72,6 +74,35 @@ class ModelEntry:
     def unpacked_size(self) -> int:
         """Returns the bytes needed beyond `size` while packed files are unpacked, by the registry."""
         return sum(file.unpacked_size or 0 for file in self.files)
+
+
+def archived_models(
+    registry: str,
+    kind: str,
+    releases: Mapping[tuple[str, str], Mapping[str, RemoteFile]],
+    order: Callable[[str], Any],
+) -> list[ModelEntry]:
+    """Returns the models of a list of archives, sorted by name; the newest of two languages has the short name.
+
+    Parameters
+    ----------
+    registry : str
+        URL of the list.
+    kind : str
+        What names begin with: "opus".
+    releases : (source, target) -> version -> archive
+        An older release whose version is "" has no name, and is left out.
+    order : callable
+        version -> key that sorts them, the newest last
+    """
+    entries = []
+    for (source, target), archives in releases.items():
+        for rank, version in enumerate(sorted(archives, key=order, reverse=True)):
+            if version or not rank:
+                name = f"{kind}:{source}-{target}" + (f"@{version}" if rank else "")
+                archive = (archives[version],)
+                entries.append(ModelEntry(name, source, target, "", version, registry, archive, packed=True))
+    return sorted(entries, key=lambda entry: entry.name)
 
 
 def fetch_again(error: OSError) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from cpunmt.errors import CpunmtError
 from cpunmt.registry.documents import join_url
-from cpunmt.registry.entries import ModelEntry, RemoteFile
+from cpunmt.registry.entries import ModelEntry, RemoteFile, archived_models
 
 REGISTRIES = ("https://object.pouta.csc.fi/OPUS-MT-models/index.txt",)
 VARIABLE = "CPUNMT_OPUS_REGISTRY"
@@ -29,35 +29,18 @@ def list_models(url: str, fetch: Callable[[str], bytes]) -> list[ModelEntry]:
         lines = fetch(url).decode("utf-8").splitlines()
     except UnicodeDecodeError:
         raise CpunmtError(f"{url}: not UTF-8; expected a list of archives") from None
-    releases: dict[tuple[str, str], set[str]] = {}
+    releases: dict[tuple[str, str], dict[str, RemoteFile]] = {}
     for line in lines:
         found = re.fullmatch(r"([\w+-]{1,2000}?)-([\w+]{1,2000})/([\w.+-]{1,100})\.zip", line.strip(), re.ASCII)
         if found:
             source, target, release = found.groups()
-            releases.setdefault((source, target), set()).add(release)
+            archive = RemoteFile(join_url(url.rpartition("/")[0], f"{source}-{target}/{release}.zip"), f"{release}.zip")
+            releases.setdefault((source, target), {})[release] = archive
     if not releases:
         raise CpunmtError(f"{url}: no line like en-de/opus-2020-02-26.zip; expected OPUS-MT's list of archives")
-    entries = []
-    for (source, target), names in releases.items():
-        for rank, release in enumerate(sorted(names, key=_date, reverse=True)):
-            entries.append(_entry(source, target, release, rank > 0, url))
-    return sorted(entries, key=lambda entry: entry.name)
+    return archived_models(url, "opus", releases, _date)
 
 
 def _date(release: str) -> tuple[str, str]:
     found = re.search(r"\d{4}-\d\d-\d\d$", release)
     return found[0] if found else "", release
-
-
-def _entry(source: str, target: str, release: str, older: bool, url: str) -> ModelEntry:
-    path = f"{source}-{target}/{release}.zip"
-    return ModelEntry(
-        name=f"opus:{source}-{target}" + (f"@{release}" if older else ""),
-        source=source,
-        target=target,
-        architecture="",
-        version=release,
-        registry=url,
-        files=(RemoteFile(url=join_url(url.rpartition("/")[0], path), path=f"{release}.zip"),),
-        packed=True,
-    )
