@@ -46,6 +46,14 @@ class Search(NamedTuple):
     sampling_topp: float = 1.0
     sampling_temperature: float = 1.0
     seed: int = 0
+    source_begin: tuple[int, ...] = ()  # source pieces that the model reads before each source,
+    source_finish: tuple[int, ...] = ()  # and behind each; results leave them out
+    prompt: tuple[int, ...] = ()  # target pieces that the model has said before each translation: not scored or counted
+
+    @property
+    def tagged(self) -> bool:
+        """Whether the model reads more than a source and its prefix."""
+        return bool(self.prompt or self.source_begin or self.source_finish)
 
     @property
     def sampling(self) -> bool:
@@ -91,7 +99,8 @@ class Search(NamedTuple):
         plain = Search(
             repetition_penalty=self.repetition_penalty, full=self.full, clusters=self.clusters, stepwise=self.stepwise
         )
-        return plain._replace(token_log_probs=True)
+        tags = {name: getattr(self, name) for name in ("source_begin", "source_finish", "prompt")}
+        return plain._replace(token_log_probs=True, **tags)
 
 
 GREEDY = Search()
@@ -113,6 +122,8 @@ def search_record(search: Search) -> tuple[np.ndarray, object]:
         "end_count": len(search.end_pieces),
         "least_log_prob": math.log(least) if least else -math.inf,
         "inverse_temperature": 1 / search.sampling_temperature,
+        "prompt": len(search.prompt),
+        "min_length": search.min_length + len(search.prompt),
     }
     record = np.zeros(1, SEARCH)
     for name in SEARCH.names or ():
