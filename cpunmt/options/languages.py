@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.language_codes import found_in, preferred, script_of
+from cpunmt.text.language_codes import code_of, found_in, preferred, script_of
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.values.checks import shown
 from cpunmt.values.spelling import hint, nearest
@@ -48,11 +48,6 @@ def language(value: object) -> str:
     if not 0 < len(text) <= _LONGEST:
         raise ValueError(f"a language is {shown(text)}, {expected}")
     return text
-
-
-def code_of(piece: str) -> str:
-    """Returns the code of the language that a piece names: de of __de__, deu_Latn of itself."""
-    return piece.strip("_")
 
 
 def with_tags(options: Any, config: ModelConfig, vocabulary: AnyVocabulary, languages: Languages) -> Any:

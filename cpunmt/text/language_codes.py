@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cpunmt.text.language_lists import NLLB_200
+from cpunmt.text.language_lists import MBART_50, NLLB_200
 from cpunmt.text.language_names import ENTRIES
 
 _LISTED = [entry.split(" ", 1) for entry in ENTRIES.replace("\n", " ").split("; ")]
@@ -31,6 +31,7 @@ _BASES = {code: _VARIANTS.get(first, first) for code, first in _FIRST.items() if
 # The script that is meant where a code has none; of the other languages it is not known here.
 _SCRIPTS = {_BASES.get(code[:3], code[:3]): code[4:].lower() for code in reversed(NLLB_200)}
 _SCRIPTS |= {"ace": "latn", "bjn": "latn", "kr": "latn"}
+_LOCALES = {code.lower().replace("_", "-") for code in MBART_50}  # in them the country is no variant
 _UNSPACED = {"ja", "zh", "yue", "wuu", "lzh"}
 
 
@@ -57,18 +58,25 @@ def script_of(code: str) -> str | None:
 
 
 def preferred(code: str) -> str:
-    """Returns the code that cpunmt uses for the language: zh of zh-CN, de of deu_Latn; the code itself if it has no
-    other."""
+    """Returns the code that cpunmt uses for the language: zh of zh-CN, de of deu_Latn and of mBART's de_DE; the code
+    itself if it has no other."""
     code = plain(code)
     if code in _FIRST:
         return _FIRST[code]
     first, _, script = code.partition("-")
+    if code in _LOCALES:
+        return _FIRST.get(first, first)
     if len(script) != 4:
         return code
     base = _BASES.get(first, first)
     if _SCRIPTS.get(base) == script:
         return _FIRST.get(first, first)
     return _FIRST.get(f"{base}-{script}", f"{base}-{script}")
+
+
+def code_of(piece: str) -> str:
+    """Returns the code in the piece of a model that names a language: de of __de__, deu_Latn of itself."""
+    return piece.strip("_")
 
 
 def is_unspaced(language: str | None) -> bool | None:

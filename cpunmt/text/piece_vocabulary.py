@@ -1,12 +1,14 @@
 """Text to ids and back for OPUS-MT: a SentencePiece model cuts text into pieces, and a table gives their ids."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from cpunmt.text.piece_spans import Span
 from cpunmt.text.table_vocabulary import TableVocabulary
 from cpunmt.text.vocabulary import WORD, Ids, Vocabulary, before_end, call_processor, clean, load_processor, located
 from cpunmt.text.word_vocabulary import WordVocabulary
+
+_SPECIAL = ("<s>", "<pad>", "<mask>")  # of models of many languages
 
 
 class PieceVocabulary(TableVocabulary):
@@ -20,9 +22,25 @@ class PieceVocabulary(TableVocabulary):
 
     mark = WORD
 
-    def __init__(self, pieces: str | os.PathLike[str], table: str | os.PathLike[str], size: int | None = None) -> None:
-        """Loads the SentencePiece model `pieces` and the `table`. Errors: those of both."""
-        super().__init__(table, size)
+    def __init__(
+        self,
+        pieces: str | os.PathLike[str],
+        table: str | os.PathLike[str],
+        size: int | None = None,
+        ids: Mapping[str, int] | None = None,
+        tags: Collection[str] = (),
+    ) -> None:
+        """Loads the SentencePiece model `pieces` and the `table`. Errors: those of both.
+
+        Parameters
+        ----------
+        ids : the content of the table, if it is known
+        tags : pieces that name languages: with _SPECIAL they are left out of texts
+        """
+        super().__init__(table, size, ids)
+        hidden = [*tags, *_SPECIAL] if tags else []
+        self._hidden = frozenset({self.unk_id, *(self._ids[piece] for piece in hidden if piece in self._ids)})
+        self._hidden_pieces = frozenset(hidden)
         self.languages = tuple(sorted(piece for piece in self._pieces if piece[:2] == ">>" and piece[-2:] == "<<"))
         self._pieces_path, self._processor = pieces, load_processor(pieces)
 
@@ -47,7 +65,7 @@ class PieceVocabulary(TableVocabulary):
         return text.replace(WORD, " ").strip()
 
     def decode(self, ids: Ids) -> str:
-        return self._joined(self.pieces([id_ for id_ in before_end(ids, self.eos_id) if id_ != self.unk_id]))
+        return self._joined(self.pieces([id_ for id_ in before_end(ids, self.eos_id) if id_ not in self._hidden]))
 
     def surfaces(self, text: str) -> list[str]:
         language, rest = self._language(clean(text))
@@ -68,7 +86,7 @@ class PieceVocabulary(TableVocabulary):
         return len(text) - len(rest.lstrip()) if language else 0
 
     def text_of(self, pieces: Sequence[str]) -> str:
-        return self._joined([clean(piece) for piece in pieces])
+        return self._joined([clean(piece) for piece in pieces if piece not in self._hidden_pieces])
 
 
 AnyVocabulary = Vocabulary | PieceVocabulary | WordVocabulary

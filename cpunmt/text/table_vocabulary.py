@@ -34,8 +34,10 @@ class TableVocabulary(abc.ABC):
 
     mark: str
 
-    def __init__(self, table: str | os.PathLike[str], size: int | None = None) -> None:
-        """Loads the `table`.
+    def __init__(
+        self, table: str | os.PathLike[str], size: int | None = None, ids: Mapping[str, int] | None = None
+    ) -> None:
+        """Loads the `table`, or takes its content, `ids`.
 
         Ids from `size` on are skipped: the model does not have them. An id without a piece reads as empty text.
 
@@ -45,7 +47,7 @@ class TableVocabulary(abc.ABC):
             The file is missing or broken, or has no </s> or <unk>.
         """
         self.path = Path(table)
-        found = read_table(table)
+        found = read_table(table) if ids is None else ids
         self.eos_id, self.unk_id = special_ids(found, table)
         self._ids = {piece: id_ for piece, id_ in found.items() if size is None or id_ < size}
         self.size = max(self._ids.values(), default=-1) + 1
