@@ -40,6 +40,11 @@ def plain(code: str) -> str:
     return code.strip().lower().replace("_", "-")
 
 
+def named_code(language: str) -> str:
+    """Returns the code of a language that is given by its code or its English name."""
+    return _CODE_OF_NAME.get(language.strip().lower(), language)
+
+
 def first_part(code: str) -> str:
     """Returns a code without script and country, in small letters: pt of pt-BR."""
     return plain(code).partition("-")[0]
@@ -97,7 +102,7 @@ def found_in(code: str, there: Iterable[str]) -> str | None:
         return code
     if len(code) > _LONGEST:
         return None
-    code = _CODE_OF_NAME.get(code.strip().lower(), code)
+    code = named_code(code)
     known, parts = {plain(one): one for one in reversed(there)}, plain(code).split("-")
     for count in range(len(parts), 0, -1):
         wanted = "-".join(parts[:count])

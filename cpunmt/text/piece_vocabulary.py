@@ -38,6 +38,7 @@ class PieceVocabulary(TableVocabulary):
         tags : pieces that name languages: with _SPECIAL they are left out of texts
         """
         super().__init__(table, size, ids)
+        self.tag_ids = frozenset(self._ids[tag] for tag in tags if tag in self._ids)
         hidden = [*tags, *_SPECIAL] if tags else []
         self._hidden = frozenset({self.unk_id, *(self._ids[piece] for piece in hidden if piece in self._ids)})
         self._hidden_pieces = frozenset(hidden)

@@ -30,9 +30,12 @@ class TableVocabulary(abc.ABC):
         Of the table.
     mark : str
         The prefix of pieces at the beginning of a word; "" if every piece is a word.
+    tag_ids : frozenset of int
+        The pieces that name languages in a model of many.
     """
 
     mark: str
+    tag_ids: frozenset[int] = frozenset()
 
     def __init__(
         self, table: str | os.PathLike[str], size: int | None = None, ids: Mapping[str, int] | None = None

@@ -35,9 +35,12 @@ class Vocabulary:
     path : Path
     mark : str
         The prefix of pieces at the beginning of a word.
+    tag_ids : frozenset of int
+        The pieces that name languages in a model of many.
     """
 
     mark = WORD
+    tag_ids: frozenset[int] = frozenset()
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Loads `path`.

@@ -322,9 +322,9 @@ class ModelOwner:
         return chosen.changed(**{name: getattr(self.options, name) for name in unnamed}) if unnamed else chosen
 
     def __repr__(self) -> str:
-        said = [self.config.scheme]
+        said, many = [self.config.scheme], self.config.languages
         if known := languages_of(self.metadata):
-            said.append("{!r} to {!r}".format(*known))
+            said.append(f"{len(many)} languages" if many else "{!r} to {!r}".format(*known))
         if self._workers.count > 1:
             said.append(f"inter_threads={self._workers.count}")
         said.append("loaded" if self.model_is_loaded else "not loaded")

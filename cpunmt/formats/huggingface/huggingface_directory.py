@@ -15,11 +15,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import read_json
+from cpunmt.files.input_files import optional_json
 from cpunmt.formats.foreign_model import ForeignModel, FoundModel, VocabularyFiles
 from cpunmt.formats.huggingface import many_languages
 from cpunmt.formats.huggingface.huggingface import read_huggingface_config, start_id
-from cpunmt.formats.huggingface.many_languages import optional_json
 from cpunmt.formats.huggingface.stored_tensors import stored_tensors, stored_type
 from cpunmt.formats.huggingface.weight_files import WEIGHTS, find_weights, read_weights
 from cpunmt.text.piece_table import read_table
@@ -33,12 +32,14 @@ _MAX_JSON = 1 << 20  # bytes
 def read_directory(found: FoundModel) -> ForeignModel:
     """Reads a directory. Raises ModelFileError: a file is missing, damaged or not supported."""
     folder = found.folder
-    fields = read_json(folder / "config.json", "config", _MAX_JSON) if (folder / "config.json").exists() else {}
+    fields = optional_json(folder / "config.json", "config", _MAX_JSON)
     if fields.get("model_type") in many_languages.MODEL_TYPES:
         weights = _checked_weights(folder, found.chosen, ())
         return many_languages.read_directory(folder, weights, fields)
     weights = _checked_weights(folder, found.chosen, _NEEDED)
-    generation, tokenizer = (optional_json(folder / f"{name}_config.json") for name in ("generation", "tokenizer"))
+    generation, tokenizer = (
+        optional_json(folder / f"{name}_config.json", "config", _MAX_JSON) for name in ("generation", "tokenizer")
+    )
     tables = [folder / "vocab.json"] * 2
     if tokenizer.get("separate_vocabs") is True:
         tables[1] = folder / "target_vocab.json"

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import read_json
+from cpunmt.files.input_files import optional_json
 from cpunmt.formats import language_families
 from cpunmt.formats.foreign_model import ForeignModel, VocabularyFiles
 from cpunmt.formats.huggingface.huggingface import (
@@ -58,7 +58,7 @@ _FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # the ids of NLLB and mBART, before 
 _CONTROLS = 3  # pieces at the beginning of such a model: <unk>, <s>, </s>
 _MASK = "<mask>"
 _UNNAMED = "madeupword{}"
-_MAX_JSON = 4 << 20  # bytes of added_tokens.json and tokenizer_config.json: NLLB's has 70 KiB
+MAX_JSON = 4 << 20  # bytes of added_tokens.json and tokenizer_config.json: NLLB's has 70 KiB
 _MOST_SOURCE = 512  # pieces of a source: NLLB's longest in training
 _MAX_ADDED = 10_000
 _ID = re.compile(r"[0-9]{1,7}")
@@ -67,7 +67,9 @@ Table = dict[str, int]
 
 def read_directory(folder: Path, weights: Path, fields: Mapping[str, Any]) -> ForeignModel:
     """Reads a directory, given its file of weights and its config. Raises ModelFileError."""
-    generation, tokenizer = (optional_json(folder / f"{name}_config.json") for name in ("generation", "tokenizer"))
+    generation, tokenizer = (
+        optional_json(folder / f"{name}_config.json", "config", MAX_JSON) for name in ("generation", "tokenizer")
+    )
     family = family_of(folder, fields, tokenizer)
     table = _table(folder, family, tokenizer)
     arrays = read_weights(weights)
@@ -80,11 +82,6 @@ def read_directory(folder: Path, weights: Path, fields: Mapping[str, Any]) -> Fo
     files = VocabularyFiles(folder / PIECES, None, table)
     metadata = language_families.language_metadata(languages, family)
     return ForeignModel(config, tensors, None, weights, files, files, None, metadata, stored_type(arrays))
-
-
-def optional_json(path: Path) -> dict[str, Any]:
-    """Returns the content of a file of settings; empty if it does not exist."""
-    return read_json(path, "config", _MAX_JSON) if path.exists() else {}
 
 
 def family_of(folder: Path, fields: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> Family:
@@ -137,7 +134,7 @@ def _table(folder: Path, family: Family, tokenizer: Mapping[str, Any]) -> Table:
 
 def _added(folder: Path, tokenizer: Mapping[str, Any]) -> Table:
     """Returns the pieces that files of the tokenizer add, and their ids."""
-    found: dict[Any, Any] = dict(optional_json(folder / "added_tokens.json"))
+    found: dict[Any, Any] = dict(optional_json(folder / "added_tokens.json", "config", MAX_JSON))
     listed = tokenizer.get("added_tokens_decoder")
     if isinstance(listed, dict):
         for id_, entry in listed.items():
