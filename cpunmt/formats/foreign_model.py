@@ -17,6 +17,7 @@ from cpunmt.text.shortlist import ShortlistOptions
 from cpunmt.text.vocabulary import Vocabulary
 from cpunmt.text.word_vocabulary import WordVocabulary
 
+METADATA = "metadata.json"  # in a directory that a registry or a packer has made
 Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 
 

@@ -75,7 +75,7 @@ def with_languages(
     )
 
 
-def language_metadata(languages: Iterable[str], family: Family) -> dict[str, str]:
+def language_metadata(family: Family, languages: Iterable[str]) -> dict[str, str]:
     """Returns the languages of a model as its metadata have them."""
     joined = "+".join(preferred(code_of(piece)) for piece in languages)
     return {"model_family": family.title, "source_language": joined, "target_language": joined}

@@ -115,8 +115,13 @@ def _name_in_texts(target: str, vocabulary: AnyVocabulary) -> str:
     """Returns the beginning of a text that names its target language, as ">>de<< "."""
     listed: Sequence[str] = [name[2:-2] for name in getattr(vocabulary, "languages", ())]
     codes = [target, preferred(target), found_in(target, listed)]
-    names = (f">>{code}<< " for code in codes if code)
-    found = next((name for name in names if vocabulary.language_end(f"{name}a") == len(name)), None)
+    found = language_name(vocabulary, [code for code in codes if code])
     if found is None:
         raise ValueError(f"target_lang is {shown(target)}, which the vocabulary has no name for; expected another one")
     return found
+
+
+def language_name(vocabulary: AnyVocabulary, codes: Sequence[str]) -> str | None:
+    """Returns the prefix for one of these languages, such as ">>de<< "; None if the vocabulary names none of them."""
+    names = (f">>{code}<< " for code in codes)
+    return next((name for name in names if vocabulary.language_end(f"{name}a") == len(name)), None)

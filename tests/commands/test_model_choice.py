@@ -163,7 +163,7 @@ def chosen(capfd, *languages) -> tuple[str, str]:
 def test_two_languages_choose_a_fetched_model(empty, student, source, tmp_path, capfd):
     path = put("opus:en-de", "en", "de")
     put("opus:de-en", "de", "en")
-    put("opus:en-mul", "en", "de+fr")
+    put("opus:en-mul", "en", "es+fr")
     assert chosen(capfd, "en", "de") == chosen(capfd, "EN", "De") == (str(path), "")
     assert translate(source, tmp_path / "german", "--from", "en", "--to", "de") == 0
     assert (tmp_path / "german").read_text("utf-8").splitlines() == texts(student, sentences(40))

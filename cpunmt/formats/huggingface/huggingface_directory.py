@@ -66,6 +66,13 @@ def read_directory(found: FoundModel) -> ForeignModel:
     return ForeignModel(config, tensors, None, weights, source, target, None, metadata, stored_type(arrays))
 
 
+def read_metadata(found: FoundModel) -> dict[str, str]:
+    """Returns the languages of a model of many; of others nothing. Raises ModelFileError."""
+    fields = optional_json(found.folder / "config.json", "config", _MAX_JSON)
+    is_of_many = fields.get("model_type") in many_languages.MODEL_TYPES
+    return many_languages.read_metadata(found.folder, fields) if is_of_many else {}
+
+
 def _checked_weights(folder: Path, chosen: str | None, needed: Collection[str]) -> Path:
     """Returns the file of the weights. Raises ModelFileError with a list of all missing files, `needed` included."""
     if not folder.is_dir():
