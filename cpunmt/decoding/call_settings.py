@@ -44,16 +44,16 @@ def settings_of(options: Options, **changes: Any) -> Settings:
     options = options.changed(**changes) if changes else options
     sequences: Any = options.suppress_sequences
     ends: Any = options.end_token
-    alike = {name: getattr(options, name) for name in _ALIKE}
+    alike: dict[str, Any] = {name: getattr(options, name) for name in _ALIKE}
     alike["patience"] = options.patience or 0.0
     alike["num_hypotheses"] = options.candidates
     if options.apart:
         alike |= {"beam_size": options.candidates, "patience": 0.0}
     tags = [tag for tag in (options.source_lang, options.target_lang) if tag is not None]
-    named = {name: tuple(id_ for tag in tags for id_ in getattr(tag, name, ())) for name in _NAMING} if tags else {}
+    if tags:
+        alike |= {name: tuple(id_ for tag in tags for id_ in getattr(tag, name, ())) for name in _NAMING}
     search = Search(
         **alike,
-        **named,
         suppressed=() if sequences is None else sequences.ids,
         end_pieces=() if ends is None else ends.ids,
         full=options.vocabulary in ("full", "clusters"),

@@ -92,10 +92,9 @@ def packed_tensors(
             multipliers = table.multipliers(len(rows))
             scales = 1 / multipliers
         else:
-            parts = _row_blocks(table, table.shape[0] if own else _BLOCK)
-            found = [quantizer(name, block.T, stored) for block in parts]
-            rows = np.concatenate([np.ascontiguousarray(q.T) for q, _ in found])
-            scales = np.concatenate([scale for _, scale in found])
+            blocks = _row_blocks(table, table.shape[0] if own else _BLOCK)
+            found = [(np.ascontiguousarray(q.T), s) for q, s in (quantizer(name, one.T, stored) for one in blocks)]
+            rows, scales = np.concatenate([q for q, _ in found]), np.concatenate([s for _, s in found])
             multipliers = 1 / scales
         made[f"{name}.weight"], made[f"{name}.scale"] = _stored_rows(rows, stored), scales
         sums = made[f"{name}.sums"] = rows.sum(axis=1, dtype=np.int32)

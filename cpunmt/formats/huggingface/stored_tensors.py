@@ -226,10 +226,10 @@ def _differing(
 
 def _are_equal(one: Array | Bfloat16, other: Array | Bfloat16) -> bool:
     """Returns whether two arrays have the same bits; reads a part at a time."""
-    parts = range(0, one.shape[0] if one.shape else 1, _ROWS)
-    return one.shape == other.shape and all(
-        np.array_equal(*(_bits(_rows(array, begin, begin + _ROWS)) for array in (one, other))) for begin in parts
-    )
+    if one.shape != other.shape:
+        return False
+    parts = ((begin, begin + _ROWS) for begin in range(0, one.shape[0], _ROWS))
+    return all(np.array_equal(_bits(_rows(one, *part)), _bits(_rows(other, *part))) for part in parts)
 
 
 def _bits(array: Array | Bfloat16) -> Array:
