@@ -1,7 +1,8 @@
 """Text to ids and back for OPUS-MT: a SentencePiece model cuts text into pieces, and a table gives their ids."""
 
+import itertools
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from cpunmt.text.piece_spans import Span
 from cpunmt.text.table_vocabulary import TableVocabulary
@@ -35,15 +36,23 @@ class PieceVocabulary(TableVocabulary):
         Parameters
         ----------
         ids : the content of the table, if it is known
-        tags : pieces that name languages: with _SPECIAL they are left out of texts
+        tags : pieces that name languages: with other special pieces they are left out of texts
         """
         super().__init__(table, size, ids)
         self.tag_ids = frozenset(self._ids[tag] for tag in tags if tag in self._ids)
-        hidden = [*tags, *_SPECIAL] if tags else []
+        hidden = [*tags, *_SPECIAL, *self._unnamed()] if tags else []
         self._hidden = frozenset({self.unk_id, *(self._ids[piece] for piece in hidden if piece in self._ids)})
         self._hidden_pieces = frozenset(hidden)
         self.languages = tuple(sorted(piece for piece in self._pieces if piece[:2] == ">>" and piece[-2:] == "<<"))
         self._pieces_path, self._processor = pieces, load_processor(pieces)
+
+    def _unnamed(self) -> Iterator[str]:
+        """Yields the pieces that stand for rows of the weights without a piece, as CTranslate2 calls them."""
+        for form in ("madeupword{}", "madeupword{:04d}"):
+            for number in itertools.count():
+                if (piece := form.format(number)) not in self._ids:
+                    break
+                yield piece
 
     def encode(self, text: str) -> list[int]:
         language, rest = self._language(clean(text))

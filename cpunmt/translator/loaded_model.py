@@ -167,9 +167,8 @@ class ModelOwner:
         self.config, self.metadata = model.config, model.metadata
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
         self.languages = model_languages(model.metadata, self._names[0] or str(self.path))
-        named: dict[str, Any] = {
-            name: value for name, value in zip(_SPOKEN, self._spoken, strict=True) if value is not None
-        }
+        spoken = zip(_SPOKEN, self._spoken, strict=True)
+        named: dict[str, Any] = {name: value for name, value in spoken if value is not None}
         self.options = self._with_ids(replace(model_options(model.config), **named))
         self._default = settings_of(self.options)
         self._scored_by = replace(self.options, vocabulary="full")
