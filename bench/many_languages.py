@@ -4,9 +4,9 @@
     cpunmt convert FOLDER PACKED
     python -m bench.many_languages measure FOLDER|PACKED
 
-`make` writes a directory of Hugging Face: config.json, model.safetensors, and a SentencePiece model of random words with
-as many pieces as the published one. `measure` loads it in this process, and prints seconds and memory: the peak, and
-what is not a mapped file at the end.
+`make` writes a directory of Hugging Face: config.json, model.safetensors, and a SentencePiece model of random words
+with as many pieces as the published one. `measure` loads it in this process, and prints seconds and memory: the peak,
+and what is not a mapped file.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt import Translator
-from cpunmt.text.language_lists import M2M_100, NLLB_200
+from cpunmt.text.language_lists import M2M_100
 
 FIELDS = {
     **{"model_type": "m2m_100", "is_encoder_decoder": True, "activation_function": "relu", "d_model": 1024},
@@ -99,7 +99,7 @@ def make(folder: Path, model: str, dtype: str) -> None:
                 part = (min(ROWS, shape[0] - begin), *shape[1:])
                 drawn = generator.standard_normal(part, np.float32) * (1.0 if "norm.weight" in name else 0.03)
                 file.write(drawn.astype(kind).tobytes())
-    print(f"{folder}: {offset / 1e6:.0f} MB, {rows} pieces, {len(NLLB_200) if rows > 200_000 else len(M2M_100)} languages")
+    print(f"{folder}: {offset / 1e6:.0f} MB, {rows} pieces")
 
 
 def memory() -> dict[str, float]:

@@ -11,7 +11,7 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.text.piece_spans import Span
 from cpunmt.text.piece_table import read_table
-from cpunmt.text.vocabulary import Ids, clean
+from cpunmt.text.vocabulary import Ids, are_clean, clean
 
 _EOS, _UNK = "</s>", "<unk>"
 _OLD_NAMES = {_EOS: (0, "eos"), _UNK: (1, "UNK")}  # in tables of Marian's predecessors: their id, and their name
@@ -52,11 +52,15 @@ class TableVocabulary(abc.ABC):
         self.path = Path(table)
         found = read_table(table) if ids is None else ids
         self.eos_id, self.unk_id = special_ids(found, table)
-        self._ids = {piece: id_ for piece, id_ in found.items() if size is None or id_ < size}
+        self._ids = dict(found)
+        if size is not None and max(found.values(), default=-1) >= size:
+            self._ids = {piece: id_ for piece, id_ in found.items() if id_ < size}
         self.size = max(self._ids.values(), default=-1) + 1
         self._pieces = [""] * self.size
         for piece, id_ in self._ids.items():
-            self._pieces[id_] = clean(piece)
+            self._pieces[id_] = piece
+        if not are_clean(self._pieces):
+            self._pieces = list(map(clean, self._pieces))
         if max(self.eos_id, self.unk_id) >= self.size:
             raise ModelFileError(
                 f"{table}: {_EOS} has id {self.eos_id} and {_UNK} {self.unk_id}, but there are {self.size} pieces"

@@ -6,9 +6,10 @@ in an environment with `pip install torch==2.13.0 transformers==5.23.0 sentencep
 
 For each shape of `tests.sample_models.many_languages_model`: `languages` (the codes of source and target of each
 sentence), `sources` and `targets` (random ids without the pieces of languages, and </s>); the log-probabilities of the
-targets' pieces; the greedy output of `generate` without <unk>; and the output of a beam of 4 with the log-probabilities
-of transformers and the rules of the search (`tests.definitions.beam_search`). `read` has what the tokenizer makes of
-texts, where transformers has one that reads the files as they are; `spm` is the SentencePiece model of all shapes.
+targets' pieces; the greedy output of `generate`; and the output of a beam of 4 with the log-probabilities of
+transformers and the rules of the search (`tests.definitions.beam_search`). Neither may say <unk>, nor <pad>, to which
+transformers gives no position of its own. `read` has what the tokenizer makes of texts, where transformers has one that
+reads the files as they are; `spm` is the SentencePiece model of all shapes.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from tests.golden.huggingface import Decoding
 from tests.sample_models.many_languages_model import PIECES, SHAPES, write_model
 from tests.sample_models.small_vocabulary import TEXT
 
-EOS, UNK = 2, 3
+PAD, EOS, UNK = 1, 2, 3
 LIMIT = 20  # pieces of a translation
 TEXTS = [*TEXT, "  two  spaces ", "A dog: __de__ deu_Latn </s> de_DE.", "", "☃ snow 雪"]
 READ = {"m2m": ("M2M100Tokenizer", "en"), "mbart": ("MBart50Tokenizer", "en_XX")}
@@ -80,7 +81,7 @@ def computed(name, folder, spm, sentences) -> dict:
         source, target = (generator.randint(4, PIECES + 1, generator.randint(1, 14)).tolist() for _ in range(2))
         ids = {"source": [table[pair[0]]], "target": [table[pair[1]]], "": []}
         prompt = [table[pair[1]]] if shape.prompt else []
-        search = Search(beam_size=4, prompt=tuple(prompt))
+        search = Search(beam_size=4, prompt=tuple(prompt), suppressed=((PAD,),))
         search = search._replace(source_begin=tuple(ids[shape.begin]), source_finish=tuple(ids[shape.finish]))
         source, target = [*source, EOS], [*target, EOS]
         read = [*search.source_begin, *source, *search.source_finish]
@@ -95,7 +96,7 @@ def computed(name, folder, spm, sentences) -> dict:
                 do_sample=False,
                 max_new_tokens=LIMIT + len(prompt),
                 max_length=None,
-                bad_words_ids=[[UNK]],
+                bad_words_ids=[[PAD], [UNK]],
                 forced_bos_token_id=prompt[0] if prompt else None,
             )
             best = beam_search([(network, 1.0)], source, LIMIT, search)[0]

@@ -23,7 +23,7 @@ NAMED = {
     "start vector": {"start_vector": True, "alignment_heads": 2, "cell": "self_attention"},
     "many languages": {
         **{"cell": "self_attention", "preprocess": "n", "postprocess": "a", "top_norm": True, "start_vector": True},
-        **{"positions": "trained", "target_positions": True, "embedding_norm": True},
+        **{"positions": "trained", "target_positions": True, "embedding_norm": True, "scale_embedding": False},
     },
     "fairseq": {"cell": "self_attention", "preprocess": "n", "postprocess": "a", "positions": "fairseq"},
     "cell projection": {"cell_projection": True, "activation": "gelu_sigmoid"},

@@ -119,12 +119,12 @@ def _maker(name: str, array: Array | Bfloat16, has_pad: bool) -> Callable[[], Ar
     """Returns the callable that makes a tensor of ours."""
     size = array.shape[0]
     if name in _POSITIONS:
-        return lambda: _floats(_rows(array, _OFFSET, size))
+        return lambda: _floats(_rows(array, _OFFSET, size)).copy()
     if name == "output.bias":
-        return lambda: np.ascontiguousarray(_floats(array)[0, : -1 if has_pad else None])
+        return lambda: _floats(array)[0, : -1 if has_pad else None].copy()
     if _is_table(name):
         return lambda: _floats(_rows(array, 0, size - has_pad))
-    return lambda: np.ascontiguousarray(_floats(array).T)
+    return lambda: _floats(array).T.copy()  # of the mapped file, which may be written again
 
 
 def _is_table(name: str) -> bool:
