@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cpunmt.decoding.loading import contains_model
 from cpunmt.errors import CpunmtError
-from cpunmt.formats.any_directory import read_metadata
+from cpunmt.formats.any_directory import model_folder, read_metadata
 from cpunmt.registry.store import located, model_languages
 from cpunmt.text.language_codes import plain
 from cpunmt.translator.pivot import Pivot
@@ -71,6 +71,7 @@ class ServedModel:
         """
         found = _NAMED.fullmatch(named)
         self.path = located(found[3] if found else named)
+        model_folder(self.path)  # raises for a device
         if not contains_model(self.path):
             raise CpunmtError(
                 f"{self.path}: not found; expected a model's directory, or a fetched model's name such as firefox:ende"

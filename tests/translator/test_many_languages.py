@@ -296,5 +296,5 @@ def test_a_pivot_gives_each_model_its_languages(nllb):
     middle = Translator(SHIPPED).translate(TEXT[:1])
     expected = nllb.translate([one.text for one in middle], **named(("de", "fr")), **LAST)
     assert [one.text for one in made] == [one.text for one in expected]
-    (again,) = chain.translate(TEXT[:1], options=[None, {"source_lang": "de"}], target_lang="fr", **LAST)
+    (again,) = chain.translate(TEXT[:1], options=[None, {"source_lang": "de", **LAST}], target_lang="fr")
     assert again.text == made[0].text

@@ -93,7 +93,7 @@ def test_pieces_of_languages_work_as_in_ctranslate2(name, golden, tmp_path):
 def test_texts_are_read_as_by_the_library(name, golden, tmp_path):
     translator = translator_of(tmp_path, name, golden)
     for text, ids in zip(golden["texts"], golden[name]["read"], strict=True):
-        if "__" in text or "☃" in text:
+        if "__" in text or "☃" in text or text != text.strip():  # there names of languages and spaces at the end count
             continue
         found = translator.source_vocabulary.encode(text)
         assert found == ids[1:], text
