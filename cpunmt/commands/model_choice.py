@@ -12,7 +12,7 @@ from typing import Any
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.input_files import read_json
-from cpunmt.formats.any_directory import model_folder
+from cpunmt.formats.any_directory import read_metadata
 from cpunmt.options.arguments import MOST_MODELS
 from cpunmt.registry.entries import METADATA
 from cpunmt.registry.store import installed, languages_of, located, models_folder
@@ -139,7 +139,7 @@ def _between(source: str, target: str) -> str:
     for name, sources, targets in _candidates():
         if all(map(set.intersection, pair, (_spellings(sources), _spellings(targets)))):
             (of_one if len(targets) == 1 else of_several).append(name)
-    found = of_one + of_several
+    found = sorted(of_one + of_several, key=lambda name: name != os.environ.get("CPUNMT_MODEL"))
     if not found:
         raise CpunmtError(
             f"no model in {models_folder()} translates {source} to {target}; `cpunmt ls '{source} > {target}'"
@@ -165,7 +165,7 @@ def _candidates() -> Iterator[tuple[str, list[str], list[str]]]:
         known.append((str(SHIPPED), read_json(SHIPPED / METADATA, "model metadata")))
     if chosen := os.environ.get("CPUNMT_MODEL"):
         with contextlib.suppress(CpunmtError):  # other programs' models do not state their languages
-            known.insert(0, (chosen, read_json(model_folder(located(chosen)) / METADATA, "model metadata")))
+            known.insert(0, (chosen, read_metadata(located(chosen))))
     for name, metadata in known:
         languages = languages_of(metadata)
         if languages:

@@ -72,9 +72,9 @@ KINDS = {
         "cpunmt.formats.marian.marian_directory",
     ),
     "huggingface": Kind(
-        "Hugging Face MarianMT",
+        "Hugging Face",
         "a MarianMT model of Hugging Face: config.json, model.safetensors or pytorch_model.bin, vocab.json, source.spm "
-        "and target.spm",
+        "and target.spm; or one of many languages, with sentencepiece.bpe.model",
         {"model_type": None},
         (
             *("model.safetensors", "model.safetensors.index.json"),

@@ -67,7 +67,7 @@ def info(capsys, *arguments) -> dict[str, str]:
         (
             "huggingface",
             {
-                "format": "Hugging Face MarianMT: converted in memory",
+                "format": "Hugging Face: converted in memory",
                 "weights": "float32 in the file; used as int8, or",
                 "dimensions": "32 model, 64 feed-forward, 2 heads",
                 "search": "beam 6",
