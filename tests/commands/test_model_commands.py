@@ -137,7 +137,7 @@ def test_convert_writes_a_directory_that_verifies(made, tmp_path, capsys, kind):
     if "words" in kind:
         names |= {"vocabulary.json"} if "of both" in kind else {"source.json", "target.json"}  # one table, or two
     else:
-        are_split = "two" in kind or (has_table and "ctranslate2" not in kind)
+        are_split = "two" in kind or (has_table and kind != "ctranslate2")  # or one model of both languages
         names |= {"source.spm", "target.spm"} if are_split else {"vocabulary.spm"}
     if has_table:
         names |= {"source.json", "target.json"} if "two" in kind else {"vocabulary.json"}
