@@ -46,6 +46,7 @@ ELSEWHERE = {
     *("vocabulary.json", "source.json", "target.json", "clusters.safetensors"),
     "students.yaml",
     "pairs.yaml",
+    *("tokenizer.json", "tokenizer_config.json"),
     *("pytorch_model.bin", "torch.save", "lm_head.weight", "config.json", "generation_config.json"),
     *("DataContext.checkpoint_config", "spark.sql.execution.arrow.maxRecordsPerBatch"),
     *("spark.speculation", "spark.sql.files.maxPartitionBytes"),

@@ -76,6 +76,8 @@ def batch(given: argparse.Namespace) -> int:
     """
     options = checked_options(given)
     model = translator_arguments(given)
+    if given.score:
+        options = {name: value for name, value in options.items() if name not in ("source_lang", "target_lang")}
     from cpunmt.corpora.batch import Batch, checked_corpora
     from cpunmt.corpora.pool import Pool
     from cpunmt.corpora.translation_cache import settle

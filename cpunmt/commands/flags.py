@@ -14,7 +14,12 @@ from cpunmt.results.alignments import alignment_kind
 from cpunmt.values.checks import whole
 from cpunmt.values.command_line import Parser
 
-NAMED_OTHERWISE = {"return_alternatives": "--alternatives"}  # option -> its flag: the alternatives are translations
+# Option -> its flag: the alternatives are translations, and languages choose a model where none is named.
+NAMED_OTHERWISE = {"return_alternatives": "--alternatives", "source_lang": "--from", "target_lang": "--to"}
+_CHOOSE = (
+    "; without -m, --from and --to choose $CPUNMT_MODEL if it is for both, or a model that has been fetched: Firefox's "
+    "before OPUS-MT's before Hugging Face's before Argos' before a checkout's"
+)
 
 
 def flag_of(name: str) -> str:
@@ -50,6 +55,8 @@ def add_options(parser: argparse.ArgumentParser, names: Collection[str], help: M
         if not flags:
             continue
         settings = _settings(option)
+        if name == "source_lang":
+            settings["help"] += _CHOOSE
         if help and name in help:
             settings["help"] = help[name]
         if name == "return_alignments":
@@ -110,10 +117,8 @@ def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None
         for name, flag in NAMED_OTHERWISE.items():
             message = message.replace(f"{name}=True", flag).replace(name, flag)
         given.parser.error(message)
-    if (given.source_language is None) != (given.target_language is None):
-        given.parser.error("give both --from and --to, or neither")
-    if given.model is not None and given.source_language is not None:
-        given.parser.error("give -m, or --from and --to: they choose a model")
+    if given.model is None and (given.source_lang is None) != (given.target_lang is None):
+        given.parser.error("give both --from and --to, or neither: they choose a model; or name one with -m")
     check_weights(given)
 
 

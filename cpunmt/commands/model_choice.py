@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,10 @@ from typing import Any
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.input_files import read_json
-from cpunmt.formats.any_directory import model_folder
+from cpunmt.formats.any_directory import read_metadata
 from cpunmt.options.arguments import MOST_MODELS
 from cpunmt.registry.store import METADATA, installed, languages_of, located, models_folder
-from cpunmt.text.language_codes import plain
+from cpunmt.text.language_codes import named_code, plain, preferred
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a checkout; a wheel has no model
 _SHOWN = 6  # models of a message
@@ -28,11 +27,11 @@ _GET_ONE = (
 
 
 def model_of(named: str | None, source: str | None = None, target: str | None = None) -> Path:
-    """Returns the model's path: named by -m, for two languages (both or neither), or the default.
+    """Returns the model's path: named by -m, else for two languages, else the default.
 
     Raises CpunmtError without a model; the message says how to get one.
     """
-    if source is not None and target is not None:
+    if named is None and source is not None and target is not None:
         named = _between(source, target)
     return located(_default() if named is None else named)
 
@@ -44,7 +43,7 @@ def paths_of(first: Path, given: argparse.Namespace) -> list[Path]:
 
 def translator_arguments(given: argparse.Namespace) -> dict[str, Any]:
     """Returns the Translator's arguments on the command line."""
-    first = model_of(given.model, given.source_language, given.target_language)
+    first = model_of(given.model, given.source_lang, given.target_lang)
     return {"model_path": paths_of(first, given), "weights": given.weights, "inter_threads": given.inter_threads}
 
 
@@ -76,12 +75,6 @@ def _numbers(text: str) -> list[float]:
         raise argparse.ArgumentTypeError(f"{text!r}, expected numbers with commas between, such as 2,1") from None
 
 
-def _language(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a code of a language, expected one such as en, de or pt-BR")
-    return text
-
-
 def add_ensemble(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ensemble",
@@ -108,18 +101,6 @@ def add_model(parser: argparse.ArgumentParser, threads: bool = True) -> None:
         "$CPUNMT_MODEL, else models/ende-tiny of a checkout)",
     )
     add_ensemble(parser)
-    for flag, name in (("--from", "source_language"), ("--to", "target_language")):
-        parser.add_argument(
-            flag,
-            dest=name,
-            metavar="LANGUAGE",
-            type=_language,
-            help="code of the language to translate from, as en; with --to chooses $CPUNMT_MODEL if it is for both, or "
-            "a model that has been fetched: Firefox's before OPUS-MT's before Hugging Face's before Argos' before a "
-            "checkout's"
-            if flag == "--from"
-            else "code of the language to translate to",
-        )
     if not threads:
         return
     parser.add_argument(
@@ -149,23 +130,27 @@ def _between(source: str, target: str) -> str:
     """Returns the name of a model that translates from one language to the other; of several the first, with a notice.
 
     The order: CPUNMT_MODEL, Firefox's, OPUS-MT's, Hugging Face's, Argos', the checkout's; of each the newest version
-    (without @) first, then by name. Models of several target languages are left out: each text would have to name its
-    own.
+    (without @) first, then by name. Models of several target languages follow those of one.
     """
-    found: list[str] = []
-    unclear: list[str] = []
+    of_one: list[str] = []
+    of_several: list[str] = []
+    pair = [_spellings([named_code(language)]) for language in (source, target)]
     for name, sources, targets in _candidates():
-        if plain(source) in sources and plain(target) in targets:
-            (found if len(targets) == 1 else unclear).append(name)
+        if all(map(set.intersection, pair, (_spellings(sources), _spellings(targets)))):
+            (of_one if len(targets) == 1 else of_several).append(name)
+    found = sorted(of_one + of_several, key=lambda name: name != os.environ.get("CPUNMT_MODEL"))
     if not found:
-        several = f"; {_listed(unclear)} does among other languages, which each text must name" if unclear else ""
         raise CpunmtError(
-            f"no model in {models_folder()} translates {source} to {target}{several}; `cpunmt ls '{source} > {target}'"
+            f"no model in {models_folder()} translates {source} to {target}; `cpunmt ls '{source} > {target}'"
             f"` lists models that can be fetched, `cpunmt fetch firefox:{source}{target}` fetches Firefox's"
         )
     if len(found) > 1 and found[0] != os.environ.get("CPUNMT_MODEL"):
         say(f"cpunmt: {source} to {target} with {found[0]}; others, for -m: {_listed(found[1:])}")
     return found[0]
+
+
+def _spellings(codes: Sequence[str]) -> set[str]:
+    return {spelling for code in codes for spelling in (plain(code), preferred(code))}
 
 
 def _candidates() -> Iterator[tuple[str, list[str], list[str]]]:
@@ -179,7 +164,7 @@ def _candidates() -> Iterator[tuple[str, list[str], list[str]]]:
         known.append((str(SHIPPED), read_json(SHIPPED / METADATA, "model metadata")))
     if chosen := os.environ.get("CPUNMT_MODEL"):
         with contextlib.suppress(CpunmtError):  # other programs' models do not state their languages
-            known.insert(0, (chosen, read_json(model_folder(located(chosen)) / METADATA, "model metadata")))
+            known.insert(0, (chosen, read_metadata(located(chosen))))
     for name, metadata in known:
         languages = languages_of(metadata)
         if languages:

@@ -32,6 +32,7 @@ from cpunmt.formats.packed.safetensors_file import check_tensors
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, second_layout_bytes
+from cpunmt.text.language_codes import code_of
 
 
 def info_arguments(parser: argparse.ArgumentParser) -> None:
@@ -124,7 +125,12 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         "longest source": f"{config.max_source_length} pieces; longer sentences are split",
         "longest target": f"{config.max_length_factor:g} x source pieces",
     }
+    if config.languages:
+        codes = [code_of(piece) for piece in config.languages]
+        lines["languages"] = f"{len(codes)}: {', '.join(codes)}"
     for key, value in found.metadata.items():
+        if config.languages and key in ("source_language", "target_language"):
+            continue
         if not isinstance(value, dict | list):
             lines.setdefault(_line(key.replace("_", " ")), _line(value))
     if verified and kind == "packed":

@@ -125,7 +125,7 @@ class _Told:
     def __init__(self, model: dict[str, Any], options: dict[str, Any]):
         self.translator = Translator(**model)
         self.statistics: RunStatistics | None = None
-        self.language = self.translator.languages.target
+        self.language = self.translator.language_into(options)
         self.options = options
         self.counts: dict[str, int] = {}
         self.begin()

@@ -200,7 +200,9 @@ def checked_options(translator: Translator, options: dict[str, Any]) -> Any:
         if name in LEFT_OUT or name.startswith("return_"):
             raise ValueError(f"{name} is given, but a corpus has one translation for each text; leave it out")
     translator.translate([], **options)
-    return make_options(options, translator.options)
+    spoken = translator.call_settings(options, None).options  # a language as the model writes it, or None
+    made = make_options(options, translator.options)
+    return made.changed(source_lang=spoken.source_lang, target_lang=spoken.target_lang)
 
 
 def digest_of(translator: Translator) -> str:

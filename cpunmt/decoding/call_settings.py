@@ -44,11 +44,14 @@ def settings_of(options: Options, **changes: Any) -> Settings:
     options = options.changed(**changes) if changes else options
     sequences: Any = options.suppress_sequences
     ends: Any = options.end_token
-    alike = {name: getattr(options, name) for name in _ALIKE}
+    alike: dict[str, Any] = {name: getattr(options, name) for name in _ALIKE}
     alike["patience"] = options.patience or 0.0
     alike["num_hypotheses"] = options.candidates
     if options.apart:
         alike |= {"beam_size": options.candidates, "patience": 0.0}
+    tags = [tag for tag in (options.source_lang, options.target_lang) if tag is not None]
+    if tags:
+        alike |= {name: tuple(id_ for tag in tags for id_ in getattr(tag, name, ())) for name in _NAMING}
     search = Search(
         **alike,
         suppressed=() if sequences is None else sequences.ids,
@@ -59,9 +62,11 @@ def settings_of(options: Options, **changes: Any) -> Settings:
         attention=options.return_alignments or options.replace_unknowns,
     )
     more = options.html or options.xml or options.rerank is not None or search.attention or options.max_input_length
+    more = more or any(getattr(tag, "name", "") for tag in tags)
     return Settings(options, search, not more)
 
 
+_NAMING = ("source_begin", "source_finish", "prompt")  # see options.languages.LanguageTag
 _ALIKE = [name for name in Search._fields if name in OF_PIECES]  # options with the same name in the engine
 
 

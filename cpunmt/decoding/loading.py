@@ -181,7 +181,7 @@ def _loaded(
     shortlist: Shortlist | None,
     clusters: dict[int, Clusters] | None = None,
 ) -> LoadedModel:
-    tensors: dict[str, Any] = found.tensors
+    tensors: dict[str, Any] = dict(found.tensors)
     engine = Engine(Model(found.config, tensors), shortlist, clusters)
     return LoadedModel(found.config, found.metadata, source, target, engine)
 

@@ -130,30 +130,38 @@ class Engine:
         """
         if not sources:
             return []
+        begin, prompt = len(search.source_begin), len(search.prompt)
+        if search.tagged:
+            given, sources, limits, prefixes = sources, *_tagged(sources, limits, search, prefixes)
+        else:
+            given = sources
         record, workspace, made, _kept = self._prepared(sources, limits, search, prefixes, slots, refill)
-        dropped = run(self._program, record, workspace, made, tell, unwanted)
+        dropped = run(self._program, record, workspace, made, tell, unwanted, prompt)
         self._keep(workspace)
         places, _, output, written, log_probs, scores, token_log_probs, attention, areas, logits = made
         eos, wanted = self.model.config.eos_id, search.num_hypotheses
         results: list[list[Hypothesis]] = []
         forced = prefixes if search.end_pieces and not search.prefix_bias_beta else None
-        for sentence, (source, limit) in enumerate(zip(sources, limits, strict=True)):
+        for sentence, (source, limit) in enumerate(zip(given, limits, strict=True)):
             found: list[Hypothesis] = []
             for rank in range(0 if sentence in dropped else wanted):
                 place = sentence * wanted + rank
                 length = written[place]
                 if length == 0:
                     break
-                begin = places[sentence] + rank * limit
-                pieces = output[begin : begin + length].tolist()
-                parts = token_log_probs[begin : begin + length].tolist() if token_log_probs else None
+                end = places[sentence] + rank * limit + length
+                own = slice(end - length + prompt, end)
+                pieces = output[own].tolist()
+                parts = token_log_probs[own].tolist() if token_log_probs else None
                 rows = None
                 if attention is not None and areas is not None:
-                    width = len(self._read(source))
+                    width = len(self._read(sources[sentence]))
                     first = areas[sentence] + rank * limit * width
-                    rows = np.zeros((length, len(source)), np.float32)  # none on a </s> that is not read
-                    rows[:, :width] = attention[first : first + length * width].reshape(length, -1)
-                chosen_by = None if logits is None else logits[begin : begin + length].copy()
+                    read = attention[first : first + length * width].reshape(length, -1)[prompt:, begin:]
+                    rows = np.zeros((length - prompt, len(source)), np.float32)  # none on a </s> that is not read
+                    width = min(len(source), read.shape[1])
+                    rows[:, :width] = read[:, :width]
+                chosen_by = None if logits is None else logits[own].copy()
                 truncated = pieces[-1] != eos
                 if truncated and pieces[-1] in search.end_pieces:
                     truncated = forced is not None and length <= len(forced[sentence])
@@ -174,14 +182,19 @@ class Engine:
 
         They equal those of `translate`; the arguments are the same, each for one sentence.
         """
-        record, workspace, _made, _kept = self._prepared([source], [limit], search, [prefix] if prefix else None, 1)
-        found = workspace.history[0, :, 0]  # the first slot that is taken is 0
+        tagged = _tagged([source], [limit], search, [prefix] if prefix else None)
+        record, workspace, _made, _kept = self._prepared(tagged[0], tagged[1], search, tagged[2], 1)
+        found = workspace.history[0, len(search.prompt) :, 0]  # the first slot that is taken is 0
+        unsaid = len(search.prompt)
         begin, step, more = 1, 0, True
         while more:
             stopping.check()
             with native:
                 more = self._program.translate(_at(record), workspace.address, begin, ONE_STEP)
             begin = 0
+            if unsaid:
+                unsaid -= 1
+                continue
             yield int(found[step]["piece"]), float(found[step]["log_prob"])
             step += 1
         self._keep(workspace)
@@ -238,7 +251,7 @@ class Engine:
         cluster_sets, most_active = None, 0
         if clustered:
             clusters = self._clustered()
-            cluster_sets, most_active = clusters.chosen(sources)
+            cluster_sets, most_active = clusters.chosen([search.prompt] * count if search.prompt else sources)
             batch |= {"clusters": clusters.address, "cluster_sets": _at(cluster_sets)}
         elif full:
             batch["full_output"] = self._output()
@@ -371,6 +384,21 @@ class Engine:
         pointers, table, depth = np.empty(PANEL, np.int64), model.record["output"], config.architecture.model_dim
         self._program.gather_output(table, 0, config.vocab_size, depth, pointers, record)
         return record, kept
+
+
+def _tagged(
+    sources: Sequence[Sequence[int]],
+    limits: Sequence[int],
+    search: Search,
+    prefixes: Sequence[Sequence[int]] | None,
+) -> tuple[Sequence[Sequence[int]], Sequence[int], Sequence[Sequence[int]] | None]:
+    """Returns sources, limits and prefixes with the pieces that a search adds to each."""
+    if search.source_begin or search.source_finish:
+        sources = [[*search.source_begin, *source, *search.source_finish] for source in sources]
+    if search.prompt:
+        limits = [limit + len(search.prompt) for limit in limits]
+        prefixes = [[*search.prompt, *prefix] for prefix in prefixes or [()] * len(sources)]
+    return sources, limits, prefixes
 
 
 def _at(numbers: array[Any]) -> int:

@@ -48,15 +48,23 @@ class Made(NamedTuple):
 
 
 def run(
-    program: Program, record: array[int], workspace: Workspace, made: Made, tell: Tell | None, unwanted: Unwanted | None
+    program: Program,
+    record: array[int],
+    workspace: Workspace,
+    made: Made,
+    tell: Tell | None,
+    unwanted: Unwanted | None,
+    prompt: int = 0,
 ) -> set[int]:
     """Translates a batch, given its BATCH record; returns the sentences that were dropped as unwanted.
+
+    `prompt`: the number of pieces at the beginning of each translation that `tell` is not called with.
 
     Raises the errors of `process.stopping`. An interrupt is handled between two calls, an exit waits for one.
     """
     batch_at, begin, more = record.buffer_info()[0], 1, True
     budget = BUDGET if tell is None else ONE_STEP
-    steps = _Steps(workspace, len(made.limits))
+    steps = _Steps(workspace, len(made.limits), prompt)
     dropped: set[int] = set()
     while more:
         stopping.check()
@@ -89,11 +97,14 @@ def _drop(named: Collection[int], dropped: set[int], made: Made) -> bool:
 class _Steps:
     """Yields the pieces of greedily searched sentences, each once."""
 
-    def __init__(self, workspace: Workspace, sentences: int) -> None:
-        """The search must not have begun, and each call of compiled code must make one step."""
+    def __init__(self, workspace: Workspace, sentences: int, unsaid: int) -> None:
+        """The search must not have begun, and each call of compiled code must make one step.
+
+        `unsaid`: pieces at the beginning of each translation that are left out.
+        """
         self._slots, self._history = workspace.sentences, workspace.history
         self._slots["step"] = 0  # of an earlier search
-        self._told = [0] * sentences
+        self._told = [unsaid] * sentences
 
     def found(self) -> list[Step]:
         """Returns the pieces of the last call, by sentence. Slots that became free in it still hold their last

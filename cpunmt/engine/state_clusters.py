@@ -51,6 +51,7 @@ class StateClusters:
         """Returns the set of each of `sources`, int64 [sentences], and the number of pieces in their largest cluster.
 
         A source names its language by its first piece, or by the second one: SentencePiece may put a space before it.
+        Instead of a source it may be the prompt that names the language.
         """
         others = self.numbers[OTHERS]
         if len(self.numbers) == 1:

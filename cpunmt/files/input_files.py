@@ -329,6 +329,11 @@ def read_json(path: AnyPath, kind: str, limit: int = 16 << 20) -> dict[str, Any]
     return parse_json(read_bytes(path, kind, limit), f"{Path(path)}: {kind}")
 
 
+def optional_json(path: AnyPath, kind: str, limit: int = 16 << 20) -> dict[str, Any]:
+    """Returns the content of a file as `read_json` does; an empty dict if there is none."""
+    return read_json(path, kind, limit) if Path(path).exists() else {}
+
+
 def parse_json(content: bytes, where: str) -> dict[str, Any]:
     """Returns the JSON object in the UTF-8 bytes `content` as a dict.
 

@@ -18,11 +18,11 @@ import importlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import packed_once, plain_name, read_json
-from cpunmt.formats.foreign_model import ForeignModel, FoundModel
+from cpunmt.files.input_files import optional_json, packed_once, plain_name, read_json
+from cpunmt.formats.foreign_model import METADATA, ForeignModel, FoundModel
 from cpunmt.process.first_use import LOCK
 
 
@@ -72,9 +72,9 @@ KINDS = {
         "cpunmt.formats.marian.marian_directory",
     ),
     "huggingface": Kind(
-        "Hugging Face MarianMT",
+        "Hugging Face",
         "a MarianMT model of Hugging Face: config.json, model.safetensors or pytorch_model.bin, vocab.json, source.spm "
-        "and target.spm",
+        "and target.spm; or one of many languages, with sentencepiece.bpe.model",
         {"model_type": None},
         (
             *("model.safetensors", "model.safetensors.index.json"),
@@ -95,6 +95,7 @@ MODEL_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm",
 PACKAGE_FILE = ".argosmodel"  # ends the name of a zipped package of Argos, which is unpacked before it is read
 _CHOOSING = (".yml", ".yaml", ".npz", ".bin")  # some of these select a model of their directory
 _OWN = ("shortlist.bin", "pytorch_model.bin")  # of packed models and of Hugging Face; other .bin may be Marian's
+_FETCHED = ("sourceLanguage", "targetLanguage")  # in metadata.json of a registry, whose codes may be others
 _MAX_FILES = 10_000
 _SHOWN = 20
 
@@ -200,6 +201,19 @@ def model_files(folder: Path) -> list[Path]:
     if _reader("argos").recognizes(folder, [file.name for file in files]) and (folder / "model").is_dir():
         files += sorted(file for file in (folder / "model").iterdir() if file.is_file())
     return files
+
+
+def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Returns the metadata of a model: its metadata.json, and the languages that other files name; reads no weights.
+
+    Raises ModelFileError as `look` and the readers do.
+    """
+    folder = model_folder(path)
+    metadata = optional_json(folder / METADATA, "model metadata")
+    found = look(path)
+    own = getattr(_reader(found.kind), "read_metadata", None)
+    named = own(found) if own else {}
+    return {name: value for name, value in metadata.items() if not named or name not in _FETCHED} | named
 
 
 def read_checkpoint(path: str | os.PathLike[str] | FoundModel) -> ForeignModel:

@@ -4,7 +4,7 @@ Weights stored as int8, with one scale (Marian's intgemm) or one for each column
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeGuard
 
@@ -27,6 +27,7 @@ from cpunmt.model.tensors import (
     table_sizes,
 )
 
+_BLOCK = 1 << 14  # rows of a table that are quantized at once; each has a scale of its own
 # The default conversion of a float32 matrix [in, out] to integers and one scale per column.
 QUANTIZERS: dict[str, Callable[[Array], tuple[Array, Array]]] = {
     "int8": int8.quantize_columns,
@@ -74,6 +75,7 @@ def packed_tensors(
         activation_scales="static" if alphas is not None and SCHEMES[scheme] == "int8" else "dynamic",
     )
     expected, storage, output = expected_tensors(config), storage_of(config), output_table(config)
+    own = quantizer is not None
     quantizer = quantizer or (lambda name, weights, scheme: QUANTIZERS[scheme](weights))
     layers, bias = linears(config), np.asarray(tensors["output.bias"])
     scales: Array
@@ -90,8 +92,10 @@ def packed_tensors(
             multipliers = table.multipliers(len(rows))
             scales = 1 / multipliers
         else:
-            q, scales = quantizer(name, _floats(table).T, stored)
-            rows, multipliers = np.ascontiguousarray(q.T), 1 / scales
+            blocks = _row_blocks(table, table.shape[0] if own else _BLOCK)
+            found = [(np.ascontiguousarray(q.T), s) for q, s in (quantizer(name, one.T, stored) for one in blocks)]
+            rows, scales = np.concatenate([q for q, _ in found]), np.concatenate([s for _, s in found])
+            multipliers = 1 / scales
         made[f"{name}.weight"], made[f"{name}.scale"] = _stored_rows(rows, stored), scales
         sums = made[f"{name}.sums"] = rows.sum(axis=1, dtype=np.int32)
         if name == output and static:
@@ -129,10 +133,19 @@ def packed_tensors(
     return config, {name: made[name] for name in expected}
 
 
+def _row_blocks(table: Weight, rows: int) -> Iterator[Array]:
+    """Yields a table in float32, some rows at a time."""
+    if isinstance(table, StoredIntegers):
+        yield table.weights()
+        return
+    for begin in range(0, len(table), rows):
+        yield table[begin : begin + rows]
+
+
 def _as_floats(name: str, weights: Array, scheme: str) -> Array:
     """Returns float32 or float16. Raises ModelFileError for a weight that float16 does not hold."""
     with np.errstate(over="ignore"):
-        stored = weights.astype(scheme)
+        stored = weights.astype(scheme, copy=False)
     if scheme == "float16" and np.isinf(stored).any() and np.isfinite(weights).all():
         raise ModelFileError(
             f"{name}: weights of up to {np.abs(weights).max():g}, but float16 holds none above 65504; keep them as "

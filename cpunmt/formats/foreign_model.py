@@ -4,7 +4,7 @@ Weights that come as integers already, with one scale or one for each output col
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from cpunmt.text.shortlist import ShortlistOptions
 from cpunmt.text.vocabulary import Vocabulary
 from cpunmt.text.word_vocabulary import WordVocabulary
 
+METADATA = "metadata.json"  # in a directory that a registry or a packer has made
 Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 
 
@@ -50,10 +51,14 @@ Weight = Array | StoredIntegers
 
 
 class VocabularyFiles(NamedTuple):
-    """A SentencePiece model whose ids are the model's, or one that a `table` gives other ids; or a table of words."""
+    """A SentencePiece model whose ids are the model's, or one that a table gives other ids; or a table of words.
+
+    `ids`: the content of the table, if no file has it as it is, or it was read before.
+    """
 
     pieces: Path | None
     table: Path | None = None
+    ids: Mapping[str, int] | None = None
 
     @property
     def ids_from(self) -> Path:
@@ -76,7 +81,7 @@ class ForeignModel(NamedTuple):
     """Another program's model: canonical tensors, and everything else in our form."""
 
     config: ModelConfig
-    tensors: dict[str, Weight]  # listed by tensors.checkpoint_tensors
+    tensors: Mapping[str, Weight]  # listed by tensors.checkpoint_tensors
     alphas: dict[str, float] | None  # the file's scales of activations: see packed_tensors
     weights: Path  # the file that holds all these
     source_vocabulary: VocabularyFiles
@@ -100,14 +105,22 @@ def is_table(file: Path) -> bool:
 def open_vocabularies(model: Any) -> tuple[AnyVocabulary, AnyVocabulary]:
     """Opens the vocabularies of source and target of a ForeignModel or PackedDirectory: one object if they are the
     same. Raises ModelFileError as they do; whether they fit the model is not checked."""
-    source = open_vocabulary(model.source_vocabulary, model.config.source_size)
+    languages = model.config.languages
+    source = open_vocabulary(model.source_vocabulary, model.config.source_size, languages)
     same = model.source_vocabulary == model.target_vocabulary
-    return source, source if same else open_vocabulary(model.target_vocabulary, model.config.vocab_size)
+    return source, source if same else open_vocabulary(model.target_vocabulary, model.config.vocab_size, languages)
 
 
-def open_vocabulary(files: VocabularyFiles, size: int | None = None) -> AnyVocabulary:
-    """Opens the vocabulary of a model's side, whose ids are below `size`, if that is known. Raises ModelFileError."""
-    pieces, table = files
-    if table is None:
+def open_vocabulary(files: VocabularyFiles, size: int | None = None, languages: Collection[str] = ()) -> AnyVocabulary:
+    """Opens the vocabulary of a model's side, whose ids are below `size`, if that is known.
+
+    `languages`: the pieces that name them. Raises ModelFileError.
+    """
+    pieces, table, ids = files
+    if table is None and ids is None:
         return Vocabulary(files.ids_from)
-    return PieceVocabulary(pieces, table, size) if pieces else WordVocabulary(table, size)
+    return (
+        PieceVocabulary(pieces, files.ids_from, size, ids, languages)
+        if pieces
+        else WordVocabulary(files.ids_from, size)
+    )

@@ -23,11 +23,14 @@ def position_signal(positions: int, model_dim: int, kind: str = "marian") -> np.
 
         P[p, i] = sin(p * 10000^(-i / n)),  P[p, h + i] = cos(the same),   h = model_dim / 2, i < h
 
-    Marian's n is h - 1; in "tensor2tensor", and in Hugging Face's port of Marian's models, it is h.
+    Marian's n is h - 1; in "tensor2tensor", and in Hugging Face's port of Marian's models, it is h. "fairseq" has
+    Marian's, and its first position is 2.
 
     Position p is turned into p + n with sin and cos of n alone, so the bits depend only on `math`'s values at one
     position and on IEEE products, never on a vectorized sine that depends on the processor.
     """
+    if kind == "fairseq":
+        return np.ascontiguousarray(position_signal(positions + 2, model_dim)[2:])
     half = model_dim // 2
     slowest = half - 1 if kind == "marian" else half
     rates = [math.exp(-i * math.log(10000.0) / max(slowest, 1)) for i in range(half)]

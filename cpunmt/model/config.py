@@ -21,11 +21,13 @@ MOST_BEAM = 64  # the most hypotheses that a search keeps of a sentence
 FORMAT_VERSION = 4  # of the packed model directory; raised when an older reader could not read a newer file
 _NESTED = 4  # the first version in which the architecture's fields are an object of their own
 _MOST_PIECES = 1 << 22
+_MOST_LANGUAGES = 2000
 _MOST_SEQUENCES, _MOST_SUPPRESSED = 10_000, 100  # the limits of the option suppress_sequences
 # fields added in this version, of the model and of its architecture: a model without them lacks the feature
 _LATER = (
     *("replace_unknowns", "max_length", "no_repeat_ngram_size", "suppress_sequences", "source_end"),
-    *("alignment_heads", "start_vector"),
+    *("languages", "source_tag", "source_tag_last", "target_tag", "target_lang"),
+    *("alignment_heads", "start_vector", "target_positions"),
 )
 
 
@@ -53,6 +55,22 @@ def _sequences(name: str, value: Any) -> tuple[tuple[str, ...], ...]:
 
 def _are_pieces(pieces: Any) -> bool:
     return 1 <= len(pieces) <= _MOST_SUPPRESSED and all(isinstance(piece, str) for piece in pieces)
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    """Checks the pieces that name languages."""
+    lists = isinstance(value, list | tuple) and len(value) <= _MOST_LANGUAGES
+    if not lists or not all(isinstance(piece, str) and 0 < len(piece) <= 100 for piece in value):
+        raise ValueError(f"{name} is {checks.shown(value)}, expected at most {_MOST_LANGUAGES} pieces")
+    if len(set(value)) < len(value):
+        raise ValueError(f"{name} is {checks.shown(value)}, expected different pieces")
+    return tuple(value)
+
+
+def _one_name(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= 100:
+        raise ValueError(f"{name} is {checks.shown(value)}, expected the code of a language")
+    return value
 
 
 @dataclass(frozen=True)
@@ -85,6 +103,12 @@ class ModelConfig:
     no_repeat_ngram_size: int = count(0, low=0, high=100)
     suppress_sequences: tuple[tuple[str, ...], ...] | None = checked(_sequences, None)  # of target pieces
     replace_unknowns: bool = switch(False)  # <unk> may be chosen: the source piece with most attention replaces it
+    # of a model of many languages: see options.languages
+    languages: tuple[str, ...] = checked(_names, ())  # the pieces that name them, in both vocabularies
+    source_tag: str = choice("none", "source", "target")  # the language whose piece each source has,
+    source_tag_last: bool = switch(False)  # behind </s>, not at the beginning
+    target_tag: bool = switch(False)  # the decoder has said the piece of the target language before a translation
+    target_lang: str | None = checked(_one_name, None)  # recommended, as above
 
     def scheme_of(self, name: str) -> str:
         """Returns how the weights of a linear layer or a table are stored."""

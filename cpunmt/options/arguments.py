@@ -111,9 +111,11 @@ def piece_lists(sentences: object, caller: str) -> list[list[str]]:
 
 
 def source_ids(pieces: list[str], vocabulary: AnyVocabulary) -> list[int]:
-    """Returns the ids of a sentence given as pieces, with exactly one </s> at the end."""
+    """Returns the ids of a sentence given as pieces, with exactly one </s> at the end, or before the name of its
+    language."""
     ids = vocabulary.ids(pieces)
-    return ids if ids and ids[-1] == vocabulary.eos_id else [*ids, vocabulary.eos_id]
+    ended = ids and (ids[-1] == vocabulary.eos_id or (ids[-1] in vocabulary.tag_ids and vocabulary.eos_id in ids[:-1]))
+    return ids if ended else [*ids, vocabulary.eos_id]
 
 
 def target_ids(pieces: object, number: int, vocabulary: AnyVocabulary, name: str) -> list[int]:

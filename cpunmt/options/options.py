@@ -96,6 +96,20 @@ class Options:
         takes="FILE",
         is_served=True,
     )
+    source_lang: str | None = option(
+        None,
+        "the language of the text, for a model of many languages: a code or a name, as en, eng_Latn or English",
+        read="languages.language",
+        takes="LANGUAGE",
+        meant="src_lang",
+    )
+    target_lang: str | None = option(
+        None,
+        "the language to translate into, for a model of several languages",
+        read="languages.language",
+        takes="LANGUAGE",
+        meant="tgt_lang",
+    )
     beam_size: int = option(
         None,
         "hypotheses kept at each step; 1 is greedy search (default: num_hypotheses)",
@@ -388,7 +402,12 @@ class _Sizes(TypedDict, total=False):
     max_batch_tokens: int
 
 
-class _Scores(TypedDict, total=False):
+class _Spoken(TypedDict, total=False):
+    source_lang: str | None
+    target_lang: str | None
+
+
+class _Scores(_Spoken, total=False):
     vocabulary: VocabularyName | None
     length_penalty: float
     word_penalty: float
@@ -501,7 +520,7 @@ class StreamOptions(_Texts, _Search, _TheirBatch, Ends, total=False):
     max_batch_tokens: int
 
 
-class GenerationOptions(_Lengths, _Pieces, _TheirSearch, Ends, total=False):
+class GenerationOptions(_Spoken, _Lengths, _Pieces, _TheirSearch, Ends, total=False):
     """Keywords of `generate_tokens`."""
 
     vocabulary: VocabularyName | None

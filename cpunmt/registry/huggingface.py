@@ -1,5 +1,7 @@
 """One model of the Hugging Face hub, by its name: hf:Helsinki-NLP/opus-mt-en-de, or hf:OWNER/NAME@REVISION.
 
+Of MarianMT, or of many languages: M2M-100, NLLB-200, mBART-50.
+
     GET /api/models/OWNER/NAME/revision/REVISION?blobs=true
         {"sha": the commit, "gated", "cardData": {"license", "language"},
          "siblings": [{"rfilename", "size", "blobId", "lfs": {"sha256", "size"}}]}
@@ -24,6 +26,7 @@ from cpunmt.values.checks import inner
 REGISTRIES = ("https://huggingface.co",)
 VARIABLE = "CPUNMT_HF_REGISTRY"
 _NEEDED = ("config.json", "source.spm", "target.spm", "vocab.json")
+_MANY = ("config.json", "sentencepiece.bpe.model")  # of M2M-100, NLLB-200 and mBART-50
 # Forms of the weights, the best first: one file, or an index and the shards that it lists. Only one form is fetched.
 _WEIGHTS = (
     re.compile(r"model\.safetensors"),
@@ -32,6 +35,7 @@ _WEIGHTS = (
     re.compile(r"pytorch_model\.bin\.index\.json|pytorch_model-\d+-of-\d+\.bin"),
 )
 _WELCOME = ("target_vocab.json", "generation_config.json", "tokenizer_config.json", "README.md", "LICENSE")
+_WELCOME_OF_MANY = ("vocab.json", "added_tokens.json", *_WELCOME[1:])
 
 
 def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_library: bool = False) -> ModelEntry:
@@ -42,7 +46,7 @@ def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_libra
     Raises
     ------
     CpunmtError
-        It lacks a file that a MarianMT model needs, or needs an account.
+        It lacks a file that a MarianMT model needs, or one of many languages, or it needs an account.
     """
     repository, _, revision = name.partition("@")
     quoted = urllib.parse.quote(revision or "main", safe="")
@@ -53,21 +57,25 @@ def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_libra
         raise CpunmtError(f'{url}: "sha" or "siblings" is missing; expected the hub\'s description of a model')
     found = {file["rfilename"]: file for file in siblings if _is_file(file)}
     weights = next(filter(None, ([file for file in found if form.fullmatch(file)] for form in _WEIGHTS)), [])
-    missing = [file for file in _NEEDED if file not in found]
+    is_of_many = found.keys() >= set(_MANY)
+    needed, welcome = (_MANY, _WELCOME_OF_MANY) if is_of_many else (_NEEDED, _WELCOME)
+    missing = [file for file in needed if file not in found]
     missing += [] if weights else ["model.safetensors or pytorch_model.bin"]
     if missing:
-        raise CpunmtError(f"hf:{name} has no {', '.join(missing)}; expected a MarianMT model")
+        raise CpunmtError(
+            f"hf:{name} has no {', '.join(missing)}; expected a MarianMT model, or one of M2M-100, NLLB-200 or mBART-50"
+        )
     source, target = _languages(inner(document, "cardData", "language", kind=list) or [], repository)
     return ModelEntry(
         name=f"hf:{name}",
         source=source,
         target=target,
-        architecture="marian",
+        architecture="many languages" if is_of_many else "marian",
         version=commit[:12],
         registry=url,
         files=tuple(
             _file(found[file], repository, commit, hub)
-            for file in (_NEEDED[0], *weights, *_NEEDED[1:], *_WELCOME)
+            for file in (needed[0], *weights, *needed[1:], *welcome)
             if file in found
         ),
         licence=inner(document, "cardData", "license", kind=str),

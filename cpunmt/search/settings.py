@@ -46,6 +46,14 @@ class Search(NamedTuple):
     sampling_topp: float = 1.0
     sampling_temperature: float = 1.0
     seed: int = 0
+    source_begin: tuple[int, ...] = ()  # source pieces that the model reads before each source,
+    source_finish: tuple[int, ...] = ()  # and behind each; results leave them out
+    prompt: tuple[int, ...] = ()  # target pieces that the model has said before each translation: not scored or counted
+
+    @property
+    def tagged(self) -> bool:
+        """Whether the model reads more than a source and its prefix."""
+        return bool(self.prompt or self.source_begin or self.source_finish)
 
     @property
     def sampling(self) -> bool:
@@ -91,7 +99,8 @@ class Search(NamedTuple):
         plain = Search(
             repetition_penalty=self.repetition_penalty, full=self.full, clusters=self.clusters, stepwise=self.stepwise
         )
-        return plain._replace(token_log_probs=True)
+        tags = {name: getattr(self, name) for name in ("source_begin", "source_finish", "prompt")}
+        return plain._replace(token_log_probs=True, **tags)
 
 
 GREEDY = Search()
@@ -101,6 +110,7 @@ _TYPES = {int: COUNT, bool: COUNT, float: np.float32}
 # What compiled code reads: the numbers of `Search` by the same names, and what follows from them; 1 is yes.
 SEARCH = record(
     *((name, _TYPES[type(value)]) for name, value in Search._field_defaults.items() if type(value) in _TYPES),
+    ("prompt", COUNT),  # pieces at the beginning of every prefix that are forced, and neither scored nor counted
     ("whole_logits", COUNT),  # a hypothesis's logits are read when all are computed: see fused_output
     ("normalized", COUNT),  # 0: log-probabilities are neither wanted nor needed to choose
     ("restricted", COUNT),
@@ -133,6 +143,8 @@ def search_record(search: Search) -> tuple[np.ndarray, object]:
         "end_count": len(search.end_pieces),
         "least_log_prob": math.log(least) if least else -math.inf,
         "inverse_temperature": 1 / search.sampling_temperature,
+        "prompt": len(search.prompt),
+        "min_length": search.min_length + len(search.prompt),
     }
     record = np.zeros(1, SEARCH)
     for name in SEARCH.names or ():

@@ -40,7 +40,8 @@ LEAST_COVERAGE = np.float32(1e-10)  # of a source piece without attention: its l
 def forced_piece(batch: address, sentence: count, step: count) -> count:
     """Returns the piece that a translation must have at `step`, or -1."""
     b = at(BATCH, batch, 0)
-    if b.prefix_offsets == 0 or at(SEARCH, b.search, 0).prefix_bias_beta > 0:
+    search = at(SEARCH, b.search, 0)
+    if b.prefix_offsets == 0 or (search.prefix_bias_beta > 0 and step >= search.prompt):
         return -1
     place = load_i64(b.prefix_offsets, sentence) + step
     return load_i32(b.prefixes, place) if place < load_i64(b.prefix_offsets, sentence + 1) else -1
@@ -150,8 +151,10 @@ def choose(batch: address, workspace: address, row: count, logits: address, colu
 
 
 @kernel
-def coverage(workspace: address, slot: count, step: count, item: count) -> real:
+def coverage(workspace: address, slot: count, step: count, item: count, prompt: count) -> real:
     """Returns the coverage of an ended hypothesis: sum over j of log(min(1, sum over its pieces of a[j])).
+
+    Leaves out its first `prompt` pieces.
 
     Wu et al. 2016, https://arxiv.org/abs/1609.08144, equation 14.
     """
@@ -159,7 +162,7 @@ def coverage(workspace: address, slot: count, step: count, item: count) -> real:
     length = at(SLOT, w.sentences, slot).source_length
     for j in range(length):
         store_f32(w.coverage, j, np.float32(0.0))
-    for t in range(step, -1, -1):
+    for t in range(step, prompt - 1, -1):
         item = np.int64(at(ITEM, w.history, item_place(workspace, slot, t, item)).parent)
         row = attention_address(workspace, slot, t, item)
         for j in range(length):
@@ -182,10 +185,12 @@ def end_hypothesis(batch: address, workspace: address, slot: count, step: count,
     ended = at(ENDED, w.ended, slot * w.beam + s.ended)
     ended.step, ended.item = step, item
     ended.log_prob = at(ITEM, w.history, item_place(workspace, slot, step, item)).sum
-    penalty = search.word_penalty * np.float32(step + 1)
-    ended.score = (ended.log_prob - penalty) / load_f32(b.normalizers, step + 1)
+    length = step + 1 - search.prompt
+    penalty = search.word_penalty * np.float32(length)
+    ended.score = (ended.log_prob - penalty) / load_f32(b.normalizers, length)
     if search.coverage_penalty != 0:
-        ended.score = ended.score + search.coverage_penalty * coverage(workspace, slot, step, item)
+        covered = coverage(workspace, slot, step, item, search.prompt)
+        ended.score = ended.score + search.coverage_penalty * covered
     s.ended += 1
 
 
@@ -259,7 +264,9 @@ def select(model: address, batch: address, workspace: address, slot: count, firs
             continue
         entry = at(ITEM, w.history, item_place(workspace, slot, step, item))
         total = parent.log_prob
-        if column < 0:
+        if step < search.prompt:
+            log_prob = np.float32(0.0)
+        elif column < 0:
             s.outside = 1  # the sum leaves it out, or all sums would be minus infinity
         else:
             total = total + log_prob

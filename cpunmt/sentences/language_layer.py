@@ -14,12 +14,6 @@ from cpunmt.text.piece_vocabulary import AnyVocabulary
 Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]
 
 
-def language_name(vocabulary: AnyVocabulary, codes: Sequence[str]) -> str | None:
-    """Returns the prefix for one of these languages, such as ">>de<< "; None if the vocabulary names none of them."""
-    names = (f">>{code}<< " for code in codes)
-    return next((name for name in names if vocabulary.language_end(f"{name}a") == len(name)), None)
-
-
 def told(sentences: Sentences, name: str, vocabulary: AnyVocabulary) -> Sentences:
     """Returns a layer that translates `sentences` into the language `name`, unless a sentence names another itself."""
 

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from cpunmt.decoding.loading import contains_model
 from cpunmt.errors import CpunmtError
-from cpunmt.files.input_files import read_json
-from cpunmt.formats.any_directory import model_folder
-from cpunmt.registry.store import METADATA, located, model_languages
+from cpunmt.formats.any_directory import model_folder, read_metadata
+from cpunmt.registry.store import located, model_languages
 from cpunmt.text.language_codes import plain
 from cpunmt.translator.pivot import Pivot
 from cpunmt.translator.translator import Translator
@@ -72,13 +71,12 @@ class ServedModel:
         """
         found = _NAMED.fullmatch(named)
         self.path = located(found[3] if found else named)
-        folder = model_folder(self.path)
+        model_folder(self.path)  # raises for a device
         if not contains_model(self.path):
             raise CpunmtError(
                 f"{self.path}: not found; expected a model's directory, or a fetched model's name such as firefox:ende"
             )
-        metadata = read_json(folder / METADATA, "model metadata") if (folder / METADATA).is_file() else {}
-        said = model_languages(metadata, named)
+        said = model_languages(read_metadata(self.path), named)
         source, target = (found[1], found[2]) if found else said
         if source is None or target is None:
             raise CpunmtError(

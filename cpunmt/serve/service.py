@@ -20,7 +20,6 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.windows import windows
 from cpunmt.process.stopping import Watch, under
 from cpunmt.results.results import Hypothesis, Result
-from cpunmt.sentences.language_layer import language_name, told
 from cpunmt.serve.detection import AUTO, Detector, Wanted, settled
 from cpunmt.serve.errors import ServeError, bad, said
 from cpunmt.serve.keys import Keys
@@ -31,11 +30,8 @@ from cpunmt.serve.queue.scheduler import Limits, Scheduler
 from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.serve.usage import Usage
-from cpunmt.text.language_codes import base_of, found_in
-from cpunmt.translator.pivot import Pivot
 from cpunmt.translator.streams.text_stream import joined_increments
-from cpunmt.translator.text_pipeline import Sentences, TextCall, after, text_steps, translate_texts
-from cpunmt.translator.translator import Translator
+from cpunmt.translator.text_pipeline import TextCall, after, text_steps, translate_texts
 
 T = TypeVar("T")
 LOG = logging.getLogger("cpunmt.serve")
@@ -133,9 +129,10 @@ class Service:
         """
         if source.lower() != AUTO and sum(map(len, texts)) <= _LITTLE and not any(map(options.get, _SLOW)):
             wanted = self.wanted(texts, source, target)
-            hosted = self.host.loaded(*wanted[0][:2]) if wanted else None
-            if hosted is not None and not hosted.has_several:
-                return list(zip(wanted, await self._at_once(request, texts, hosted, options), strict=True))
+            pair = wanted[0][:2] if wanted else ("", "")
+            hosted = self.host.loaded(*pair) if wanted else None
+            if hosted is not None:
+                return list(zip(wanted, await self._at_once(request, texts, hosted, pair, options), strict=True))
 
         def work(task: Task) -> list[tuple[Wanted, Result]]:
             wanted = self.wanted(texts, source, target)
@@ -144,7 +141,12 @@ class Service:
         return await self.run(request, work)
 
     async def _at_once(
-        self, request: Request, texts: Sequence[str], hosted: Hosted, options: Mapping[str, Any]
+        self,
+        request: Request,
+        texts: Sequence[str],
+        hosted: Hosted,
+        pair: tuple[str, str],
+        options: Mapping[str, Any],
     ) -> list[Result]:
         """Returns the results of texts; the event loop itself splits and joins their sentences."""
         loop = asyncio.get_running_loop()
@@ -158,7 +160,7 @@ class Service:
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(end)
 
-        call, key = _settled(hosted, options)
+        call, key = _settled(hosted, pair, options)
         task, steps = self.scheduler.task(tell), text_steps(texts, [[]] * len(texts), call)
         asked = self.scheduler.ask(task, (key, call.settings), call.sentences, *next(steps))
         if asked.waits:
@@ -207,12 +209,8 @@ class Service:
         return [results[number] for number in range(len(texts))]
 
     def _call(self, task: Task, pair: tuple[str, str], options: Mapping[str, Any]) -> TextCall:
-        hosted = self._hosted(pair)
-        call, key = _settled(hosted, options)
-        sentences = self.scheduler.through(task, key, call.sentences)
-        if hosted.has_several:
-            sentences = _told(sentences, hosted.translator, pair[1])
-        return call._replace(sentences=sentences)
+        call, key = _settled(self._hosted(pair), pair, options)
+        return call._replace(sentences=self.scheduler.through(task, key, call.sentences))
 
     def _hosted(self, pair: tuple[str, str]) -> Hosted:
         try:
@@ -225,25 +223,22 @@ class Service:
         return hosted
 
 
-def _settled(hosted: Hosted, options: Mapping[str, Any]) -> tuple[TextCall, Hashable]:
-    """Returns a configured call and its hashable name. Raises ServeError for a wrong option."""
+def _settled(hosted: Hosted, pair: tuple[str, str], options: Mapping[str, Any]) -> tuple[TextCall, Hashable]:
+    """Returns a configured call and its hashable name. Raises ServeError for a wrong option, and if a model of several
+    languages does not know these."""
+    if hosted.has_several:
+        named = dict(zip(("source_lang", "target_lang"), pair, strict=True))
+        try:
+            hosted.translator.text_call(named)
+        except ValueError:
+            pairs = " to ".join(map(said, pair))
+            raise ServeError(503, f"The model does not name {pairs}, as its metadata says that it does") from None
+        options = {**options, **named}
     try:
         call = hosted.translator.text_call(options)
     except (TypeError, ValueError) as error:
         raise bad(f"Invalid request: {error}") from None
     return call, (hosted.number, tuple(sorted(options.items())))
-
-
-def _told(sentences: Sentences, translator: Translator | Pivot, target: str) -> Sentences:
-    """Sets the target language of a multilingual model. Raises ServeError if its vocabulary lacks it."""
-    assert isinstance(translator, Translator)
-    vocabulary = translator.source_vocabulary
-    listed = [name[2:-2] for name in getattr(vocabulary, "languages", ())]
-    codes = [code for code in (target, base_of(target), found_in(target, listed)) if code]
-    name = language_name(vocabulary, codes)
-    if name is None:
-        raise ServeError(503, f"The model does not name {said(target)}, as its metadata says that it does")
-    return told(sentences, name, vocabulary)
 
 
 def _telling(call: TextCall, text: str, tell: Callable[[str], None]) -> TextCall | None:

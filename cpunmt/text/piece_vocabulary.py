@@ -1,12 +1,15 @@
 """Text to ids and back for OPUS-MT: a SentencePiece model cuts text into pieces, and a table gives their ids."""
 
+import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from cpunmt.text.piece_spans import Span
 from cpunmt.text.table_vocabulary import TableVocabulary
 from cpunmt.text.vocabulary import WORD, Ids, Vocabulary, before_end, call_processor, clean, load_processor, located
 from cpunmt.text.word_vocabulary import WordVocabulary
+
+_SPECIAL = ("<s>", "<pad>", "<mask>")  # of models of many languages
 
 
 class PieceVocabulary(TableVocabulary):
@@ -20,11 +23,36 @@ class PieceVocabulary(TableVocabulary):
 
     mark = WORD
 
-    def __init__(self, pieces: str | os.PathLike[str], table: str | os.PathLike[str], size: int | None = None) -> None:
-        """Loads the SentencePiece model `pieces` and the `table`. Errors: those of both."""
-        super().__init__(table, size)
-        self.languages = tuple(sorted(piece for piece in self._pieces if piece[:2] == ">>" and piece[-2:] == "<<"))
+    def __init__(
+        self,
+        pieces: str | os.PathLike[str],
+        table: str | os.PathLike[str],
+        size: int | None = None,
+        ids: Mapping[str, int] | None = None,
+        tags: Collection[str] = (),
+    ) -> None:
+        """Loads the SentencePiece model `pieces` and the `table`. Errors: those of both.
+
+        Parameters
+        ----------
+        ids : the content of the table, if it is known
+        tags : pieces that name languages: with other special pieces they are left out of texts
+        """
+        super().__init__(table, size, ids)
+        self.tag_ids = frozenset(self._ids[tag] for tag in tags if tag in self._ids)
+        hidden = [*tags, *_SPECIAL, *self._unnamed()] if tags else []
+        self._hidden = frozenset({self.unk_id, *(self._ids[piece] for piece in hidden if piece in self._ids)})
+        self._hidden_pieces = frozenset(hidden)
+        self.languages = tuple(sorted(piece for piece in self._pieces if piece.startswith(">>") and piece[-2:] == "<<"))
         self._pieces_path, self._processor = pieces, load_processor(pieces)
+
+    def _unnamed(self) -> Iterator[str]:
+        """Yields the pieces that stand for rows of the weights without a piece, as CTranslate2 calls them."""
+        for form in ("madeupword{}", "madeupword{:04d}"):
+            for number in itertools.count():
+                if (piece := form.format(number)) not in self._ids:
+                    break
+                yield piece
 
     def encode(self, text: str) -> list[int]:
         language, rest = self._language(clean(text))
@@ -47,7 +75,7 @@ class PieceVocabulary(TableVocabulary):
         return text.replace(WORD, " ").strip()
 
     def decode(self, ids: Ids) -> str:
-        return self._joined(self.pieces([id_ for id_ in before_end(ids, self.eos_id) if id_ != self.unk_id]))
+        return self._joined(self.pieces([id_ for id_ in before_end(ids, self.eos_id) if id_ not in self._hidden]))
 
     def surfaces(self, text: str) -> list[str]:
         language, rest = self._language(clean(text))
@@ -68,7 +96,7 @@ class PieceVocabulary(TableVocabulary):
         return len(text) - len(rest.lstrip()) if language else 0
 
     def text_of(self, pieces: Sequence[str]) -> str:
-        return self._joined([clean(piece) for piece in pieces])
+        return self._joined([clean(piece) for piece in pieces if piece not in self._hidden_pieces])
 
 
 AnyVocabulary = Vocabulary | PieceVocabulary | WordVocabulary

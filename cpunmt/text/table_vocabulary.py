@@ -11,7 +11,7 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.text.piece_spans import Span
 from cpunmt.text.piece_table import read_table
-from cpunmt.text.vocabulary import Ids, clean
+from cpunmt.text.vocabulary import Ids, are_clean, clean
 
 _EOS, _UNK = "</s>", "<unk>"
 _OLD_NAMES = {_EOS: (0, "eos"), _UNK: (1, "UNK")}  # in tables of Marian's predecessors: their id, and their name
@@ -30,12 +30,17 @@ class TableVocabulary(abc.ABC):
         Of the table.
     mark : str
         The prefix of pieces at the beginning of a word; "" if every piece is a word.
+    tag_ids : frozenset of int
+        The pieces that name languages in a model of many.
     """
 
     mark: str
+    tag_ids: frozenset[int] = frozenset()
 
-    def __init__(self, table: str | os.PathLike[str], size: int | None = None) -> None:
-        """Loads the `table`.
+    def __init__(
+        self, table: str | os.PathLike[str], size: int | None = None, ids: Mapping[str, int] | None = None
+    ) -> None:
+        """Loads the `table`, or takes its content, `ids`.
 
         Ids from `size` on are skipped: the model does not have them. An id without a piece reads as empty text.
 
@@ -45,13 +50,17 @@ class TableVocabulary(abc.ABC):
             The file is missing or broken, or has no </s> or <unk>.
         """
         self.path = Path(table)
-        found = read_table(table)
+        found = read_table(table) if ids is None else ids
         self.eos_id, self.unk_id = special_ids(found, table)
-        self._ids = {piece: id_ for piece, id_ in found.items() if size is None or id_ < size}
+        self._ids = dict(found)
+        if size is not None and max(found.values(), default=-1) >= size:
+            self._ids = {piece: id_ for piece, id_ in found.items() if id_ < size}
         self.size = max(self._ids.values(), default=-1) + 1
         self._pieces = [""] * self.size
         for piece, id_ in self._ids.items():
-            self._pieces[id_] = clean(piece)
+            self._pieces[id_] = piece
+        if not are_clean(self._pieces):
+            self._pieces = list(map(clean, self._pieces))
         if max(self.eos_id, self.unk_id) >= self.size:
             raise ModelFileError(
                 f"{table}: {_EOS} has id {self.eos_id} and {_UNK} {self.unk_id}, but there are {self.size} pieces"

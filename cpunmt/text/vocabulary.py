@@ -35,9 +35,12 @@ class Vocabulary:
     path : Path
     mark : str
         The prefix of pieces at the beginning of a word.
+    tag_ids : frozenset of int
+        The pieces that name languages in a model of many.
     """
 
     mark = WORD
+    tag_ids: frozenset[int] = frozenset()
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Loads `path`.
@@ -175,6 +178,11 @@ def before_end(ids: Ids, eos_id: int) -> list[int]:
     """Returns `ids` (list or integer array) up to the first `eos_id`, if there is one."""
     ids = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
     return ids[: ids.index(eos_id)] if eos_id in ids else ids
+
+
+def are_clean(texts: Iterable[str]) -> bool:
+    """Returns whether `clean` would leave all texts as they are; much faster for many."""
+    return _SURROGATES.search("".join(texts)) is None
 
 
 def clean(text: str) -> str:

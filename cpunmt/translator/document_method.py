@@ -35,6 +35,11 @@ class DocumentMethod(abc.ABC):
     def text_call(self, given: Mapping[str, Any]) -> TextCall:
         """Validates options of `translate`, and returns how texts are translated with them."""
 
+    def language_into(self, given: Mapping[str, Any]) -> str | None:
+        """Returns the target language of a call with these options; None if unknown."""
+        named = {name: given[name] for name in ("source_lang", "target_lang") if given.get(name) is not None}
+        return self.text_call(named).languages.target if named else self.target_language
+
     def translating(self, given: Mapping[str, Any], pages: bool = False) -> Callable[[Sequence[Unit]], list[Page]]:
         """Validates options of `translate`, and returns a function that translates units of documents with them.
 
@@ -77,5 +82,5 @@ class DocumentMethod(abc.ABC):
             translate_document = importlib.import_module(_ABOVE).translate_document
         chosen = {"format": format, "select": select, "encoding": encoding, "force": force, "progress": progress}
         with under(watch_of(given)):
-            found: Path = translate_document(self, path, out, self.target_language, given, **chosen)
+            found: Path = translate_document(self, path, out, self.language_into(given), given, **chosen)
         return found

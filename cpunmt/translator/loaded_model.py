@@ -24,10 +24,12 @@ from cpunmt.process.workers import Workers
 from cpunmt.registry.store import Languages, is_name, languages_of, located, model_languages
 from cpunmt.sentence_layers.all_layers import SentenceLayers
 from cpunmt.sentences.sentence_cache import SentenceCache
+from cpunmt.text.language_codes import preferred
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.values.checks import whole
 
 _Owner = TypeVar("_Owner", bound="ModelOwner")
+_SPOKEN = ("source_lang", "target_lang")
 
 
 class ModelOwner:
@@ -66,6 +68,7 @@ class ModelOwner:
     _names: list[str | None]  # for models given by name, not by path
     _absolute: tuple[Path, ...]
     _wanted: tuple[str, str | None]
+    _spoken: tuple[str | None, str | None]
     _threads: tuple[int, int]
     _workers: Workers
     _default: Settings
@@ -90,6 +93,8 @@ class ModelOwner:
         intra_threads: int = 0,
         max_queued_batches: int = 0,
         sentence_cache: int = 0,
+        source_lang: str | None = None,
+        target_lang: str | None = None,
         flash_attention: bool = False,
         tensor_parallel: bool = False,
         files: object = None,
@@ -113,6 +118,7 @@ class ModelOwner:
             or -1: no limit
         sentence_cache : number of sentences, each of at most 2,000 characters, whose translations are kept: the most
             recently used ones. 0: none. Results are the same
+        source_lang, target_lang : the languages of calls that name none: see `Options`
 
         The other arguments are CTranslate2's, and accept only the values that match this engine.
 
@@ -131,6 +137,7 @@ class ModelOwner:
         self._cache_size = whole("sentence_cache", sentence_cache, 0, 1 << 30)
         if isinstance(compute_type, dict):
             compute_type = compute_type.get("cpu", "default")
+        self._spoken = source_lang, target_lang
         models = _listed(model_path)
         self.weights = (1.0,)
         if len(models) > 1 or weights is not None:
@@ -159,9 +166,11 @@ class ModelOwner:
     def _use(self, model: LoadedModel) -> None:
         self.config, self.metadata = model.config, model.metadata
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
-        self.options = self._with_ids(model_options(model.config))
-        self._default = settings_of(self.options)
         self.languages = model_languages(model.metadata, self._names[0] or str(self.path))
+        spoken = zip(_SPOKEN, self._spoken, strict=True)
+        named: dict[str, Any] = {name: value for name, value in spoken if value is not None}
+        self.options = self._with_ids(replace(model_options(model.config), **named))
+        self._default = settings_of(self.options)
         self._scored_by = replace(self.options, vocabulary="full")
         self._checked = {}
         self._layers = SentenceLayers([model.source_vocabulary], [model.config])
@@ -277,7 +286,11 @@ class ModelOwner:
         return settings
 
     def _with_ids(self, options: Options) -> Options:
-        """Adds the ids of suppressed sequences in the target vocabulary."""
+        """Adds the ids of suppressed sequences in the target vocabulary, and of languages."""
+        if options.source_lang is not None or options.target_lang is not None:
+            with LOCK:
+                from cpunmt.options.languages import with_tags
+            options = with_tags(options, self.config, self.source_vocabulary, self.languages)
         if options.suppress_sequences is None and not options.disable_unk:
             return options
         with LOCK:
@@ -287,15 +300,32 @@ class ModelOwner:
             options, suppress_sequences=with_ids(options.suppress_sequences, self.target_vocabulary, no_unknown)
         )
 
+    def refuse_unnamed(self, settings: Settings) -> None:
+        """Raises ValueError if a model of many languages cannot translate a text with these settings."""
+        if self.config.languages:
+            with LOCK:
+                from cpunmt.options.languages import refuse_unnamed
+            refuse_unnamed(settings.options, self.config)
+
+    def spoken(self, settings: Settings) -> Languages:
+        """Returns the languages of a call."""
+        given = settings.options.source_lang, settings.options.target_lang
+        if given == (None, None):
+            return self.languages
+        pairs = zip(given, self.languages, strict=True)
+        return Languages(*(known if code is None else preferred(code) for code, known in pairs))
+
     def _base(self, options: object) -> Options:
         if options is None:
             return self.options
-        return option_set(options)
+        chosen = option_set(options)
+        unnamed = [name for name in _SPOKEN if getattr(chosen, name) is None]
+        return chosen.changed(**{name: getattr(self.options, name) for name in unnamed}) if unnamed else chosen
 
     def __repr__(self) -> str:
-        said = [self.config.scheme]
+        said, many = [self.config.scheme], self.config.languages
         if known := languages_of(self.metadata):
-            said.append("{!r} to {!r}".format(*known))
+            said.append(f"{len(many)} languages" if many else "{!r} to {!r}".format(*known))
         if self._workers.count > 1:
             said.append(f"inter_threads={self._workers.count}")
         said.append("loaded" if self.model_is_loaded else "not loaded")
@@ -315,6 +345,7 @@ class ModelOwner:
             "inter_threads": threads,
             "max_queued_batches": queued,
             "sentence_cache": self._cache_size,
+            **dict(zip(_SPOKEN, self._spoken, strict=True)),
         }
         added = {name: value for name, value in self.__dict__.items() if name not in ModelOwner.__annotations__}
         return {"arguments": arguments, "loaded": self.model_is_loaded, "added": added}

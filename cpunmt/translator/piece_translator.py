@@ -58,7 +58,7 @@ class PieceTranslator(DocumentMethod, Scorer):
     @property
     def target_language(self) -> str | None:
         """The target language; None if unknown."""
-        return self.languages.target
+        return self.spoken(self._default).target
 
     @overload
     def translate_batch(

@@ -74,7 +74,7 @@ class Pivot(DocumentMethod):
         self._layers = self._new_layers()
         for before, after in pairwise(made):
             written, read = before.languages.target, after.languages.source
-            if written and read and base_of(written) != base_of(read):
+            if written and read and _languages(written).isdisjoint(_languages(read)):
                 raise ValueError(
                     f"{shown(str(before.path))} translates into {written!r}, but {shown(str(after.path))} from "
                     f"{read!r}; expected models in the order in which they are used"
@@ -143,7 +143,8 @@ class Pivot(DocumentMethod):
         Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary) are taken from the
         first model's and apply to the whole chain: texts are cut into sentences once, and terms are those of the last
         translation. num_hypotheses, return_scores and return_token_log_probs are taken from the last model's: the
-        others pass on their best translation. So are suppress_sequences and end_token, unless `options` is a list.
+        others pass on their best translation. So are suppress_sequences and end_token, unless `options` is a list. Of
+        the languages among `given`, source_lang is the first model's and target_lang the last one's.
         """
         if given and (watch := watch_of(given)):
             with under(watch):
@@ -269,6 +270,9 @@ class Pivot(DocumentMethod):
         found = []
         for number, (translator, leg) in enumerate(zip(self.translators, chosen, strict=True)):
             own = given if number == count - 1 else _without_pieces(given)
+            foreign = {"source_lang"} if number else set()
+            foreign |= {"target_lang"} if number < count - 1 else set()
+            own = {name: value for name, value in own.items() if name not in foreign}
             if isinstance(leg, Mapping):
                 settings = translator.call_settings({**leg, **own}, None)
             elif leg is None or isinstance(leg, Options | str):
@@ -292,6 +296,11 @@ class Pivot(DocumentMethod):
 
     def __repr__(self) -> str:
         return f"Pivot([{', '.join(map(repr, self.translators))}])"
+
+
+def _languages(codes: str) -> set[str]:
+    """Returns the languages of a side of a model, which may have several."""
+    return set(map(base_of, codes.split("+")))
 
 
 def _without_pieces(options: Any) -> Any:

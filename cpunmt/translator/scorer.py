@@ -74,11 +74,13 @@ class Scorer(ModelOwner):
         watch = watch_of(given)
         if isinstance(source, str) != isinstance(target, str):
             raise TypeError("score takes two texts or two lists of texts, not one of each")
+        settings = self._scoring(given, options)
+        self.refuse_unnamed(settings)
         texts = ([source], [target]) if isinstance(source, str) else (source, target)
         sources = self.source_vocabulary.encode_batch(text_list(texts[0], "source of score", "source"))
         given_targets = text_list(texts[1], "target of score", "target", len(sources) + 1)
         targets = self.target_vocabulary.encode_batch(given_targets)
-        call = self._scores(sources, targets, self._scoring(given, options))
+        call = self._scores(sources, targets, settings)
         with under(watch):
             results = call.results()
         return results[0] if isinstance(source, str) else results

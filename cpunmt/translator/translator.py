@@ -223,6 +223,7 @@ class Translator(PieceTranslator):
         """
         watch = watch_of(chosen := {**given})
         settings = self.call_settings(chosen, options)
+        self.refuse_unnamed(settings)
         if not isinstance(text, str):
             raise TypeError(f"generate_text takes a text, not {type(text).__name__}; use translate_iterable")
         prefix = self._prefixes(text_ids).ids(target_prefix)
@@ -257,6 +258,7 @@ class Translator(PieceTranslator):
         """Translates one sentence in one part, 4 us faster than a `Call` for many; returns None for other texts."""
         if self._cache is not None:
             return None
+        self.refuse_unnamed(settings)
         split = settings.options.split
         if split != "none" and not (isinstance(split, str) and is_plain(text)):
             cutter = self._cutter(settings)
@@ -312,12 +314,22 @@ class Translator(PieceTranslator):
         return self._text_call(self.call_settings(given, None))
 
     def _text_call(self, settings: Settings) -> TextCall:
-        return TextCall(settings, self.languages, self._cutter(settings), self.translate_sentences)
+        self.refuse_unnamed(settings)
+        return TextCall(settings, self.spoken(settings), self._cutter(settings), self.translate_sentences)
 
     def translate_sentences(
         self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings
     ) -> list[Aligned]:
         """Translates single sentences, shared among the workers; for `Pivot`, and for the server's `text_call`."""
+        if name := getattr(settings.options.target_lang, "name", ""):
+            with LOCK:
+                from cpunmt.sentences.language_layer import told
+            return told(self._kept_or_translated, name, self.source_vocabulary)(texts, forced, settings)
+        return self._kept_or_translated(texts, forced, settings)
+
+    def _kept_or_translated(
+        self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings
+    ) -> list[Aligned]:
         if self._cache is None:
             return self._translated(texts, forced, settings)
 
@@ -337,16 +349,16 @@ class Translator(PieceTranslator):
                 [forced[number] for number in numbers],
                 settings.options,
                 self._engine_layer(settings),
-                lambda: forced_layer(self.loaded, settings, is_unspaced(self.languages.target)),
+                lambda: forced_layer(self.loaded, settings, is_unspaced(self.spoken(settings).target)),
             )
 
         return Call(self._workers, [len(text) // CHARS_PER_PIECE + 1 for text in texts], translate).results()
 
     def _engine_layer(self, settings: Settings) -> Callable[[Sequence[list[int]] | None], Layer]:
         """Returns a callable that takes the beginnings of translations and returns the lowest layer."""
-        return lambda begun: engine_layer(self.loaded, settings, begun, is_unspaced(self.languages.target))
+        return lambda begun: engine_layer(self.loaded, settings, begun, is_unspaced(self.spoken(settings).target))
 
     def _cutter(self, settings: Settings) -> Cutter | None:
         """Returns the cutter of texts; None if texts are not cut."""
         split = settings.options.split
-        return None if split == "none" else Cutter(split, self.languages, self.source_vocabulary)
+        return None if split == "none" else Cutter(split, self.spoken(settings), self.source_vocabulary)

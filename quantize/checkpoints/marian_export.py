@@ -70,11 +70,13 @@ def _recurrent_options(architecture: Any) -> dict[str, Any]:
 
 
 def _transformer_options(architecture: Any) -> dict[str, Any]:
-    if architecture.positions == "tensor2tensor" or "gelu" in (
+    if architecture.positions in ("tensor2tensor", "fairseq") or "gelu" in (
         architecture.activation,
         architecture.average_activation,
     ):
-        raise ValueError("Marian has neither tensor2tensor's positions nor an exact gelu")
+        raise ValueError("Marian has neither tensor2tensor's or fairseq's positions nor an exact gelu")
+    if architecture.positions == "trained" and architecture.target_positions:
+        raise ValueError("Marian's decoders have the encoder's positions")
     if architecture.start_vector or architecture.alignment_heads > 1:
         raise ValueError("Marian's decoders start from zero, and one head aligns")
     return {

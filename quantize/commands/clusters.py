@@ -83,6 +83,11 @@ def run(given: argparse.Namespace) -> None:
         refuse_overwriting([given.out], [folder, *given.text, given.held_out])
         check_directory(given.out, given.force, NAMES)
     model = load_model(folder)
+    if model.config.languages:
+        raise ModelFileError(
+            f"{folder}: not supported: clusters of a model that has a piece for each of {len(model.config.languages)} "
+            "languages; expected a model of one direction, or one whose texts name their language, as >>de<<"
+        )
     if given.top >= model.config.vocab_size:
         raise CpunmtError(f"--top is {given.top}, the model has {model.config.vocab_size} target pieces")
     kept = _kept(given, folder, model)

@@ -146,6 +146,11 @@ def _calibrated(given: argparse.Namespace, checkpoint: Any) -> Any:
     """Returns (statistics of all inputs on the calibration text, their description for metadata.json)."""
     count = given.calibration_lines or CALIBRATION_LINES
     config, tensors = checkpoint.config, float_tensors(checkpoint.tensors)
+    if config.languages:
+        raise CpunmtError(
+            f"{given.calibration}: not supported: calibration of a model of {len(config.languages)} languages, whose "
+            "sources have the piece of one; pack it without --calibration"
+        )
     sources, lines = calibration_sources(given.calibration, checkpoint.vocabularies[0], config, count)
     targets = greedy_translations(config, tensors, sources, checkpoint.shortlist)
     with progress_bar(len(sources), "sentences", "calibrating") as done:

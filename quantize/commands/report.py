@@ -27,6 +27,8 @@ _OPTIONS = f"""
 --picture FILE      draw it, as PNG
 --vocabulary NAME   as of `cpunmt translate`
 --beam-size N       as of `cpunmt translate`
+--from LANGUAGE     as of `cpunmt translate`: of a model of many languages
+--to LANGUAGE       as of `cpunmt translate`
 --rounds N          how often speed is measured; 0: not at all (default: 5)
 --samples N         how often a test set is resampled for the interval; 0: not at all (default: 1000)
 --force             replace the files of --json and --picture
@@ -63,6 +65,7 @@ def run(given: argparse.Namespace) -> int:
         load_figure()
     sets = given_sets(given)
     settings = {"vocabulary": given.vocabulary, "beam_size": given.beam_size}
+    settings |= {"source_lang": getattr(given, "from"), "target_lang": given.to}
     with progress_bar(work(sets, given.rounds), "sentences") as progress:
         report = measure(
             given.model,

@@ -5,7 +5,7 @@ import os
 import platform
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from cpunmt.formats.packed.safetensors_file import check_tensors
 from cpunmt.layers.stored import Linear
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, linears, matrices, table_sizes
+from cpunmt.options.languages import refuse_unnamed, with_tags
 from cpunmt.options.options import Options, make_options, model_options
 from cpunmt.options.suppressed_sequences import with_ids
+from cpunmt.registry.store import model_languages
 from cpunmt.values.checks import inner
 from quantize.checkpoints.layer_errors import layer_error
 from quantize.checkpoints.stored_weights import step_bytes, stored_bytes, stored_matrix
@@ -62,7 +64,7 @@ def measure(
 
     Parameters
     ----------
-    settings : options of `Translator.translate` for both: vocabulary, beam_size
+    settings : options of `Translator.translate` for both: vocabulary, beam_size, source_lang, target_lang
     rounds : of the comparison of speed, 0 skips it
     samples : of the interval of a difference in BLEU, 0 skips it
     activations : source text, a sentence a line, for measuring the zeros of ReLUs' outputs; None skips it
@@ -114,6 +116,7 @@ def _subject(path: Any, settings: Any) -> Subject:
     if options.suppress_sequences is not None:
         sequences = with_ids(options.suppress_sequences, loaded.target_vocabulary, False)
         options = options.changed(suppress_sequences=sequences)
+    options = _spoken(path, loaded, options)
     if options.vocabulary == "shortlist" and packed.shortlist is None:
         raise CpunmtError(f"{path}: has no shortlist; choose --vocabulary full")
     used = options.vocabulary or ("shortlist" if packed.shortlist else "full")
@@ -132,6 +135,21 @@ def _subject(path: Any, settings: Any) -> Subject:
         "target_language": inner(packed.metadata, "target_language", kind=str),
     }
     return Subject(path, described, packed.tensors, loaded, options)
+
+
+def _spoken(path: Path, loaded: LoadedModel, options: Options) -> Options:
+    """Returns the options with the ids of their languages. Raises CpunmtError for wrong ones, and if they are
+    missing."""
+    try:
+        named = (
+            with_tags(options, loaded.config, loaded.source_vocabulary, model_languages(loaded.metadata, str(path)))
+            if options.source_lang or options.target_lang
+            else options
+        )
+        refuse_unnamed(named, loaded.config)
+    except ValueError as error:
+        raise CpunmtError(f"{path}: {error}") from None
+    return cast(Options, named)
 
 
 def _check_pair(ours: Subject, theirs: Subject) -> None:

@@ -19,7 +19,7 @@ from quantize.onnx.graph import Graph, Value
 from quantize.reference import formulas
 from quantize.reference.transformer import Transformer
 
-_TABLES = ("position_table", "target_position_table")  # without and with the start vector
+_TABLES = ("position_table", "target_position_table")  # of both sides, and of a target that has its own
 CELLS = ("ssru", "sru", "self_attention", "average_attention")  # exportable cells
 
 for _formula, _operator in (("relu", "Relu"), ("tanh", "Tanh"), ("sigmoid", "Sigmoid")):
@@ -84,14 +84,15 @@ class GraphNetwork(Transformer):
         """Returns all positions of the encoder, [batch source, d], or the step's, [hypotheses, d]."""
         graph, config = self.graph, self.architecture
         scale = math.sqrt(config.model_dim) if config.scale_embedding else 1.0
-        signal = self._position_table()
+        signal = self._position_table(side)
         if one:
             scales = np.full(self.positions, scale, np.float32)
             scales[0] = 0  # there is no token before the first one
             x = embedded * graph.node("Gather", graph.tensor("embedding_scales", scales), self.position)
             if config.start_vector:
                 signal = signal + np.eye(self.positions, 1, dtype=np.float32) * np.float32(scale) * self.arrays["start"]
-            x = x + graph.node("Gather", graph.tensor(_TABLES[config.start_vector], signal), self.position)
+            is_own = config.start_vector or config.target_positions
+            x = x + graph.node("Gather", graph.tensor(_TABLES[is_own], signal), self.position)
         else:
             table = graph.tensor(_TABLES[False], signal)
             end = graph.node("Slice", self.apart, *(graph.constant([value], np.int64) for value in (1, 2)))
@@ -100,10 +101,10 @@ class GraphNetwork(Transformer):
             x = graph.node("Reshape", x, graph.constant([-1, config.model_dim], np.int64))
         return self._normed(f"{side}.embedding_norm", x) if config.embedding_norm else x
 
-    def _position_table(self) -> Any:
+    def _position_table(self, side: Any) -> Any:
         """Returns position signals or trained positions, [positions, d]."""
         if self.architecture.positions == "trained":
-            trained = self.arrays["positions"]
+            trained = self.arrays[self.architecture.position_table(side)]
             return trained[np.minimum(np.arange(self.positions), len(trained) - 1)]
         return formulas.positions(0, self.positions, self.architecture.model_dim, self.architecture.positions)
 

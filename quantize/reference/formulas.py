@@ -14,9 +14,11 @@ import numpy as np
 def positions(first: int, count: int, d: int, kind: str = "marian") -> np.ndarray:
     """Returns position signals (count, d): sine of p 10000^(-i / n) for i < d/2, then the cosines.
 
-    Marian's n is d/2 - 1; that of "tensor2tensor" (and Hugging Face's Marian models) is d/2.
+    Marian's n is d/2 - 1; that of "tensor2tensor" (and Hugging Face's Marian models) is d/2. "fairseq" has Marian's,
+    and its first position is 2.
     """
-    slowest = d // 2 - 1 if kind == "marian" else d // 2
+    slowest = d // 2 if kind == "tensor2tensor" else d // 2 - 1
+    first += 2 if kind == "fairseq" else 0
     angles = np.arange(first, first + count)[:, None] * 10000.0 ** (-np.arange(d // 2) / max(slowest, 1))
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
 

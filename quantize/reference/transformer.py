@@ -163,7 +163,7 @@ class Transformer(Definition):
         config, count = self.architecture, 1 if one else len(embedded)
         x = np.float32(math.sqrt(config.model_dim)) * embedded if config.scale_embedding else embedded
         if config.positions == "trained":
-            table = self.tensors["positions"]
+            table = self.tensors[config.position_table(side)]
             x = x + table[np.minimum(np.arange(first, first + count), len(table) - 1)]
         else:
             x = x + positions(first, count, config.model_dim, config.positions)

@@ -14,6 +14,7 @@ import pytest
 
 import cpunmt
 from cpunmt.commands import cli
+from cpunmt.commands.flags import flag_of
 from cpunmt.commands.lines import run_statistics
 from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.engine import prebuilt, program, program_files
@@ -72,7 +73,7 @@ def test_every_option_and_every_marian_flag_is_in_the_help(capsys):
     assert caught.value.code == 0
     text = capsys.readouterr().out
     for name in Options.__dataclass_fields__:
-        assert name.startswith("return_") or re.search(rf"--{name.replace('_', '-')}\b", text)
+        assert name.startswith("return_") or re.search(rf"{flag_of(name)}\b", text)
     for flag in MARIAN_FLAGS:
         assert re.search(rf"{flag}\b", text)
 

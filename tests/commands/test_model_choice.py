@@ -163,7 +163,7 @@ def chosen(capfd, *languages) -> tuple[str, str]:
 def test_two_languages_choose_a_fetched_model(empty, student, source, tmp_path, capfd):
     path = put("opus:en-de", "en", "de")
     put("opus:de-en", "de", "en")
-    put("opus:en-mul", "en", "de+fr")
+    put("opus:en-mul", "en", "es+fr")
     assert chosen(capfd, "en", "de") == chosen(capfd, "EN", "De") == (str(path), "")
     assert translate(source, tmp_path / "german", "--from", "en", "--to", "de") == 0
     assert (tmp_path / "german").read_text("utf-8").splitlines() == texts(student, sentences(40))
@@ -188,11 +188,19 @@ def test_of_several_models_the_first_in_a_fixed_order_is_chosen_and_told(empty, 
 
 
 def test_languages_that_no_model_has(empty, tmp_path, capfd):
-    put("opus:en-mul", "en", "fr+it")
+    put("opus:en-mul", "en", "es+it")
     assert cli.main(["translate", "--from", "en", "--to", "fr", "Hello."]) == 1
     told = refusal(capfd)
-    assert told.startswith(f"no model in {tmp_path / 'models'} translates en to fr; opus:en-mul does among other lang")
+    assert told.startswith(f"no model in {tmp_path / 'models'} translates en to fr; ")
     assert "`cpunmt ls 'en > fr'`" in told and "`cpunmt fetch firefox:enfr`" in told
+
+
+def test_a_model_of_several_languages_follows_those_of_one(empty, capfd):
+    several = put("hf:facebook/nllb-200", "eng+deu", "deu+fr")
+    assert chosen(capfd, "English", "German") == chosen(capfd, "en", "de_DE") == (str(several), "")
+    path = put("opus:en-de", "en", "de")
+    notice = "cpunmt: en to de with opus:en-de; others, for -m: hf:facebook/nllb-200\n"
+    assert chosen(capfd, "en", "de") == (str(path), notice)
 
 
 def test_the_model_of_the_environment_goes_first_if_it_is_for_both_languages(empty, capfd, monkeypatch):

@@ -9,6 +9,8 @@ For several models, an ensemble, the log-probability of a piece is the weighted 
 Translations that are searched apart, samples and alternatives, begin with drawn pieces or the best ones, behind the
 prefix; each continues with one piece at a time.
 
+The prompt of a search is said before each translation, and its log-probabilities and its pieces do not count.
+
 A beam of groups is several beams, one after the other at each step. A group ranks continuations by their sum, less the
 diversity penalty for each hypothesis of an earlier group with the same piece at this step; penalties stay.
 """
@@ -72,6 +74,9 @@ def beam_search(
     models = [(reference, 1.0)] if isinstance(reference, Reference) else reference
     config = models[0][0].config
     vocabulary = np.arange(config.vocab_size) if candidates is None else np.asarray(candidates)
+    prompt, words = len(search.prompt), len(source)
+    source, prefix = [*search.source_begin, *source, *search.source_finish], [*search.prompt, *prefix]
+    limit += prompt
     searching = Models(models, source)
     # ids, sum, log-probabilities, attention rows, number if apart, (group, its penalties) if there are groups
     live, ended = [([], 0.0, [], [], None)], []
@@ -81,18 +86,18 @@ def beam_search(
         said = [ids for ids, *_ in live]
         log_probs, attention = searching.step(said, candidates, vocabulary, search.repetition_penalty)
         allowed = log_probs.copy()
-        if search.prefix_bias_beta and step < len(prefix) and prefix[step] in vocabulary:
+        if search.prefix_bias_beta and prompt <= step < len(prefix) and prefix[step] in vocabulary:
             for row, ids in enumerate(said):
                 if ids == list(prefix[:step]):
                     favoured = search.prefix_bias_beta * (vocabulary == prefix[step])
                     log_probs[row] = np.log((1 - search.prefix_bias_beta) * np.exp(log_probs[row]) + favoured)
             allowed = log_probs.copy()
-        if step < len(prefix) and not search.prefix_bias_beta:
+        if step < prompt or (step < len(prefix) and not search.prefix_bias_beta):
             chosen = [(0, int(np.searchsorted(vocabulary, prefix[step])), prefix[step], None)]
         else:
             if not config.replace_unknowns:
                 allowed[:, vocabulary == config.unk_id] = -np.inf
-            if step < search.min_length:
+            if step < search.min_length + prompt:
                 allowed[:, vocabulary == config.eos_id] = -np.inf
                 allowed[:, np.isin(vocabulary, search.end_pieces)] = -np.inf
             for row, ids in enumerate(said):
@@ -118,6 +123,8 @@ def beam_search(
             ids, total, parts, attended, _ = live[row]
             inside = column < len(vocabulary) and vocabulary[column] == piece
             log_prob = float(log_probs[row, column]) if inside else -np.inf
+            if step < prompt:
+                log_prob, inside = 0.0, True
             total += log_prob if inside else 0.0
             hypothesis = ([*ids, piece], total, [*parts, log_prob], [*attended, attention[row]], number)
             ends = piece == config.eos_id or (piece in search.end_pieces and (free or step >= len(prefix)))
@@ -137,10 +144,18 @@ def beam_search(
             break
     if search.num_beam_groups > 1:
         ended = _best_of_groups(ended, search, config.eos_id)
-    begun = 0 if free else len(prefix)
+    begun = prompt if free else len(prefix)
     made = [_hypothesis(search, *hypothesis[:4], config.eos_id, begun) for hypothesis in ended]
     made.sort(key=lambda ranked: -ranked[0])
-    return [hypothesis for _, hypothesis in made[: search.num_hypotheses]]
+    first = len(search.source_begin)
+    return [
+        h._replace(
+            ids=h.ids[prompt:],
+            token_log_probs=h.token_log_probs[prompt:],
+            attention=h.attention[prompt:, first : first + words],
+        )
+        for _, h in made[: search.num_hypotheses]
+    ]
 
 
 def _of_full_beam(places, ending, beam):
@@ -160,7 +175,7 @@ def _best_of_groups(ended, search, eos):
     ranks = []
     for hypothesis in ended:
         ids, *_, of = hypothesis
-        penalties = 0 if of is None else of[1] / len(ids) ** search.length_penalty
+        penalties = 0 if of is None else of[1] / (len(ids) - len(search.prompt)) ** search.length_penalty
         ranks.append(_hypothesis(search, *hypothesis[:4], eos, 0)[0] - penalties)
     groups = {None if of is None else of[0] for *_, of in ended}
     best = set()
@@ -211,9 +226,10 @@ def _apart(source, allowed, numbers, step, search):
 
 def _hypothesis(search, ids, total, parts, attended, eos, begun):
     """Returns (the ranking score, Hypothesis)."""
-    attention = np.array(attended)
-    coverage = np.log(np.clip(attention.sum(axis=0), 1e-10, 1.0)).sum()
-    score = (total - search.word_penalty * len(ids)) / len(ids) ** search.length_penalty
+    attention, prompt = np.array(attended), len(search.prompt)
+    coverage = np.log(np.clip(attention[prompt:].sum(axis=0), 1e-10, 1.0)).sum()
+    length = len(ids) - prompt
+    score = (total - search.word_penalty * length) / length**search.length_penalty
     score += search.coverage_penalty * float(coverage)
     outside = -np.inf in parts
     told = (-np.inf, -np.inf) if outside else (total, score)

@@ -27,7 +27,8 @@ from cpunmt.formats.ctranslate2 import ctranslate2_directory
 from cpunmt.formats.ctranslate2.model_bin import read_model_bin
 from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, network_of
 from cpunmt.formats.foreign_model import FoundModel, StoredIntegers
-from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
+from cpunmt.formats.huggingface.huggingface import read_huggingface_config
+from cpunmt.formats.huggingface.stored_tensors import stored_tensors
 from cpunmt.formats.marian.decoder_options import read_decoder_options
 from cpunmt.formats.marian.marian import read_marian, read_marian_file
 from cpunmt.formats.marian.marian_transformer import parse_options
@@ -229,7 +230,7 @@ def write_options(path):
 
 def read_huggingface_weights(path):
     config = read_huggingface_config(FIELDS, {}, 1, True, str(path))
-    for array in huggingface_tensors(config, read_float_tensors(path), str(path))[1].values():
+    for array in stored_tensors(config, read_float_tensors(path), str(path), has_pad=True)[1].values():
         assert array.dtype == np.float32 and np.isfinite(array).all()
 
 
@@ -243,7 +244,7 @@ def write_torch(container):
 
 def read_torch(path):
     config = read_huggingface_config(FIELDS, {}, 1, True, str(path))
-    for array in huggingface_tensors(config, read_torch_tensors(path), str(path))[1].values():
+    for array in stored_tensors(config, read_torch_tensors(path), str(path), has_pad=True)[1].values():
         assert array.dtype == np.float32 and np.isfinite(array).all()
 
 

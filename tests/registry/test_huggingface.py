@@ -44,6 +44,15 @@ def test_files_that_some_models_have(server):
     }
 
 
+def test_a_model_of_many_languages(server):
+    files = {"config.json": b"{}", "pytorch_model.bin": b"1", "sentencepiece.bpe.model": b"2", "tokenizer.json": b"{}"}
+    more = {"vocab.json": b"{}", "tokenizer_config.json": b"{}", "generation_config.json": b"{}"}
+    serve_hub(server, "facebook/m2m100_418M", {**files, **more})
+    entry = model(server, "facebook/m2m100_418M")
+    assert {file.path for file in entry.files} == {*files, *more} - {"tokenizer.json"}
+    assert entry.architecture == "many languages"
+
+
 def test_a_revision(server):
     serve_hub(server, NAME, revision="refs/pr/3")
     entry = model(server, f"{NAME}@refs/pr/3")
@@ -110,11 +119,14 @@ def test_answers_that_may_mean_a_missing_account(status, through_library):
 @pytest.mark.parametrize(
     ("missing", "advice"),
     [
-        (["model.safetensors", "vocab.json"], "has no vocab.json; expected a MarianMT model$"),
-        (["vocab.json"], "has no vocab.json; expected a MarianMT model$"),
+        (
+            ["model.safetensors", "vocab.json"],
+            "has no vocab.json; expected a MarianMT model, or one of M2M-100",
+        ),
+        (["vocab.json"], "has no vocab.json; expected a MarianMT model, or one of M2M-100"),
         (
             ["model.safetensors", "pytorch_model.bin"],
-            "has no model.safetensors or pytorch_model.bin; expected a MarianMT model$",
+            "has no model.safetensors or pytorch_model.bin; expected a MarianMT model, or one of M2M-100",
         ),
     ],
 )

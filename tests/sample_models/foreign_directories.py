@@ -13,7 +13,8 @@ import yaml
 from cpunmt.files.input_files import zstd_module
 from cpunmt.formats.any_directory import listing, read_checkpoint
 from cpunmt.formats.foreign_model import FoundModel
-from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config
+from cpunmt.formats.huggingface.huggingface import read_huggingface_config
+from cpunmt.formats.huggingface.stored_tensors import stored_tensors
 from cpunmt.formats.marian.marian_directory import BergamotFiles, find_files
 from cpunmt.formats.marian.marian_transformer import marian_names
 from cpunmt.model.config import ModelConfig
@@ -174,7 +175,7 @@ def huggingface(folder, shape="shared") -> Written:
     fields, tensors = write_huggingface(folder, shape)
     write_vocabulary(folder, train_vocabulary, separate=shape == "apart")
     config = read_huggingface_config(fields, {}, 1, shape == "shared", "config")
-    return Written(folder, *huggingface_tensors(config, tensors, "model"))
+    return Written(folder, *stored_tensors(config, tensors, "model", has_pad=True))
 
 
 def ctranslate2(folder, kind="float32", pre_norm=True) -> Written:

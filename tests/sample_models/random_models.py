@@ -50,7 +50,7 @@ def random_tensors(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:
     recurrent = isinstance(config.architecture, RecurrentConfig)  # outputs between -1 and 1
     for name, shape in checkpoint_tensors(config).items():
         deviation = 0.1
-        if name == "positions":
+        if name in ("positions", "target_positions"):
             shape = (24, config.architecture.model_dim)  # fewer than some sentences have
         elif name.endswith("norm.scale"):
             deviation = 1.0  # scales of either sign: with all near 1 a tied output repeats the previous token for ever

@@ -21,6 +21,11 @@ NAMED = {
     "trained positions": {"positions": "trained", "scale_embedding": False, "cell": "self_attention"},
     "no projection": {"attention_projection": False, "cell": "self_attention", "positions": "tensor2tensor"},
     "start vector": {"start_vector": True, "alignment_heads": 2, "cell": "self_attention"},
+    "many languages": {
+        **{"cell": "self_attention", "preprocess": "n", "postprocess": "a", "top_norm": True, "start_vector": True},
+        **{"positions": "trained", "target_positions": True, "embedding_norm": True, "scale_embedding": False},
+    },
+    "fairseq": {"cell": "self_attention", "preprocess": "n", "postprocess": "a", "positions": "fairseq"},
     "cell projection": {"cell_projection": True, "activation": "gelu_sigmoid"},
 }
 
@@ -45,7 +50,8 @@ def configs(draw):
         shared_embedding=not untied,
         tied_output=draw(st.booleans()),
         scale_embedding=draw(st.booleans()),
-        positions=draw(st.sampled_from(["marian", "tensor2tensor", "trained"])),
+        positions=draw(st.sampled_from(["marian", "tensor2tensor", "fairseq", "trained"])),
+        target_positions=draw(st.booleans()),
         ffn_dim=draw(st.sampled_from([16, 64])),
         decoder_ffn_dim=draw(st.sampled_from([None, 48])),
         ffn_depth=draw(st.integers(2, 4)),

@@ -11,7 +11,7 @@ from cpunmt.architectures.families import family_of
 from cpunmt.search.settings import Search
 from tests.definitions.beam_search import beam_search
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
-from tests.support.searches import agree, bits, searches, watch_calls, work
+from tests.support.searches import agree, bits, searches, tagged, watch_calls, work
 
 EOS, UNK, VOCAB = 0, 1, 96
 
@@ -25,7 +25,7 @@ def test_equals_its_definition(model, seed, search, with_shortlist, with_prefix)
     made = engine.translate(sources, limits, search, prefixes)
     different = 0
     for number, (source, limit, hypotheses) in enumerate(zip(sources, limits, made, strict=True)):
-        candidates = shortlist.candidates(source, True) if with_shortlist else None
+        candidates = shortlist.candidates(tagged(source, search), True) if with_shortlist else None
         prefix = prefixes[number] if with_prefix else ()
         expected = beam_search(reference, source, limit, search, candidates, prefix)
         assert len(hypotheses) == len(expected)

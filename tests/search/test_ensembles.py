@@ -15,7 +15,7 @@ from quantize.reference.network import Reference
 from tests.definitions.beam_search import beam_search
 from tests.sample_models import real_model, recurrents, transformers
 from tests.sample_models.random_models import random_shortlist, random_sources, random_tensors
-from tests.support.searches import agree, bits, searches, work
+from tests.support.searches import agree, bits, searches, tagged, work
 from tests.support.side_by_side import in_threads
 
 VOCAB = 96
@@ -73,7 +73,7 @@ def test_equals_its_definition(pairs, seed, search, weights, with_shortlist, wit
     made = engine.translate(sources, limits, search, prefixes)
     same = 0
     for number, (source, limit, hypotheses) in enumerate(zip(sources, limits, made, strict=True)):
-        candidates = shortlist.candidates(source, True) if with_shortlist else None
+        candidates = shortlist.candidates(tagged(source, search), True) if with_shortlist else None
         prefix = prefixes[number] if with_prefix else ()
         same += agree(hypotheses, beam_search(reference, source, limit, search, candidates, prefix))
         assert search.prefix_bias_beta or all(h.ids[: len(prefix)] == list(prefix) for h in hypotheses)

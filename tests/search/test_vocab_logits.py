@@ -14,7 +14,7 @@ from cpunmt.search.settings import Search
 from quantize.reference.network import Reference
 from tests.definitions.vocab_logits import vocab_logits
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
-from tests.support.searches import bits, searches, work
+from tests.support.searches import bits, searches, tagged, work
 
 VOCAB = 91  # not a multiple of the block size
 SHORTLIST = random_shortlist(4, VOCAB)
@@ -54,9 +54,11 @@ def test_they_equal_their_definition(model, program, seed, search, with_prefix):
     plain = searched(engine, sources, search._replace(vocab_logits=False), prefixes)
     assert bits([[h._replace(logits=None) for h in some] for some in made]) == bits(plain)
     for source, hypotheses in zip(sources, made, strict=True):
+        source, prompt = tagged(source, search), list(search.prompt)
         candidates = shortlist.candidates(source, True) if shortlist else np.arange(VOCAB)
         for h in hypotheses:
-            expected = vocab_logits(reference, source, h.ids, candidates, search.repetition_penalty)
+            expected = vocab_logits(reference, source, prompt + h.ids, candidates, search.repetition_penalty)
+            expected = expected[len(prompt) :]
             assert h.logits.dtype == np.float32 and h.logits.shape == (len(h.ids), VOCAB)
             assert np.allclose(h.logits, expected, atol=1e-3)
             if search.prefix_bias_beta:

@@ -9,11 +9,12 @@ from cpunmt import Translator
 from cpunmt.alignment.aligned import Aligned, changed_result
 from cpunmt.alignment.projection import Projection
 from cpunmt.decoding.call_settings import settings_of
+from cpunmt.options.languages import language_name
 from cpunmt.options.options import Options
 from cpunmt.registry.store import Languages
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.sentences.engine_layer import engine_layer
-from cpunmt.sentences.language_layer import language_name, told
+from cpunmt.sentences.language_layer import told
 from cpunmt.sentences.sentence_layer import Cutter, sentence_layer
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.sample_models.foreign_directories import KINDS

@@ -3,7 +3,7 @@
 import pytest
 
 from cpunmt import Translator
-from cpunmt.sentences.language_layer import language_name
+from cpunmt.options.languages import language_name
 from cpunmt.serve.model_host import ModelHost
 from tests.sample_models.real_model import SHIPPED
 from tests.serve.serving import serving
@@ -76,7 +76,7 @@ def test_it_is_no_link_of_a_chain():
 def test_a_language_that_its_vocabulary_does_not_name(tmp_path):
     with serving(f"en-fr={MODEL}") as served:
         answer = served.post("/translate", json={"q": "One man.", "source": "en", "target": "fr"})
-        assert (answer.status_code, "does not name fr" in answer.json()["error"]) == (503, True)
+        assert (answer.status_code, "does not name en to fr" in answer.json()["error"]) == (503, True)
 
 
 def test_names(translator):

@@ -55,6 +55,8 @@ READ = {  # option: pairs of values that mean the same
         ("i=split", (("i", "split"),)),
         ({"*": "inline"}, [["*", "inline"]]),
     ],
+    "source_lang": [("en", np.str_("en"))],  # those of the models of the tests
+    "target_lang": [("de", np.str_("de"))],
     "glossary": [(Glossary(TERMS), Glossary(TERMS)), (Glossary(TERMS), TERMS)],
 }
 

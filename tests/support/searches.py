@@ -44,6 +44,9 @@ def searches(draw, scored=either):
         sampling_topp=draw(st.sampled_from([1.0, 1.0, 0.7, 0.2])),
         sampling_temperature=draw(st.sampled_from([1.0, 0.5, 3.0])),
         seed=draw(st.sampled_from([0, 1, 2**63 - 1])),
+        source_begin=draw(st.sampled_from([(), (), (7,)])),
+        source_finish=draw(st.sampled_from([(), (), (8,)])),
+        prompt=draw(st.sampled_from([(), (), (9,), (1, 4)])),
     )
     if draw(st.booleans()):
         unchanged = ("repetition_penalty", "no_repeat_ngram_size", "suppressed", "prefix_bias_beta")
@@ -61,6 +64,11 @@ def bits(translations) -> list:
         [h._replace(attention=None if h.attention is None else h.attention.tobytes()) for h in hypotheses]
         for hypotheses in translations
     ]
+
+
+def tagged(source, search) -> list:
+    """Returns a source as the model reads it."""
+    return [*search.source_begin, *source, *search.source_finish]
 
 
 def close(a, b) -> bool:

@@ -16,6 +16,8 @@ many = assert_type(translator.translate(["A dog.", "A man."]), list[Result])
 print(one.text.upper(), round(one.score, 3), one.truncated, len(many))
 
 best = translator.translate("Two dogs.", beam_size=4, num_hypotheses=2, return_alignments=True)
+english = Translator(sys.argv[1], source_lang="English")
+assert_type(english.translate(["A dog."], source_lang="en", target_lang="German"), list[Result])
 for source, target in best.alignments or []:
     print((best.source_pieces or ())[source], best.pieces[target])
 if best.attention is not None:

@@ -46,7 +46,8 @@ class TransformerConfig:
     encoder_layers: int = count(high=MOST_LAYERS)
     decoder_parameters: tuple[int, ...] = checked(_parameter_sets)
     scale_embedding: bool = switch(True)  # by sqrt(model_dim)
-    positions: str = choice("marian", "tensor2tensor", "trained")  # see kernels.tables.position_signal
+    positions: str = choice("marian", "tensor2tensor", "fairseq", "trained")  # see kernels.tables.position_signal
+    target_positions: bool = switch(False)  # trained: the decoder has others than the encoder
     decoder_ffn_dim: int | None = count(None, high=1 << 22)  # None: the encoder's
     ffn_depth: int = count(2, low=2, high=16)  # affine maps in a feed-forward network
     decoder_ffn_depth: int = count(2, low=2, high=16)
@@ -84,6 +85,10 @@ class TransformerConfig:
     def decoder_width(self) -> int:
         """The width of the decoder's feed-forward networks."""
         return self.decoder_ffn_dim or self.ffn_dim
+
+    def position_table(self, side: str) -> str:
+        """Returns the tensor with the trained positions of the "encoder" or the "decoder"."""
+        return "target_positions" if self.target_positions and side == "decoder" else "positions"
 
     @property
     def aligning(self) -> int:

@@ -60,13 +60,19 @@ class TransformerNetwork:
         if config.positions != "trained":
             table = position_signal(positions, config.model_dim, config.positions)
         else:
-            trained = self._filler.tensors["positions"]  # the last one also stands for all later positions
-            table = np.ascontiguousarray(trained[np.minimum(np.arange(positions), len(trained) - 1)])
+            table = self._trained("positions", positions)
         self._record[0]["source"]["positions"] = self._filler.keep(table)
+        if config.positions == "trained" and config.target_positions:
+            table = self._trained("target_positions", positions)
         if config.start_vector:  # at a target's position 0 there is never a piece, so the vector is added once, here
             table = table.copy()
             table[0] += self._record[0]["target"]["scale"] * self._filler.tensors["start"]
         self._record[0]["target"]["positions"] = self._filler.keep(table)
+
+    def _trained(self, name: str, positions: int) -> Any:
+        """Returns a stored table with `positions` rows; its last one also stands for all later positions."""
+        trained = self._filler.tensors[name]
+        return np.ascontiguousarray(trained[np.minimum(np.arange(positions), len(trained) - 1)])
 
     def _settings(self, fields: Any) -> None:
         config = self._config

@@ -99,5 +99,7 @@ def norms(config: TransformerConfig) -> list[str]:
 
 def others(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
     """Maps names to shapes of all other float32 tensors; 0 stands for any number of rows."""
-    found: dict[str, tuple[int, ...]] = {"positions": (0, config.model_dim)} if config.positions == "trained" else {}
+    tables = ["positions"] if config.positions == "trained" else []
+    tables += ["target_positions"] if tables and config.target_positions else []
+    found: dict[str, tuple[int, ...]] = dict.fromkeys(tables, (0, config.model_dim))
     return found | ({"start": (config.model_dim,)} if config.start_vector else {})

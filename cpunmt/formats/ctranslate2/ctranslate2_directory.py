@@ -9,6 +9,9 @@ source.spm, target.spm          SentencePiece models, which CTranslate2 leaves t
 
 vmap.txt is not used, as by CTranslate2 unless a call asks for it.
 
+A vocabulary that ends with the names of languages is one of M2M-100, NLLB-200 or mBART-50 (`language_families`). Where
+their pieces stand is not in these files; tokenizer_config.json tells it if that of transformers lies beside them.
+
 Converters write whether CTranslate2 adds </s> to a source, not whether a source has it. Models whose decoder starts
 with <s> are OpenNMT's, whose sources have none; for all others the tokenizer adds it.
 """
@@ -22,10 +25,11 @@ from typing import Any
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import ENDINGS, read_json
+from cpunmt.files.input_files import ENDINGS, optional_json, read_json
 from cpunmt.formats.ctranslate2.model_bin import ModelBin, read_model_bin
 from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, check_specification, network_of
 from cpunmt.formats.foreign_model import ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, Weight
+from cpunmt.formats.language_families import Family, family_of, language_metadata, languages_in, with_languages
 from cpunmt.formats.packed.safetensors_file import Bfloat16
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
@@ -52,7 +56,8 @@ PIECES = (
 _TABLES = (("shared_vocabulary", "shared_vocabulary"), ("source_vocabulary", "target_vocabulary"))
 _TABLE_ENDINGS = (".json", ".txt")
 _BPE = "bpe.model"  # of subword-nmt, in packages of Argos
-_MAX_JSON = 1 << 20  # bytes
+_MAX_JSON = 4 << 20  # bytes
+_NAMING = 1000  # pieces at the end of a vocabulary that may name languages
 _EPSILON = 1e-5  # of a model that names none
 _BOS, _EOS, _UNK = "<s>", "</s>", "<unk>"
 _OLD_SETTINGS = {"with_source_bos": "add_source_bos", "with_source_eos": "add_source_eos"}
@@ -73,7 +78,8 @@ def read_directory(found: FoundModel) -> ForeignModel:
     check_specification(model, str(weights))
     fields = _settings(folder, model)
     tables = _tables(folder)
-    source, target = (read_table(table) for table in tables)
+    opened = {table: read_table(table) for table in dict.fromkeys(tables)}
+    source, target = (opened[table] for table in tables)
     special = {special_ids(table, path) for table, path in zip((source, target), tables, strict=True)}
     if len(special) > 1:
         raise ModelFileError(f"{folder}: {_EOS} and {_UNK} have other ids in {tables[0].name} than in {tables[1].name}")
@@ -91,8 +97,32 @@ def read_directory(found: FoundModel) -> ForeignModel:
         str(weights),
     )
     pieces = _pieces(folder, tables, (source, target))
-    files = [VocabularyFiles(file, table) for file, table in zip(pieces, tables, strict=True)]
-    return ForeignModel(config, tensors, None, weights, files[0], files[1], None, {}, _stored(model, tensors))
+    contents = zip(pieces, tables, (source, target), strict=True)
+    files = [VocabularyFiles(file, table, ids) for file, table, ids in contents]
+    metadata = {}
+    if (named := _languages(tables, source)) is not None:
+        config = with_languages(config, *named, _tokenizer(folder))
+        metadata = language_metadata(*named)
+    return ForeignModel(config, tensors, None, weights, files[0], files[1], None, metadata, _stored(model, tensors))
+
+
+def read_metadata(found: FoundModel) -> dict[str, str]:
+    """Returns the languages of a model of many; of others nothing. Raises ModelFileError."""
+    tables = _tables(found.folder)
+    named = _languages(tables, read_table(tables[0])) if tables[0] == tables[1] else None
+    return {} if named is None else language_metadata(*named)
+
+
+def _languages(tables: Sequence[Path], pieces: Mapping[str, int]) -> tuple[Family, tuple[str, ...]] | None:
+    """Returns the family and the pieces of the languages of a shared vocabulary; None if it names none."""
+    last = list(pieces)[-_NAMING:] if tables[0] == tables[1] else []
+    family = family_of(last)
+    return None if family is None else (family, languages_in(family, last))
+
+
+def _tokenizer(folder: Path) -> dict[str, Any]:
+    """Returns the settings of transformers' tokenizer, if its file lies in the directory."""
+    return optional_json(folder / "tokenizer_config.json", "config", _MAX_JSON)
 
 
 def _file(folder: Path, name: str) -> Path | None:

@@ -1,10 +1,7 @@
-"""Reads Hugging Face's MarianMT models: `config.json`, `generation_config.json`, and the tensors of their weights.
+"""Reads the settings of Hugging Face's MarianMT models: `config.json` and `generation_config.json`.
 
-The network is a Marian Transformer with self-attention, with other sinusoids and another epsilon than Marian. Its
-weights are [out, in]. The last id, <pad>, is not a piece, and is left out here. Its row is the decoder's first input:
-zero in models of Marian, a vector (`start`) where transformers trained them on, because a tied output layer has a
-gradient there. Where `tie_word_embeddings` is true the embedding is the output layer, whatever `lm_head.weight` holds:
-in OPUS-MT's tc-big models that is not the table of the training. Unsupported features are refused by name.
+The network is a Marian Transformer with self-attention, with other sinusoids and another epsilon than Marian. The last
+id, <pad>, is not a piece, and is left out (`stored_tensors`). Unsupported features are refused by name.
 
 Source: `models/marian/` in https://github.com/huggingface/transformers.
 """
@@ -13,22 +10,15 @@ import reprlib
 from collections.abc import Mapping, Set
 from typing import Any
 
-import numpy as np
-
 from cpunmt.errors import ModelFileError
-from cpunmt.formats.foreign_model import Array
-from cpunmt.formats.huggingface.weight_files import FloatTensors
-from cpunmt.formats.packed.safetensors_file import Bfloat16
-from cpunmt.kernels.tables import position_signal
 from cpunmt.model.config import ModelConfig
-from cpunmt.model.tensors import checkpoint_tensors, tables
 
-_ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
+ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 # option -> the only values that are supported, the first being the default
 _ARCHITECTURE: dict[str, tuple[Any, ...]] = {
     "model_type": ("marian",),
     "is_encoder_decoder": (True,),
-    "activation_function": ("gelu", *_ACTIVATIONS),
+    "activation_function": ("gelu", *ACTIVATIONS),
     "add_bias_logits": (False,),  # of BART; Marian's bias is always there
     "add_final_layer_norm": (False,),
     "extra_pos_embeddings": (0, None),
@@ -37,7 +27,7 @@ _ARCHITECTURE: dict[str, tuple[Any, ...]] = {
     "quantization_config": (None,),
     "static_position_embeddings": (True,),
 }
-_SEARCH: dict[str, tuple[Any, ...]] = {
+SEARCH: dict[str, tuple[Any, ...]] = {
     "begin_suppress_tokens": (None, []),
     "constraints": (None,),
     "diversity_penalty": (0.0, None),
@@ -56,23 +46,11 @@ _SEARCH: dict[str, tuple[Any, ...]] = {
     "sequence_bias": (None, {}, []),
     "suppress_tokens": (None, []),
 }
-_SIZES: tuple[str, ...] = ("d_model", "encoder_layers", "decoder_layers", "encoder_attention_heads", "encoder_ffn_dim")
-_SIZES += ("decoder_attention_heads", "decoder_ffn_dim", "vocab_size")
-_SHARED = "model.shared.weight"
-_TABLES = {"source": "model.encoder.embed_tokens.weight", "target": "model.decoder.embed_tokens.weight"}
+SIZES: tuple[str, ...] = ("d_model", "encoder_layers", "decoder_layers", "encoder_attention_heads", "encoder_ffn_dim")
+SIZES += ("decoder_attention_heads", "decoder_ffn_dim", "vocab_size")
 _PAD = "<pad>"
 _SIGNAL = "tensor2tensor"  # the sinusoids
 _DEFAULT_PAD = 58100  # of MarianConfig
-_OUTPUT = "lm_head.weight"
-_BIAS = "final_logits_bias"
-_POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
-_BLOCKS = {  # our block -> the modules of an attention's affine maps, and the layer norm
-    "self_attention": ("self_attn.", "self_attn_layer_norm"),
-    "cell": ("self_attn.", "self_attn_layer_norm"),
-    "cross_attention": ("encoder_attn.", "encoder_attn_layer_norm"),
-    "feed_forward": ("", "final_layer_norm"),
-}
-_MAPS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj", "inner": "fc1", "outer": "fc2"}
 
 
 def read_huggingface_config(
@@ -97,25 +75,12 @@ def read_huggingface_config(
     ModelFileError
         Lists every option that is not supported or not possible.
     """
-    problems = _unsupported(fields, _ARCHITECTURE, "config.json")
-    sizes: dict[str, Any] = {name: fields.get(name) for name in _SIZES}
-    problems += [
-        f"config.json: {name} is {reprlib.repr(value)}, expected a number from 1 to {1 << 22}"
-        for name, value in sizes.items()
-        if type(value) is not int or not 1 <= value <= 1 << 22
-    ]
-    if sizes["encoder_attention_heads"] != sizes["decoder_attention_heads"]:
-        problems.append("config.json: encoder and decoder have different numbers of attention heads")
-    flags = {
-        name: fields.get(name, default)
-        for name, default in (
-            ("share_encoder_decoder_embeddings", True),
-            ("tie_word_embeddings", True),
-            ("scale_embedding", False),
-        )
-    }
-    problems += [f"config.json: {name} is {reprlib.repr(flags[name])}, expected true or false" for name in flags
-                 if not isinstance(flags[name], bool)]  # fmt: skip
+    problems = unsupported(fields, _ARCHITECTURE, "config.json")
+    sizes: dict[str, Any] = {name: fields.get(name) for name in SIZES}
+    problems += wrong_sizes(fields)
+    flags = flag_fields(
+        fields, problems, share_encoder_decoder_embeddings=True, tie_word_embeddings=True, scale_embedding=False
+    )
     shared = flags["share_encoder_decoder_embeddings"]
     size: Any = sizes["vocab_size"]
     target_size: Any = fields.get("decoder_vocab_size") or size
@@ -146,8 +111,8 @@ def read_huggingface_config(
     search = _search(fields, generation, file, problems)
     if type(target_size) is int:
         never = {target_size - 1, unk_id}
-        search["suppress_sequences"] = _suppressed(given.get("bad_words_ids"), never, pieces, file, problems)
-    problems += _unsupported(given, _SEARCH, file, "; remove it: nothing but beam search is done")
+        search["suppress_sequences"] = suppressed_pieces(given.get("bad_words_ids"), never, pieces, file, problems)
+    problems += unsupported(given, SEARCH, file, "; remove it: nothing but beam search is done")
     if problems:
         raise ModelFileError(f"{where}: not supported: {'; '.join(problems)}")
     try:
@@ -165,7 +130,7 @@ def read_huggingface_config(
             tied_output=flags["tie_word_embeddings"],
             scale_embedding=flags["scale_embedding"],
             positions=_SIGNAL,
-            activation=_ACTIVATIONS[fields.get("activation_function", "gelu")],
+            activation=ACTIVATIONS[fields.get("activation_function", "gelu")],
             cell="self_attention",
             layer_norm_epsilon=1e-5,
             unk_id=unk_id,
@@ -173,6 +138,26 @@ def read_huggingface_config(
         )
     except ModelFileError as error:
         raise ModelFileError(f"{where}: config.json: {error}") from None
+
+
+def wrong_sizes(fields: Mapping[str, Any]) -> list[str]:
+    """Reports the sizes of config.json that are missing or impossible."""
+    problems = [
+        f"config.json: {name} is {reprlib.repr(fields.get(name))}, expected a number from 1 to {1 << 22}"
+        for name in SIZES
+        if type(fields.get(name)) is not int or not 1 <= fields[name] <= 1 << 22
+    ]
+    if fields.get("encoder_attention_heads") != fields.get("decoder_attention_heads"):
+        problems.append("config.json: encoder and decoder have different numbers of attention heads")
+    return problems
+
+
+def flag_fields(fields: Mapping[str, Any], problems: list[str], **defaults: bool) -> dict[str, bool]:
+    """Returns the switches of config.json with these defaults; adds wrong values to the problems."""
+    flags: dict[str, bool] = {name: fields.get(name, default) for name, default in defaults.items()}
+    problems += [f"config.json: {name} is {reprlib.repr(flags[name])}, expected true or false" for name in flags
+                 if not isinstance(flags[name], bool)]  # fmt: skip
+    return flags
 
 
 def start_id(fields: Mapping[str, Any], generation: Mapping[str, Any]) -> Any:
@@ -210,7 +195,7 @@ def _search(fields: Mapping[str, Any], generation: Mapping[str, Any], file: str,
     }
 
 
-def _suppressed(
+def suppressed_pieces(
     sequences: Any, never: Set[int], pieces: Mapping[str, int] | None, file: str, problems: list[str]
 ) -> tuple[tuple[str, ...], ...] | None:
     """Returns the sequences of pieces that no translation may contain, without those of a piece that is `never`
@@ -234,7 +219,7 @@ def _suppressed(
     return tuple(tuple(names[id_] for id_ in ids) for ids in wanted)
 
 
-def _unsupported(
+def unsupported(
     fields: Mapping[str, Any], supported: Mapping[str, tuple[Any, ...]], file: str, advice: str = ""
 ) -> list[str]:
     found = []
@@ -244,120 +229,3 @@ def _unsupported(
             expected = " or ".join(dict.fromkeys(map(repr, values)))
             found.append(f"{file}: {name} is {reprlib.repr(value)}, supported is {expected}{advice}")
     return found
-
-
-def huggingface_tensors(
-    config: ModelConfig, arrays: FloatTensors, where: str, start: int | None = None
-) -> tuple[ModelConfig, dict[str, Array]]:
-    """Returns the arrays of a file under canonical names: float32, weights [in, out], without <pad>.
-
-    `start`: see `start_id`; None: <pad>. If its row is not zero, the returned config has a start vector.
-
-    Raises ModelFileError that lists every missing, unexpected, wrong-shaped and non-finite array.
-    """
-    names, shapes = _names(config, arrays), checkpoint_tensors(config)
-    aliases = {_SHARED, *_TABLES.values(), _OUTPUT, *_POSITIONS}
-    problems = [f"{name} is missing" for name in sorted(set(names.values()) - set(arrays))]
-    problems += [f"{name} is unexpected" for name in sorted(set(arrays) - set(names.values()) - aliases)]
-    tensors: dict[str, Array] = {}
-    for ours, theirs in names.items():
-        if theirs not in arrays:
-            continue
-        expected, found = _stored_shape(ours, shapes[ours]), arrays[theirs].shape
-        if found != expected:
-            problems.append(f"{theirs} has shape {found}, expected {expected}")
-            continue
-        if not _is_float(arrays[theirs]):
-            problems.append(f"{theirs} holds integers, expected floats")
-            continue
-        array = _floats(arrays[theirs])
-        if not np.isfinite(array).all():
-            problems.append(f"{theirs} holds NaN or infinity")
-        elif _is_table(ours):
-            if ours == tables(config)["target"] and (first := array[-1 if start is None else start]).any():
-                config, tensors["start"] = config.changed(start_vector=True), first.copy()
-            tensors[ours] = array[:-1]
-        elif ours == "output.bias":
-            tensors[ours] = np.ascontiguousarray(array[0, :-1])
-        else:
-            tensors[ours] = np.ascontiguousarray(array.T)
-    problems += _differing(config, arrays, names)
-    if problems:
-        shown = "; ".join(problems[:20]) + (f" and {len(problems) - 20} more" if len(problems) > 20 else "")
-        raise ModelFileError(f"{where}: does not hold the tensors that config.json asks for: {shown}")
-    return config, tensors
-
-
-def _is_table(name: str) -> bool:
-    return "." not in name
-
-
-def _stored_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    if _is_table(name):
-        return shape[0] + 1, shape[1]
-    return (1, shape[0] + 1) if name == "output.bias" else shape[::-1]
-
-
-def _is_float(array: Array | Bfloat16) -> bool:
-    return isinstance(array, Bfloat16) or array.dtype.kind == "f"
-
-
-def _floats(array: Array | Bfloat16) -> Array:
-    """Returns a copy in float32, C-contiguous; what that cannot hold is infinite."""
-    if isinstance(array, Bfloat16):
-        return array.floats()
-    with np.errstate(over="ignore"):
-        return array.astype(np.float32, order="C")
-
-
-def _names(config: ModelConfig, arrays: FloatTensors) -> dict[str, str]:
-    """Maps the canonical name of every tensor to its name in the file; of a shared table, to one of its names."""
-    found = {}
-    for name in checkpoint_tensors(config):
-        if _is_table(name):
-            candidates = _candidates(config, name)
-            found[name] = next((theirs for theirs in candidates if theirs in arrays), candidates[0])
-        elif name == "output.bias":
-            found[name] = _BIAS
-        else:
-            side, layer, block, part, vector = name.split(".")
-            inside, norm = _BLOCKS[block]
-            vector = "weight" if vector == "scale" else vector
-            part = norm if part == "norm" else f"{inside}{_MAPS[part]}"
-            found[name] = f"model.{side}.layers.{layer}.{part}.{vector}"
-    return found
-
-
-def _candidates(config: ModelConfig, table: str) -> list[str]:
-    """Returns the names that a table may have in the file."""
-    tied = [_OUTPUT] if config.tied_output else []
-    return {
-        "embedding": [_SHARED, *_TABLES.values(), *tied],
-        "source_embedding": [_TABLES["source"]],
-        "target_embedding": [_TABLES["target"], *tied],
-        "output": [_OUTPUT],
-    }[table]
-
-
-def _differing(config: ModelConfig, arrays: FloatTensors, names: Mapping[str, str]) -> list[str]:
-    """Reports other names of an embedding with a different content, and positions that are not the sinusoids."""
-    problems = []
-    for table, theirs in names.items():
-        for alias in _candidates(config, table) if _is_table(table) and theirs in arrays else ():
-            if alias in arrays and alias != _OUTPUT and not np.array_equal(_bits(arrays[alias]), _bits(arrays[theirs])):
-                problems.append(f"{alias} differs from {theirs}, expected the same table as config.json says")
-    for name in _POSITIONS:
-        if name in arrays:
-            shape, width = arrays[name].shape, config.architecture.model_dim
-            if len(shape) != 2 or shape[1] != width or shape[0] > 1 << 16:
-                problems.append(f"{name} has shape {shape}, expected (positions, {width})")
-            elif (
-                not _is_float(arrays[name])
-                or not np.abs(_floats(arrays[name]) - position_signal(shape[0], width, _SIGNAL)).max(initial=0) < 0.01
-            ):
-                problems.append(f"{name} holds trained positions, supported are the sinusoids only")
-    return problems
-
-
-def _bits(array: Array | Bfloat16) -> Array:
-    return array.halves if isinstance(array, Bfloat16) else array

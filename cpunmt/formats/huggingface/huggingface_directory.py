@@ -1,4 +1,6 @@
-"""Reads a directory of Hugging Face's MarianMT, as OPUS-MT publishes its models.
+"""Reads a directory of Hugging Face: of MarianMT, as OPUS-MT publishes its models, or of many languages.
+
+Of MarianMT; for the others see `many_languages`:
 
 config.json
 model.safetensors, ...          weights, see weight_files
@@ -9,16 +11,16 @@ tokenizer_config.json           languages; may be absent
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import read_json
-from cpunmt.formats.foreign_model import Array, ForeignModel, FoundModel, VocabularyFiles
-from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config, start_id
+from cpunmt.files.input_files import optional_json
+from cpunmt.formats.foreign_model import ForeignModel, FoundModel, VocabularyFiles
+from cpunmt.formats.huggingface import many_languages
+from cpunmt.formats.huggingface.huggingface import read_huggingface_config, start_id
+from cpunmt.formats.huggingface.stored_tensors import stored_tensors, stored_type
 from cpunmt.formats.huggingface.weight_files import WEIGHTS, find_weights, read_weights
-from cpunmt.formats.packed.safetensors_file import Bfloat16
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
 
@@ -30,9 +32,14 @@ _MAX_JSON = 1 << 20  # bytes
 def read_directory(found: FoundModel) -> ForeignModel:
     """Reads a directory. Raises ModelFileError: a file is missing, damaged or not supported."""
     folder = found.folder
-    weights = _checked_weights(folder, found.chosen)
-    fields = read_json(folder / "config.json", "config", _MAX_JSON)
-    generation, tokenizer = (_optional(folder / f"{name}_config.json") for name in ("generation", "tokenizer"))
+    fields = optional_json(folder / "config.json", "config", _MAX_JSON)
+    if fields.get("model_type") in many_languages.MODEL_TYPES:
+        weights = _checked_weights(folder, found.chosen, ())
+        return many_languages.read_directory(folder, weights, fields)
+    weights = _checked_weights(folder, found.chosen, _NEEDED)
+    generation, tokenizer = (
+        optional_json(folder / f"{name}_config.json", "config", _MAX_JSON) for name in ("generation", "tokenizer")
+    )
     tables = [folder / "vocab.json"] * 2
     if tokenizer.get("separate_vocabs") is True:
         tables[1] = folder / "target_vocab.json"
@@ -47,7 +54,7 @@ def read_directory(found: FoundModel) -> ForeignModel:
     if config.eos_id != eos_id:
         raise ModelFileError(f"{folder}: config.json: eos_token_id is {config.eos_id}, but </s> has id {eos_id}")
     arrays = read_weights(weights)
-    config, tensors = huggingface_tensors(config, arrays, os.fspath(weights), start_id(fields, generation))
+    config, tensors = stored_tensors(config, arrays, os.fspath(weights), start_id(fields, generation), has_pad=True)
     metadata = {
         name: tokenizer[key]
         for name, key in (("source_language", "source_lang"), ("target_language", "target_lang"))
@@ -56,14 +63,21 @@ def read_directory(found: FoundModel) -> ForeignModel:
     source, target = (
         VocabularyFiles(folder / f"{side}.spm", table) for side, table in zip(("source", "target"), tables, strict=True)
     )
-    return ForeignModel(config, dict(tensors), None, weights, source, target, None, metadata, _stored(arrays))
+    return ForeignModel(config, tensors, None, weights, source, target, None, metadata, stored_type(arrays))
 
 
-def _checked_weights(folder: Path, chosen: str | None) -> Path:
-    """Returns the file of the weights. Raises ModelFileError with a list of all missing files."""
+def read_metadata(found: FoundModel) -> dict[str, str]:
+    """Returns the languages of a model of many; of others nothing. Raises ModelFileError."""
+    fields = optional_json(found.folder / "config.json", "config", _MAX_JSON)
+    is_of_many = fields.get("model_type") in many_languages.MODEL_TYPES
+    return many_languages.read_metadata(found.folder, fields) if is_of_many else {}
+
+
+def _checked_weights(folder: Path, chosen: str | None, needed: Collection[str]) -> Path:
+    """Returns the file of the weights. Raises ModelFileError with a list of all missing files, `needed` included."""
     if not folder.is_dir():
         raise ModelFileError(f"{folder}: no such directory; expected one with config.json and {WEIGHTS[0]}")
-    problems = [f"{name} is missing" for name in _NEEDED if not (folder / name).exists()]
+    problems = [f"{name} is missing" for name in needed if not (folder / name).exists()]
     weights = find_weights(folder, chosen)
     if weights is None:
         others = [name for name in _OTHER_WEIGHTS if (folder / name).exists()]
@@ -72,13 +86,3 @@ def _checked_weights(folder: Path, chosen: str | None) -> Path:
     if problems or weights is None:
         raise ModelFileError(f"{folder}: {'; '.join(problems)}")
     return weights
-
-
-def _optional(path: Path) -> dict[str, Any]:
-    return read_json(path, "config", _MAX_JSON) if path.exists() else {}
-
-
-def _stored(arrays: Mapping[str, Array | Bfloat16]) -> str:
-    """Returns the narrowest type of the tensors."""
-    types = {"bfloat16" if isinstance(array, Bfloat16) else str(array.dtype) for array in arrays.values()}
-    return next(name for name in ("bfloat16", "float16", "float32", "float64") if name in types)

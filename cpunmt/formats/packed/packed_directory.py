@@ -2,7 +2,7 @@
 
     config.json            ModelConfig
     weights.safetensors    packed tensors, memory-mapped (`safetensors_file`)
-    vocabulary.spm         or source.spm and target.spm, if config.shared_vocabulary is false or there are tables
+    vocabulary.spm         or source.spm and target.spm, if the languages have different ones
     vocabulary.json        optional: the ids of the pieces, where they are not those of the SentencePiece models; or
                            source.json and target.json. Without SentencePiece models they are tables of words
     shortlist.bin          optional, Marian's binary format
@@ -78,8 +78,8 @@ def write_directory(
     ----------
     path : new directory; its parent exists
     tensors : see `write_safetensors`
-    vocabulary : SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false, or with
-        `tables`. None: `tables` are of words.
+    vocabulary : SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false; with
+        `tables` one or two. None: `tables` are of words.
     tables : as `TableVocabulary.to_json` makes them: one for both languages, or one of each
     shortlist : as `Shortlist.to_bytes` makes it
     metadata : anything JSON can hold; the keys "format_version" and "files" are ours
@@ -112,7 +112,7 @@ def _vocabulary_bytes(
     config: ModelConfig, vocabulary: AnyPath | Sequence[AnyPath] | None, tables: Sequence[bytes]
 ) -> dict[str, bytes]:
     paths = [vocabulary] if isinstance(vocabulary, (str, os.PathLike)) else list(vocabulary or ())
-    names = _pieces_names(config, tables, vocabulary is not None)
+    names = _pieces_names(config, len(tables) > 0 and len(paths) != 1, vocabulary is not None)
     if len(paths) != len(names):
         raise ValueError(
             f"vocabulary: {len(paths)} file(s), expected {len(names)} as config.shared_vocabulary is "
@@ -159,15 +159,15 @@ def vocabulary_arguments(
         del tables[1]
     if source.pieces is None:
         return {"vocabulary": None, "tables": tables}
-    one = config.shared_vocabulary and not tables
+    one = config.shared_vocabulary and len(tables) < 2 and (not tables or source.pieces == target.pieces)
     return {"vocabulary": source.pieces if one else [source.pieces, target.pieces], "tables": tables}
 
 
-def _pieces_names(config: ModelConfig, tables: Sequence[object], has_pieces: bool) -> tuple[str, ...]:
-    """Returns the names of the files of SentencePiece models."""
+def _pieces_names(config: ModelConfig, are_split: bool, has_pieces: bool) -> tuple[str, ...]:
+    """Returns the names of the files of SentencePiece models; `are_split`: of a shared vocabulary, too."""
     if not has_pieces:
         return ()
-    return SPLIT_VOCABULARY if tables or not config.shared_vocabulary else SHARED_VOCABULARY
+    return SPLIT_VOCABULARY if are_split or not config.shared_vocabulary else SHARED_VOCABULARY
 
 
 def _json_bytes(fields: Mapping[str, Any]) -> bytes:
@@ -204,8 +204,9 @@ def read_directory(path: AnyPath) -> PackedDirectory:
     files = metadata.pop("files")
     del metadata["format_version"]
     tables = [path / name for name in (*SHARED_TABLE, *SPLIT_TABLES) if name in files]
-    cut = not tables or not files.keys().isdisjoint(SPLIT_VOCABULARY)
-    vocabularies = [path / name for name in _pieces_names(config, tables, cut)]
+    cut = not tables or not files.keys().isdisjoint((*SHARED_VOCABULARY, *SPLIT_VOCABULARY))
+    are_split = bool(tables) and files.keys().isdisjoint(SHARED_VOCABULARY)
+    vocabularies = [path / name for name in _pieces_names(config, are_split, cut)]
     shortlist, clusters = path / SHORTLIST, path / CLUSTERS
     for file in [*vocabularies, *tables, *(path / name for name in (SHORTLIST, CLUSTERS) if name in files)]:
         if not file.is_file():

@@ -9,7 +9,6 @@ import pytest
 from cpunmt import ModelFileError, Translator
 from cpunmt.formats.any_directory import read_checkpoint
 from cpunmt.formats.ctranslate2.ctranslate2_directory import PIECES
-from cpunmt.formats.foreign_model import VocabularyFiles
 from quantize.checkpoints.float_checkpoint import float_tensors
 from tests.golden.ctranslate2_directories import FOLDER
 from tests.sample_models.ctranslate2_writer import older, random_variables, write_ctranslate2
@@ -37,9 +36,7 @@ def test_a_model_of_both_languages_is_found_by_its_name(name, above, folder):
     place = (folder.parent if above else folder) / name
     (folder / "sentencepiece.model").rename(place)
     found = read_checkpoint(folder)
-    assert (
-        found.source_vocabulary == found.target_vocabulary == VocabularyFiles(place, folder / "shared_vocabulary.json")
-    )
+    assert found.source_vocabulary[:2] == found.target_vocabulary[:2] == (place, folder / "shared_vocabulary.json")
 
 
 def test_models_of_each_language_are_preferred(folder):
@@ -84,7 +81,7 @@ def test_words_need_no_sentencepiece_model(tmp_path):
     pieces = ["<blank>", "<s>", *words_of(TEXT)]
     variables, aliases = random_variables(source=len(pieces), pre_norm=True, enc=1, dec=1)
     folder = write_ctranslate2(tmp_path / "model", [pieces], variables, aliases)
-    assert read_checkpoint(folder).source_vocabulary == VocabularyFiles(None, folder / "shared_vocabulary.json")
+    assert read_checkpoint(folder).source_vocabulary[:2] == (None, folder / "shared_vocabulary.json")
     assert Translator(folder).tokenize("A small dog") == ["A", "small", "dog"]
     (tmp_path / "bpe.model").write_text("#version: 0.2")
     message = refusal(lambda _: read_checkpoint(folder), tmp_path / "bpe.model")

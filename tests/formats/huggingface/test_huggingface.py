@@ -8,7 +8,8 @@ import pytest
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.any_directory import KINDS, read_model
 from cpunmt.formats.foreign_model import open_vocabularies
-from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config, start_id
+from cpunmt.formats.huggingface.huggingface import read_huggingface_config, start_id
+from cpunmt.formats.huggingface.stored_tensors import stored_tensors
 from cpunmt.formats.huggingface.weight_files import WEIGHTS
 from cpunmt.formats.packed.safetensors_file import Bfloat16, read_float_tensors
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors
@@ -230,7 +231,7 @@ def test_weights(shape, kind, tmp_path):
     fields, given = write_huggingface(tmp_path, shape, 3, kind)
     config = read_huggingface_config(fields, {}, 1, False, WHERE)
     arrays = read_float_tensors(tmp_path / "model.safetensors")
-    config, found = huggingface_tensors(config, arrays, WHERE, start_id(fields, {}))
+    config, found = stored_tensors(config, arrays, WHERE, start_id(fields, {}), has_pad=True)
 
     def rounded(name):
         if kind == "BF16":
@@ -267,7 +268,7 @@ def read_changed(path, change, **fields):
     change(arrays)
     path.write_bytes(safetensors_bytes(arrays))
     config = read_huggingface_config(fields, {}, 1, True, WHERE)
-    return huggingface_tensors(config, read_float_tensors(path), WHERE)[1]
+    return stored_tensors(config, read_float_tensors(path), WHERE, has_pad=True)[1]
 
 
 def test_other_names_of_the_shared_table(tmp_path):
@@ -339,7 +340,7 @@ def test_tensors_of_any_strides(kind):
         turned = {name: Bfloat16(np.asfortranarray(array.halves)) for name, array in given.items()}
     else:
         turned = {name: np.asfortranarray(array) for name, array in given.items()}
-    expected, found = (huggingface_tensors(config_of(), arrays, WHERE)[1] for arrays in (given, turned))
+    expected, found = (stored_tensors(config_of(), arrays, WHERE, has_pad=True)[1] for arrays in (given, turned))
     for name, array in expected.items():
         assert found[name].flags.c_contiguous and found[name].tobytes() == array.tobytes(), name
 
@@ -350,9 +351,9 @@ def test_integers_and_large_numbers_are_no_weights():
     for value, told in ((np.zeros((1, 97), np.int64), "holds integers, expected floats"),
                         (np.full((1, 97), 1e39), "holds NaN or infinity")):  # fmt: skip
         arrays = random_tensors(FIELDS) | {"final_logits_bias": value}
-        assert f"final_logits_bias {told}" in refusal(huggingface_tensors, config, arrays, WHERE)
+        assert f"final_logits_bias {told}" in refusal(stored_tensors, config, arrays, WHERE, None, True)
     positions = {"model.encoder.embed_positions.weight": np.zeros((4, 32), np.int64)}
-    assert "trained positions" in refusal(huggingface_tensors, config, random_tensors(FIELDS) | positions, WHERE)
+    assert "trained positions" in refusal(stored_tensors, config, random_tensors(FIELDS) | positions, WHERE, None, True)
 
 
 @pytest.mark.parametrize(("count", "end"), [(20, " is missing"), (21, " is missing and 1 more")])

@@ -83,7 +83,7 @@ def test_round_trip(written, vocabulary):
     packed = read_directory(str(written))
     assert packed.config == CONFIG
     assert_equal(packed.tensors, TENSORS)
-    assert packed.source_vocabulary == packed.target_vocabulary == (written / "vocabulary.spm", None)
+    assert packed.source_vocabulary == packed.target_vocabulary == (written / "vocabulary.spm", None, None)
     assert packed.source_vocabulary.pieces.read_bytes() == vocabulary.read_bytes()
     assert packed.shortlist.read_bytes() == b"shortlist"
     assert packed.shortlist_sha256 == verify(written)["shortlist.bin"]

@@ -1,0 +1,300 @@
+"""Models of many languages: the options `source_lang` and `target_lang` in all calls, and the laws of any direction."""
+
+import copy
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpunmt import Options, Pivot, Translator
+from cpunmt.commands.models import converted
+from cpunmt.text.language_codes import code_of
+from tests.sample_models.many_languages_model import SHAPES, write_model
+from tests.sample_models.real_model import SHIPPED
+from tests.sample_models.small_vocabulary import TEXT
+from tests.support.option_values import consistent_options
+
+DIRECTIONS = [("en", "de"), ("German", "fra"), ("fr", "en"), ("deu", "zh"), ("zh", "en"), ("en", "fr")]
+LAST = {"max_length": 12}
+
+
+@pytest.fixture(scope="module")
+def directories(tmp_path_factory):
+    """Returns the directory of each shape."""
+    root = tmp_path_factory.mktemp("many languages")
+    for name in SHAPES:
+        write_model(root / name, name, 5)
+    return {name: root / name for name in SHAPES}
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def model(request, directories):
+    return Translator(directories[request.param])
+
+
+@pytest.fixture(scope="module")
+def nllb(directories):
+    return Translator(directories["nllb"])
+
+
+def named(direction) -> dict:
+    return dict(zip(("source_lang", "target_lang"), direction, strict=True))
+
+
+def test_languages_change_a_translation_and_are_not_in_it(model):
+    made = {pair: model.translate(TEXT, **named(pair), **LAST) for pair in DIRECTIONS}
+    assert len({str([result.text for result in results]) for results in made.values()}) > 3
+    for result in itertools.chain.from_iterable(made.values()):
+        assert not any(tag in result.text for tag in map(str, model.config.languages))  # even if the model says one
+
+
+@pytest.mark.parametrize("spelling", ["de", "deu", "deu_Latn", "de_DE", "German", "GERMAN", "ger", "de-DE", " de "])
+def test_a_language_may_be_written_in_any_way(model, spelling):
+    assert model.translate(TEXT[0], source_lang="en", target_lang=spelling, **LAST) == model.translate(
+        TEXT[0], source_lang="English", target_lang="de", **LAST
+    )
+
+
+@pytest.mark.parametrize(
+    ("spelling", "code"), [("zh", "zho_Hans"), ("zh-TW", "zho_Hant"), ("ar", "arb_Arab"), ("ace_Arab", "ace_Arab")]
+)
+def test_the_usual_script_is_meant(nllb, spelling, code):
+    made = nllb.call_settings(named(("en", spelling)), None).options
+    assert (made.source_lang, made.target_lang) == ("eng_Latn", code)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (
+            {"target_lang": "de"},
+            "^source_lang not given, and the model has 202 languages; give source_lang, to the call",
+        ),
+        ({}, "^source_lang and target_lang not given, and the model has 202 languages; .*: ace_Arab, ace_Latn, "),
+        (named(("en", "Klingon")), "^target_lang is 'Klingon'; expected a code or a name of .*: ace_Arab, "),
+        (named(("en", "deu_Lata")), r"^target_lang is 'deu_Lata' \(did you mean deu_Latn\?\); expected"),
+        (named(("en", "deu_Cyrl")), "^target_lang is 'deu_Cyrl' "),
+        (named(("en", "")), "^a language is '', expected a code or a name, as de, deu_Latn or German"),
+        (named(("en", "x" * 101)), "^a language is 'xxx"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_told_with_what_there_is(nllb, given, problem):
+    for call in (
+        lambda: nllb.translate("A dog.", **given),
+        lambda: nllb.translate(["A dog."], **given),
+        lambda: list(nllb.translate_iterable(["A dog."], **given)),
+        lambda: list(nllb.generate_text("A dog.", **given)),
+        lambda: nllb.score("A dog.", "Ein Hund.", **given),
+        lambda: nllb.text_call(given),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            call()
+
+
+@pytest.mark.parametrize("value", [3, True, b"de", ["de"]])
+def test_other_types_are_refused(nllb, value):
+    with pytest.raises(TypeError, match="^a language is "):
+        nllb.translate("A dog.", target_lang=value)
+
+
+def test_what_other_programs_call_them(nllb):
+    for name, meant in (("src_lang", "source_lang"), ("tgt_lang", "target_lang")):
+        with pytest.raises(TypeError, match=f"did you mean {meant}"):
+            nllb.translate("A dog.", **{name: "de"})
+
+
+def test_a_translator_has_defaults(directories):
+    given = Translator(directories["nllb"], source_lang="en", target_lang="German")
+    plain = Translator(directories["nllb"])
+    expected = plain.translate(TEXT, **named(("en", "de")), **LAST)
+    assert given.translate(TEXT, **LAST) == expected and given.target_language == "de"
+    assert given.translate(TEXT, options=Options(**LAST)) == expected  # other defaults do not unset them
+    french = plain.translate(TEXT, **named(("en", "fr")), **LAST)
+    assert given.translate(TEXT, target_lang="fr", **LAST) == french != expected
+    for other in (pickle.loads(pickle.dumps(given)), copy.copy(given)):
+        assert other.translate(TEXT, **LAST) == expected
+    given.unload_model()
+    assert given.translate(TEXT, **LAST) == expected
+    assert repr(given) == f"<Translator {str(directories['nllb'])!r}: int8, 202 languages, loaded>"
+    with pytest.raises(ValueError, match="^target_lang is 'xx'; expected"):
+        Translator(directories["nllb"], target_lang="xx")
+
+
+def test_every_call_takes_them(model, tmp_path):
+    for direction in DIRECTIONS[:3]:
+        options = {**named(direction), **LAST}
+        expected = [result.text for result in model.translate(TEXT, **options)]
+        assert [model.translate(text, **options).text for text in TEXT] == expected
+        assert [result.text for result in model.translate_iterable(iter(TEXT), **options)] == expected
+        assert ["".join(model.generate_text(text, **options)) for text in TEXT] == expected
+        pieces = [model.tokenize(text) for text in TEXT]
+        whole = model.translate(TEXT, split="none", **options)
+        made = model.translate_batch(pieces, **options)
+        assert [tuple(one.hypotheses[0]) for one in made] == [result.pieces for result in whole]
+        for one, source in zip(made, pieces, strict=True):
+            steps = [step.token for step in model.generate_tokens(source, **options)]
+            assert [token for token in steps if token != "</s>"] == one.hypotheses[0]
+        told = []
+        again = model.translate_batch(pieces, callback=lambda step, told=told: told.append(step.token), **options)
+        assert [one.hypotheses for one in again] == [one.hypotheses for one in made]
+        said = itertools.chain.from_iterable(one.hypotheses[0] for one in made)
+        assert sorted(token for token in told if token != "</s>") == sorted(said)
+        (tmp_path / "in.txt").write_text("\n".join(map(" ".join, pieces)) + "\n", "utf-8")
+        model.translate_file(tmp_path / "in.txt", tmp_path / "out.txt", **options)
+        lines = (tmp_path / "out.txt").read_text("utf-8").splitlines()
+        assert lines == [" ".join(one.hypotheses[0]) for one in made]
+        targets = [one.hypotheses[0] for one in made]
+        scored = model.score_batch(pieces, targets, **named(direction))
+        assert [one.tokens[:-1] for one in scored] == targets
+
+
+def test_a_score_is_that_of_the_search(model):
+    """The piece of the language is neither scored nor counted."""
+    options = {**named(DIRECTIONS[0]), "beam_size": 3, "num_hypotheses": 3, "return_token_log_probs": True}
+    for result in model.translate(TEXT[:4], split="none", protect="none", max_length=30, **options):
+        for hypothesis in result.hypotheses:
+            count = len(hypothesis.token_log_probs)
+            assert count - len(hypothesis.pieces) in (0, 1)
+            assert hypothesis.score == pytest.approx(sum(hypothesis.token_log_probs) / count, abs=1e-5)
+
+
+def test_alignments_and_prefixes(model):
+    options = {**named(DIRECTIONS[0]), **LAST, "split": "none"}
+    plain, aligned = (model.translate(TEXT[0], return_alignments=align, **options) for align in (False, True))
+    assert aligned.text == plain.text
+    best = aligned.hypotheses[0]
+    assert best.attention.shape == (len(best.pieces), len(aligned.source_pieces))
+    assert aligned.source_pieces == tuple(model.tokenize(TEXT[0]))
+    begun = model.translate(TEXT[0], target_prefix="Ein Hund", **options)
+    assert begun.text.startswith("Ein Hund")
+    favoured = model.translate(TEXT[0], target_prefix="Ein Hund", prefix_bias_beta=0.9, **options)
+    assert favoured.pieces
+    best = model.translate_batch([model.tokenize(TEXT[0])], return_logits_vocab=True, **named(DIRECTIONS[0]), **LAST)
+    assert best[0].logits[0].shape[1:] == (model.config.vocab_size,)
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=15)
+def test_law_2_any_directions_in_any_order_batch_and_thread(directories, data):
+    """The same bits alone, and whatever else is translated before or beside it."""
+    name = data.draw(st.sampled_from(list(SHAPES)), "shape")
+    one, several = (_cached(directories[name], threads) for threads in (1, 3))
+    options = data.draw(consistent_options(), "options")
+    options |= {"max_length": 8, "min_length": min(options.get("min_length") or 0, 6)}
+    for unfit in ("html", "tags", "glossary", "suppress_sequences", "end_token", "source_lang", "target_lang"):
+        options.pop(unfit, None)
+    pairs = data.draw(st.lists(st.sampled_from(DIRECTIONS), min_size=1, max_size=3, unique=True), "directions")
+    texts = data.draw(st.permutations(TEXT[:5]), "texts")
+    alone = {(pair, text): one.translate(text, **options, **named(pair)) for pair in pairs for text in texts}
+    for pair in pairs:
+        for translator in (one, several):
+            made = translator.translate(texts, **options, **named(pair))
+            assert made == [alone[pair, text] for text in texts]
+
+
+_LOADED = {}
+
+
+def _cached(path, threads) -> Translator:
+    if (path, threads) not in _LOADED:
+        _LOADED[path, threads] = Translator(path, inter_threads=threads)
+    return _LOADED[path, threads]
+
+
+def test_one_batch_of_many_directions_has_the_same_bits(model, directories):
+    """As CTranslate2's users write it: the pieces of languages in the sources and target prefixes of one call."""
+    name = next(name for name in SHAPES if directories[name] == model.path)
+    shape = SHAPES[name]
+    tags = {code_of(piece): piece for piece in shape.languages}
+    sources, prefixes, expected = [], [], []
+    for pair, text in itertools.product(DIRECTIONS, TEXT[:3]):
+        chosen = model.call_settings(named(pair), None).options
+        pieces, of = model.tokenize(text), {"source": chosen.source_lang, "target": chosen.target_lang}
+        begin, finish = ([tags[of[side]]] if side and of[side] else [] for side in (shape.begin, shape.finish))
+        sources.append([*begin, *pieces, *(["</s>", *finish] if finish else [])])
+        prefixes.append([tags[of["target"]]] if shape.prompt else None)
+        expected.append(model.translate_batch([pieces], max_length=9, max_length_factor=50, **named(pair))[0])
+    order = np.random.default_rng(3).permutation(len(sources)).tolist()
+    made = model.translate_batch(
+        [sources[i] for i in order],
+        [prefixes[i] for i in order],
+        max_length=9 + shape.prompt,
+        max_length_factor=50,
+    )
+    for i, one in zip(order, made, strict=True):
+        assert one.hypotheses[0] == [*(prefixes[i] or []), *expected[i].hypotheses[0]]
+
+
+def test_long_sentences_are_cut(nllb):
+    text = " ".join(TEXT[:2] * 6).replace(".", "").replace("!", "")
+    result = nllb.translate(text, **named(("en", "de")), max_length=5)
+    assert len(result.pieces) <= 5 * 12 and len(nllb.tokenize(text)) > nllb.config.max_source_length
+    assert nllb.translate(text, split="none", **named(("en", "de")), max_length=5).pieces
+
+
+@pytest.mark.parametrize("scheme", ["int8", "float32"])
+def test_a_converted_directory_translates_as_the_one_it_was_made_of(directories, scheme, tmp_path):
+    for name, path in directories.items():
+        converted(path, tmp_path / name, scheme, "dynamic", False)
+        one, other = Translator(path, compute_type=scheme), Translator(tmp_path / name)
+        assert other.config == one.config and other.languages == one.languages
+        for pair in DIRECTIONS[:2]:
+            made = one.translate(TEXT, **named(pair), **LAST)
+            assert other.translate(TEXT, **named(pair), **LAST) == made
+        assert one.source_vocabulary.encode_batch(TEXT) == other.source_vocabulary.encode_batch(TEXT)
+        assert one.source_vocabulary.tag_ids == other.source_vocabulary.tag_ids
+
+
+def test_documents(nllb, tmp_path):
+    (tmp_path / "page.html").write_text(f"<p>{TEXT[0]}</p><p>{TEXT[1]}</p>", "utf-8")
+    options = {**named(("English", "fr_FR")), **LAST}
+    out = nllb.translate_document(tmp_path / "page.html", **options)
+    assert out == tmp_path / "page.fr.html"
+    expected = nllb.translate((tmp_path / "page.html").read_text("utf-8"), html=True, **options).text
+    assert out.read_text("utf-8") == expected
+    with pytest.raises(ValueError, match="^source_lang and target_lang not given"):
+        nllb.translate_document(tmp_path / "page.html", tmp_path / "out.html")
+
+
+# Models with one direction, and models that read the name of the language in the text
+
+
+def test_a_model_of_one_direction_takes_its_own_languages():
+    student = Translator(SHIPPED, source_lang="English", target_lang="de_DE")
+    assert student.translate("A dog.") == Translator(SHIPPED).translate("A dog.", source_lang="en")
+    assert student.options.source_lang is student.options.target_lang is None
+    with pytest.raises(ValueError, match="^target_lang is 'fr'; expected a code or a name .* has: de$"):
+        student.translate("A dog.", target_lang="fr")
+
+
+def test_a_model_of_unknown_languages_takes_none(tmp_path):
+    (tmp_path / "model").symlink_to(SHIPPED)
+    student = Translator(tmp_path / "model")
+    student.languages = type(student.languages)()
+    with pytest.raises(ValueError, match="nothing tells the languages of the model; expected None"):
+        student.translate("A dog.", source_lang="en")
+
+
+def test_a_name_is_written_before_each_sentence_where_the_model_reads_it_there():
+    both = Translator(SHIPPED.parent / "ende-deen")
+    texts = ["A man is riding a bicycle. Two dogs!", "12", "", ">>en<< Ein Hund."]
+    made = both.translate(texts, target_lang="German")
+    expected = both.translate([f">>de<< {text}" if ">>" not in text else text for text in texts])
+    assert [one.text.strip() for one in made] == [one.text.removeprefix(">>de<<").strip() for one in expected]
+    assert made[0].sentences[0].source == (0, 26)
+    assert "".join(both.generate_text(texts[0], target_lang="de")) == made[0].text
+    with pytest.raises(ValueError, match="^target_lang is 'fr'; expected .* has: de, en|en, de$"):
+        both.translate("A dog.", target_lang="fr")
+
+
+def test_a_pivot_gives_each_model_its_languages(nllb):
+    chain = Pivot([Translator(SHIPPED), nllb])
+    made = chain.translate(TEXT[:1], options=[None, {**named(("de", "fr")), **LAST}])
+    middle = Translator(SHIPPED).translate(TEXT[:1])
+    expected = nllb.translate([one.text for one in middle], **named(("de", "fr")), **LAST)
+    assert [one.text for one in made] == [one.text for one in expected]
+    (again,) = chain.translate(TEXT[:1], options=[None, {"source_lang": "de", **LAST}], target_lang="fr")
+    assert again.text == made[0].text
