@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.engine.engine import Engine
-from cpunmt.engine.state_clusters import OTHERS
+from cpunmt.engine.state_clusters import OTHERS, StateClusters
 from cpunmt.model.config import ModelConfig
 from cpunmt.search.records import MEMBER
 from cpunmt.search.settings import Search
@@ -179,3 +179,11 @@ def test_each_sentence_has_the_clusters_of_its_target_language(models, seed, sea
         chosen = [i for i, other in enumerate(named) if other == name]
         expected = bits(alone.translate([sources[i] for i in chosen], [limits[i] for i in chosen], search))
         assert [made[i] for i in chosen] == expected
+
+
+def test_what_the_records_point_to_stays_in_memory(models):
+    made = StateClusters({OTHERS: clusters_of([np.arange(VOCAB)])}, models["float32"])
+    kept = {array.ctypes.data for arrays in made._kept[2] for array in arrays}
+    (record,) = made._kept[0]
+    layer = record["centroids"]
+    assert {int(place) for place in (layer["weights"], layer["bias"], record["offsets"], record["ids"])} == kept

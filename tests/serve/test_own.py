@@ -60,3 +60,13 @@ def test_an_error_in_a_stream_has_its_status(monkeypatch):
             thread.join(WAIT)
         name, data = events[-2].split("\n")
         assert name == "event: error" and json.loads(data.removeprefix("data: "))["code"] == 503
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [("hmtl", "hmtl"), ("a" * 49, "a" * 49), ("a" * 50, "one"), ("<b>", "one"), ("", "one")]
+)
+def test_an_unknown_option_is_named_if_it_may_be_one(served, name, shown):
+    """Anything else would repeat a stranger's text."""
+    answer = served.post("/v1/translate", json={**ASKED, "options": {name: 1}})
+    assert answer.status_code == 400
+    assert f"options has {shown}, which is not allowed" in answer.text
