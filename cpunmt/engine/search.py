@@ -48,7 +48,8 @@ class Search(NamedTuple):
     seed: int = 0
     source_begin: tuple[int, ...] = ()  # source pieces that the model reads before each source,
     source_finish: tuple[int, ...] = ()  # and behind each; results leave them out
-    prompt: tuple[int, ...] = ()  # target pieces that the model has said before each translation: not scored or counted
+    prompt: tuple[int, ...] = ()  # target pieces that the model has said before each translation: their log-probability
+    # is 0; n above counts them, as in transformers and CTranslate2; results leave them out
 
     @property
     def tagged(self) -> bool:

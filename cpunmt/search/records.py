@@ -13,7 +13,7 @@ SEARCH = record(
     ("beam_size", COUNT),
     ("num_hypotheses", COUNT),
     ("min_length", COUNT),  # </s> is excluded until a translation has this many pieces, those of the prompt included
-    ("prompt", COUNT),  # pieces at the beginning of every prefix that are forced, and neither scored nor counted
+    ("prompt", COUNT),  # pieces at the beginning of every prefix that are forced, and have no log-probability
     ("word_penalty", np.float32),
     ("coverage_penalty", np.float32),
     ("to_the_end", COUNT),  # 1: also when a sentence is settled: see early_stop

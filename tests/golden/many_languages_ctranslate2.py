@@ -33,11 +33,9 @@ given = json.load(sys.stdin)
 model = ctranslate2.Translator(given["folder"], device="cpu", intra_threads=1, compute_type="float32")
 count = len(given["prefixes"][0] or [])
 prefixes = given["prefixes"] if count else None
-found = {}
-for name, beam in (("greedy", 1), ("beam", 4)):
-    told = model.translate_batch(given["sources"], target_prefix=prefixes, beam_size=beam, min_decoding_length=0,
-                                 max_decoding_length=given["limit"], suppress_sequences=[["<pad>"]], disable_unk=True)
-    found[name] = [one.hypotheses[0][count:] for one in told]
+told = model.translate_batch(given["sources"], target_prefix=prefixes, beam_size=1, min_decoding_length=0,
+                             max_decoding_length=given["limit"], suppress_sequences=[["<pad>"]], disable_unk=True)
+found = {"greedy": [one.hypotheses[0][count:] for one in told]}
 targets = [[*(prefix or []), *target] for prefix, target in zip(given["prefixes"], given["targets"])]
 scored = model.score_batch(given["sources"], targets)
 found["log_probs"] = [[round(value, 5) for value in one.log_probs[count:]] for one in scored]

@@ -16,8 +16,6 @@ from tests.sample_models.many_languages_model import SHAPES, write_ctranslate2_m
 from tests.sample_models.small_vocabulary import TEXT
 
 CLOSE = 1e-3  # of log-probabilities
-NEAR = 1e-3  # two translations whose scores differ by less may change places
-OPTIONS = {"max_length_factor": 100.0, "suppress_sequences": [["<pad>"]], "return_scores": True}
 PAIR = {"source_lang": "en", "target_lang": "de"}
 
 
@@ -44,20 +42,10 @@ def test_pieces_of_languages_give_what_ctranslate2_gives(model, golden):
     scored = translator.score_batch(asked["sources"], targets)
     for one, expected in zip(scored, told["log_probs"], strict=True):
         assert np.abs(np.subtract(one.log_probs[count:], expected)).max() < CLOSE
-    for kind, search in (("greedy", {"beam_size": 1}), ("beam", {"beam_size": 4, "patience": 1.0})):
-        options = OPTIONS | search | {"max_length": LIMIT + count}
-        made = translator.translate_batch(asked["sources"], asked["prefixes"], **options)
-        assert [one.hypotheses[0][:count] for one in made] == [prefix or [] for prefix in asked["prefixes"]]
-        differing = [i for i, one in enumerate(made) if one.hypotheses[0][count:] != told[kind][i]]
-        print(name, kind, len(made) - len(differing), "of", len(made))
-        for i in differing:
-            prefix = asked["prefixes"][i] or []
-            scores = []
-            for ids in (made[i].hypotheses[0][count:], told[kind][i]):
-                (one,) = translator.score_batch([asked["sources"][i]], [[*prefix, *ids]])
-                ended = one.log_probs if len(ids) < LIMIT else one.log_probs[:-1]
-                scores.append(sum(ended) / len(ended))
-            assert abs(scores[0] - scores[1]) < NEAR
+    options = {"max_length": LIMIT + count, "max_length_factor": 100.0, "suppress_sequences": [["<pad>"]]}
+    made = translator.translate_batch(asked["sources"], asked["prefixes"], **options)
+    assert [one.hypotheses[0][:count] for one in made] == [prefix or [] for prefix in asked["prefixes"]]
+    assert [one.hypotheses[0][count:] for one in made] == told["greedy"]
 
 
 def test_it_is_the_model_of_the_other_format(model):
