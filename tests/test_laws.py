@@ -118,8 +118,9 @@ def test_law_2_with_any_options(request, model, count):
     @given(consistent_options(alone), st.integers(0, len(lines) - 15), st.randoms(use_true_random=False))
     @settings(max_examples=count // 10, suppress_health_check=list(HealthCheck), database=None)
     def check(options, first, generator):
-        if model == "words":  # with other pieces
-            options = {name: options[name] for name in options if name not in ("suppress_sequences", "end_token")}
+        if model == "words":  # with other pieces, and of unknown languages
+            unfit = ("suppress_sequences", "end_token", "source_lang", "target_lang")
+            options = {name: options[name] for name in options if name not in unfit}
         marked = [marked_line(generator) for _ in range(5)]
         chosen = [*lines[first : first + 10], *marked, long[: generator.randrange(len(long))]]
         expected = [bits(translator.translate(line, **options)) for line in chosen]

@@ -109,12 +109,12 @@ def is_same(workspace: address, slot: count, one: count, other: count) -> count:
 def is_among_best(batch: address, workspace: address, slot: count, number: count, most: count) -> count:
     """Returns whether an ended hypothesis is among the `most` best of its group, by its score less the penalties."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
-    own, better, prompt = at(ENDED, w.ended, slot * w.beam + number), 0, at(SEARCH, b.search, 0).prompt
-    score = own.score - own.penalty / load_f32(b.normalizers, own.step + 1 - prompt)
+    own, better = at(ENDED, w.ended, slot * w.beam + number), 0
+    score = own.score - own.penalty / load_f32(b.normalizers, own.step + 1)
     for i in range(at(SLOT, w.sentences, slot).ended):
         other = at(ENDED, w.ended, slot * w.beam + i)
         if i != number and other.group == own.group:
-            others = other.score - other.penalty / load_f32(b.normalizers, other.step + 1 - prompt)
+            others = other.score - other.penalty / load_f32(b.normalizers, other.step + 1)
             if others > score or (i < number and not score > others):
                 better += 1
     return 1 if better < most else 0

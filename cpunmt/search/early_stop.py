@@ -40,7 +40,7 @@ def is_settled(batch: address, workspace: address, slot: count, row: count) -> c
     s, search = at(SLOT, w.sentences, slot), at(SEARCH, b.search, 0)
     if s.ended < search.num_hypotheses or search.to_the_end or search.coverage_penalty < 0:
         return 0
-    shortest, longest = s.step + 1 - search.prompt, load_i64(b.limits, s.sentence) - search.prompt
+    shortest, longest = s.step + 1, load_i64(b.limits, s.sentence)
     length = shortest if search.word_penalty >= 0 else longest
     top = at(HYPOTHESIS, w.next_hypotheses, row).log_prob - search.word_penalty * np.float32(length)
     bound = top / load_f32(b.normalizers, longest if top <= 0 else shortest)

@@ -48,7 +48,8 @@ class Search(NamedTuple):
     seed: int = 0
     source_begin: tuple[int, ...] = ()  # source pieces that the model reads before each source,
     source_finish: tuple[int, ...] = ()  # and behind each; results leave them out
-    prompt: tuple[int, ...] = ()  # target pieces that the model has said before each translation: not scored or counted
+    prompt: tuple[int, ...] = ()  # target pieces that the model has said before each translation: their log-probability
+    # is 0; n above counts them, as in transformers and CTranslate2; results leave them out
 
     @property
     def tagged(self) -> bool:
@@ -110,7 +111,7 @@ _TYPES = {int: COUNT, bool: COUNT, float: np.float32}
 # What compiled code reads: the numbers of `Search` by the same names, and what follows from them; 1 is yes.
 SEARCH = record(
     *((name, _TYPES[type(value)]) for name, value in Search._field_defaults.items() if type(value) in _TYPES),
-    ("prompt", COUNT),  # pieces at the beginning of every prefix that are forced, and neither scored nor counted
+    ("prompt", COUNT),  # pieces at the beginning of every prefix that are forced, and have no log-probability
     ("whole_logits", COUNT),  # a hypothesis's logits are read when all are computed: see fused_output
     ("normalized", COUNT),  # 0: log-probabilities are neither wanted nor needed to choose
     ("restricted", COUNT),

@@ -185,9 +185,8 @@ def end_hypothesis(batch: address, workspace: address, slot: count, step: count,
     ended = at(ENDED, w.ended, slot * w.beam + s.ended)
     ended.step, ended.item = step, item
     ended.log_prob = at(ITEM, w.history, item_place(workspace, slot, step, item)).sum
-    length = step + 1 - search.prompt
-    penalty = search.word_penalty * np.float32(length)
-    ended.score = (ended.log_prob - penalty) / load_f32(b.normalizers, length)
+    penalty = search.word_penalty * np.float32(step + 1)
+    ended.score = (ended.log_prob - penalty) / load_f32(b.normalizers, step + 1)
     if search.coverage_penalty != 0:
         covered = coverage(workspace, slot, step, item, search.prompt)
         ended.score = ended.score + search.coverage_penalty * covered

@@ -9,7 +9,7 @@ For several models, an ensemble, the log-probability of a piece is the weighted 
 Translations that are searched apart, samples and alternatives, begin with drawn pieces or the best ones, behind the
 prefix; each continues with one piece at a time.
 
-The prompt of a search is said before each translation, and its log-probabilities and its pieces do not count.
+The prompt of a search is said before each translation. Its log-probability is 0, and its pieces count.
 
 A beam of groups is several beams, one after the other at each step. A group ranks continuations by their sum, less the
 diversity penalty for each hypothesis of an earlier group with the same piece at this step; penalties stay.
@@ -175,7 +175,7 @@ def _best_of_groups(ended, search, eos):
     ranks = []
     for hypothesis in ended:
         ids, *_, of = hypothesis
-        penalties = 0 if of is None else of[1] / (len(ids) - len(search.prompt)) ** search.length_penalty
+        penalties = 0 if of is None else of[1] / len(ids) ** search.length_penalty
         ranks.append(_hypothesis(search, *hypothesis[:4], eos, 0)[0] - penalties)
     groups = {None if of is None else of[0] for *_, of in ended}
     best = set()
@@ -228,8 +228,7 @@ def _hypothesis(search, ids, total, parts, attended, eos, begun):
     """Returns (the ranking score, Hypothesis)."""
     attention, prompt = np.array(attended), len(search.prompt)
     coverage = np.log(np.clip(attention[prompt:].sum(axis=0), 1e-10, 1.0)).sum()
-    length = len(ids) - prompt
-    score = (total - search.word_penalty * length) / length**search.length_penalty
+    score = (total - search.word_penalty * len(ids)) / len(ids) ** search.length_penalty
     score += search.coverage_penalty * float(coverage)
     outside = -np.inf in parts
     told = (-np.inf, -np.inf) if outside else (total, score)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.text.language_lists import M2M_100, MBART_50, NLLB_200
+from tests.sample_models.ctranslate2_writer import stored_as, write_ctranslate2
 from tests.sample_models.huggingface_model import random_tensors, safetensors_bytes
 from tests.sample_models.small_vocabulary import train_vocabulary
 
@@ -122,3 +123,68 @@ def write_model(folder, name="m2m", seed=0, spm=None, kind="F32", **changes) -> 
     (folder / "tokenizer_config.json").write_text(json.dumps(shape.tokenizer))
     (folder / "model.safetensors").write_bytes(safetensors_bytes(tensors_of(fields, seed), kind))
     return table
+
+
+def ctranslate2_variables(fields, tensors) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Returns the variables of a model.bin, and their aliases, as CTranslate2's converter names them."""
+    found, d = {}, fields["d_model"]
+
+    def linear(ours, *theirs):
+        for part in ("weight", "bias"):
+            found[f"{ours}/{part}"] = np.concatenate([tensors[f"{name}.{part}"] for name in theirs])
+
+    def norm(ours, theirs):
+        found[f"{ours}/gamma"], found[f"{ours}/beta"] = tensors[f"{theirs}.weight"], tensors[f"{theirs}.bias"]
+
+    is_mbart = fields["model_type"] == "mbart"
+    rates = np.exp(-np.log(10000) * np.arange(d // 2) / (d // 2 - 1))
+    angles = np.arange(2, fields["max_position_embeddings"] + 2)[:, None] * rates
+    sinusoids = np.hstack([np.sin(angles), np.cos(angles)]).astype(np.float32)
+    for side in ("encoder", "decoder"):
+        found[f"{side}/num_heads"] = np.int16(fields[f"{side}_attention_heads"])
+        found |= {f"{side}/pre_norm": np.int8(1), f"{side}/activation": np.int8(0)}
+        found[f"{side}/scale_embeddings"] = np.float32(d**0.5 if fields["scale_embedding"] else 1)
+        learned = tensors.get(f"model.{side}.embed_positions.weight")
+        found[f"{side}/position_encodings/encodings"] = sinusoids if learned is None else learned[2:]
+        norm(f"{side}/layer_norm", f"model.{side}.layer_norm")
+        if is_mbart:
+            norm(f"{side}/layernorm_embedding", f"model.{side}.layernorm_embedding")
+        for i in range(fields[f"{side}_layers"]):
+            ours, theirs = f"{side}/layer_{i}", f"model.{side}.layers.{i}"
+            own, other = f"{theirs}.self_attn", f"{theirs}.encoder_attn"
+            norm(f"{ours}/self_attention/layer_norm", f"{own}_layer_norm")
+            linear(f"{ours}/self_attention/linear_0", *(f"{own}.{part}_proj" for part in "qkv"))
+            linear(f"{ours}/self_attention/linear_1", f"{own}.out_proj")
+            if side == "decoder":
+                norm(f"{ours}/attention/layer_norm", f"{other}_layer_norm")
+                linear(f"{ours}/attention/linear_0", f"{other}.q_proj")
+                linear(f"{ours}/attention/linear_1", f"{other}.k_proj", f"{other}.v_proj")
+                linear(f"{ours}/attention/linear_2", f"{other}.out_proj")
+            norm(f"{ours}/ffn/layer_norm", f"{theirs}.final_layer_norm")
+            linear(f"{ours}/ffn/linear_0", f"{theirs}.fc1")
+            linear(f"{ours}/ffn/linear_1", f"{theirs}.fc2")
+    found |= {"encoder/embeddings_merge": np.int8(0), "decoder/start_from_zero_embedding": np.int8(0)}
+    found |= {"decoder/alignment_layer": np.int16(-1), "decoder/alignment_heads": np.int16(1)}
+    found["decoder/embeddings/weight"] = tensors["model.shared.weight"]
+    if "final_logits_bias" in tensors:
+        found["decoder/projection/bias"] = tensors["final_logits_bias"][0]
+    names = ("encoder/embeddings_0/weight", "decoder/projection/weight")
+    return found, dict.fromkeys(names, "decoder/embeddings/weight")
+
+
+def write_ctranslate2_model(folder, name, seed=0, spm=None, kind="float32", with_tokenizer=True) -> list[str]:
+    """Writes the model of `write_model` as CTranslate2's converter does; returns its pieces.
+
+    `with_tokenizer`: tokenizer_config.json lies beside it, which the converter can copy.
+    """
+    table = write_model(folder / "source", name, seed, spm)
+    source, folder = folder / "source", folder / "converted"
+    fields, shape = json.loads((source / "config.json").read_text()), SHAPES[name]
+    pieces = [*table, *(f"madeupword{i}" for i in range(shape.unnamed))]
+    variables, aliases = ctranslate2_variables(fields, tensors_of(fields, seed))
+    config = {"decoder_start_token": "</s>", "layer_norm_epsilon": None}
+    write_ctranslate2(folder, [pieces], stored_as(variables, kind), aliases, config=config)
+    names = ["sentencepiece.bpe.model"] + ["tokenizer_config.json"] * with_tokenizer
+    for file in names:
+        (folder / file).write_bytes((source / file).read_bytes())
+    return pieces

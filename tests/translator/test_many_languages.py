@@ -152,13 +152,14 @@ def test_every_call_takes_them(model, tmp_path):
 
 
 def test_a_score_is_that_of_the_search(model):
-    """The piece of the language is neither scored nor counted."""
+    """The piece of the language has no log-probability; it counts as a piece, as in transformers."""
     options = {**named(DIRECTIONS[0]), "beam_size": 3, "num_hypotheses": 3, "return_token_log_probs": True}
     for result in model.translate(TEXT[:4], split="none", protect="none", max_length=30, **options):
         for hypothesis in result.hypotheses:
             count = len(hypothesis.token_log_probs)
             assert count - len(hypothesis.pieces) in (0, 1)
-            assert hypothesis.score == pytest.approx(sum(hypothesis.token_log_probs) / count, abs=1e-5)
+            length = count + model.config.target_tag
+            assert hypothesis.score == pytest.approx(sum(hypothesis.token_log_probs) / length, abs=1e-5)
 
 
 def test_alignments_and_prefixes(model):

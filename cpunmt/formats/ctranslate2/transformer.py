@@ -130,6 +130,7 @@ def _config(variables: Variables, vocabularies: Vocabularies, settings: NetworkS
         tied_output=variables.are_equal(tables["target"], tables["output"]),
         scale_embedding=ours["scaled_embeddings"],
         positions="trained",  # a table, whatever is in it
+        target_positions=_are_apart(variables, ours["model_dim"]),
         activation=ours["activation"],
         preprocess="n" if ours["norm_before_blocks"] else "",
         postprocess="a" if ours["norm_before_blocks"] else "an",
@@ -207,21 +208,27 @@ def _tables(variables: Variables) -> dict[str, str]:
 
 
 def _positions(variables: Variables, model_dim: int) -> Array:
-    """Returns the vector of each position, which both sides share: stored ones, or computed sinusoids."""
-    tables = []
-    for side in ("encoder", "decoder"):
-        name = f"{side}/position_encodings/encodings"
-        if name in variables:
-            table = variables.floats(name)
-            if table.ndim != 2 or table.shape[1] != model_dim:
-                raise Refused(f"{name} has shape {list(table.shape)}, expected [positions, {model_dim}]")
-        else:  # there the first position is 1
-            table = position_signal(_COMPUTED + 1, model_dim)[1:]
-        tables.append(table)
-    common = min(map(len, tables))
-    if not np.abs(tables[0][:common] - tables[1][:common]).max() < _SAME_POSITIONS:
-        raise Refused("not supported: other positions of the encoder than of the decoder (position_encodings)")
-    return max(tables, key=len)
+    """Returns the vector of each position, of both sides if they share them: stored ones, or computed sinusoids."""
+    if _are_apart(variables, model_dim):
+        return _side_positions(variables, "encoder", model_dim)
+    return max((_side_positions(variables, side, model_dim) for side in ("encoder", "decoder")), key=len)
+
+
+def _are_apart(variables: Variables, model_dim: int) -> bool:
+    """Returns whether the decoder has positions of its own."""
+    one, other = (_side_positions(variables, side, model_dim) for side in ("encoder", "decoder"))
+    common = min(len(one), len(other))
+    return not np.abs(one[:common] - other[:common]).max() < _SAME_POSITIONS
+
+
+def _side_positions(variables: Variables, side: str, model_dim: int) -> Array:
+    name = f"{side}/position_encodings/encodings"
+    if name not in variables:  # there the first position is 1
+        return position_signal(_COMPUTED + 1, model_dim)[1:]
+    table = variables.floats(name)
+    if table.ndim != 2 or table.shape[1] != model_dim or not len(table):
+        raise Refused(f"{name} has shape {list(table.shape)}, expected [positions, {model_dim}]")
+    return table
 
 
 _BLOCKS = {  # our block -> the layer of its variables, and our parts of each of its matrices
@@ -246,6 +253,8 @@ def _tensors(config: ModelConfig, variables: Variables, start_id: int) -> dict[s
             found[ours] = _bias(variables, tables["output"], shape[0])
         elif ours == "positions":
             found[ours] = np.require(_positions(variables, shape[1]), requirements=["C", "ALIGNED"])
+        elif ours == "target_positions":
+            found[ours] = np.require(_side_positions(variables, "decoder", shape[1]), requirements=["C", "ALIGNED"])
         elif ours == "start":
             found[ours] = _row(found[tensor_tables(config)["target"]], start_id)
         elif ours.endswith(("embedding_norm.scale", "embedding_norm.bias", "top_norm.scale", "top_norm.bias")):

@@ -124,8 +124,16 @@ def test_the_longer_of_equal_positions_counts():
     stored = variables["decoder/position_encodings/encodings"]
     variables["encoder/position_encodings/encodings"] = stored[:30]
     assert len(network(variables, aliases)[1]["positions"]) == 40
+
+
+def test_the_decoder_may_have_positions_of_its_own():
+    variables, aliases = small(stored=40)
+    del aliases["encoder/position_encodings/encodings"]
+    stored = variables["decoder/position_encodings/encodings"]
     variables["encoder/position_encodings/encodings"] = stored[1:]
-    assert "not supported: other positions of the encoder than of the decoder" in refused_network(variables, aliases)
+    config, tensors = network(variables, aliases)
+    assert config.architecture.target_positions and config.max_source_length == 39
+    assert np.array_equal(tensors["positions"], stored[1:]) and np.array_equal(tensors["target_positions"], stored)
 
 
 @pytest.mark.parametrize("version", [2, 3, 4, 5])

@@ -1,0 +1,79 @@
+"""Models of many languages from CTranslate2's directories: its own outputs, and those of the same model elsewhere."""
+
+import base64
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from cpunmt import Translator
+from cpunmt.formats.any_directory import read_checkpoint, read_metadata
+from tests.formats.huggingface.test_many_languages_golden import GOLDEN
+from tests.golden.many_languages import LIMIT
+from tests.golden.many_languages_ctranslate2 import RESULTS, written_by_users
+from tests.sample_models.many_languages_model import SHAPES, write_ctranslate2_model
+from tests.sample_models.small_vocabulary import TEXT
+
+CLOSE = 1e-3  # of log-probabilities
+PAIR = {"source_lang": "en", "target_lang": "de"}
+
+
+@pytest.fixture(scope="module")
+def golden():
+    return json.loads(gzip.decompress(GOLDEN.read_bytes()))
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def model(request, golden, tmp_path_factory):
+    """Returns (shape, pieces, a Translator of CTranslate2's directory, one of Hugging Face's)."""
+    folder, number = tmp_path_factory.mktemp(request.param), list(SHAPES).index(request.param)
+    pieces = write_ctranslate2_model(folder, request.param, number, base64.b64decode(golden["spm"]))
+    both = (Translator(folder / kind, compute_type="float32") for kind in ("converted", "source"))
+    return request.param, pieces, *both
+
+
+def test_pieces_of_languages_give_what_ctranslate2_gives(model, golden):
+    name, pieces, translator, _ = model
+    told = json.loads(gzip.decompress(RESULTS.read_bytes()))[name]
+    asked = written_by_users(name, pieces, golden[name], len(told["greedy"]))
+    count = int(SHAPES[name].prompt)
+    targets = [[*(prefix or []), *target] for prefix, target in zip(asked["prefixes"], asked["targets"], strict=True)]
+    scored = translator.score_batch(asked["sources"], targets)
+    for one, expected in zip(scored, told["log_probs"], strict=True):
+        assert np.abs(np.subtract(one.log_probs[count:], expected)).max() < CLOSE
+    options = {"max_length": LIMIT + count, "max_length_factor": 100.0, "suppress_sequences": [["<pad>"]]}
+    made = translator.translate_batch(asked["sources"], asked["prefixes"], **options)
+    assert [one.hypotheses[0][:count] for one in made] == [prefix or [] for prefix in asked["prefixes"]]
+    assert [one.hypotheses[0][count:] for one in made] == told["greedy"]
+
+
+def test_it_is_the_model_of_the_other_format(model):
+    _, _, translator, other = model
+    assert translator.config.languages == other.config.languages and translator.languages == other.languages
+    assert (translator.config.source_tag, translator.config.source_tag_last) == (
+        other.config.source_tag,
+        other.config.source_tag_last,
+    )
+    for options in ({}, {"beam_size": 4}):
+        made, expected = (one.translate(TEXT, max_length=9, **PAIR, **options) for one in (translator, other))
+        assert [result.text for result in made] == [result.text for result in expected]
+        assert np.allclose([result.score for result in made], [result.score for result in expected], atol=1e-4)
+
+
+def test_without_the_tokenizers_settings(tmp_path):
+    """NLLB's languages stand before the source then, and SMaLL-100 is known by its layers, which are others here."""
+    write_ctranslate2_model(tmp_path / "small", "small", with_tokenizer=False)
+    write_ctranslate2_model(tmp_path / "legacy", "nllb-legacy", with_tokenizer=False)
+    for name in ("small", "legacy"):
+        config = read_checkpoint(tmp_path / name / "converted").config
+        assert (config.source_tag, config.source_tag_last, config.target_tag) == ("source", False, True)
+        assert read_metadata(tmp_path / name / "converted")["model_family"] in ("M2M-100", "NLLB-200")
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "float16"])
+def test_types(kind, tmp_path):
+    write_ctranslate2_model(tmp_path, "mbart", 3, kind=kind)
+    made, expected = (Translator(tmp_path / name, compute_type="float32").score(TEXT[0], TEXT[1], **PAIR)
+                      for name in ("converted", "source"))  # fmt: skip
+    assert abs(made.score - expected.score) < 0.1

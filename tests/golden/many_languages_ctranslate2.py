@@ -1,0 +1,82 @@
+"""Records CTranslate2's outputs with the models of `tests.golden.many_languages`. To record again:
+
+    python -m tests.golden.many_languages_ctranslate2 --python VENV/bin/python [--sentences 60]
+
+VENV is an environment with `pip install ctranslate2==4.8.5 numpy`. The directories are written by
+`tests.sample_models.many_languages_model`, as CTranslate2's converter of transformers writes them.
+
+As its users do, the pieces of the languages are in the sources and in `target_prefix`, all directions in one batch. For
+each of the first sentences: the translation, greedy and with a beam of 4, as pieces without the prefix, and the
+log-probabilities of the target's pieces behind it.
+"""
+
+import argparse
+import base64
+import gzip
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+from cpunmt.text.language_codes import code_of
+from tests.golden.many_languages import LIMIT
+from tests.sample_models.many_languages_model import SHAPES, write_ctranslate2_model
+from tests.sample_models.real_model import ROOT
+
+RESULTS = ROOT / "tests" / "golden" / "many_languages_ctranslate2.json.gz"
+HUGGINGFACE = ROOT / "tests" / "golden" / "many_languages.json.gz"
+_DRIVER = r"""
+import json, sys
+import ctranslate2
+
+given = json.load(sys.stdin)
+model = ctranslate2.Translator(given["folder"], device="cpu", intra_threads=1, compute_type="float32")
+count = len(given["prefixes"][0] or [])
+prefixes = given["prefixes"] if count else None
+told = model.translate_batch(given["sources"], target_prefix=prefixes, beam_size=1, min_decoding_length=0,
+                             max_decoding_length=given["limit"], suppress_sequences=[["<pad>"]], disable_unk=True)
+found = {"greedy": [one.hypotheses[0][count:] for one in told]}
+targets = [[*(prefix or []), *target] for prefix, target in zip(given["prefixes"], given["targets"])]
+scored = model.score_batch(given["sources"], targets)
+found["log_probs"] = [[round(value, 5) for value in one.log_probs[count:]] for one in scored]
+print(json.dumps(found))
+"""
+
+
+def written_by_users(name, pieces, told, count) -> dict:
+    """Returns the sources, prefixes and targets of the first sentences as pieces, with those of languages."""
+    shape = SHAPES[name]
+    tags = {code_of(piece): piece for piece in shape.languages}
+    found = {"sources": [], "prefixes": [], "targets": []}
+    for (source, target), ids, wanted in list(zip(told["languages"], told["sources"], told["targets"], strict=True))[
+        :count
+    ]:
+        named = {"source": [tags[source]], "target": [tags[target]], "": []}
+        found["sources"].append([*named[shape.begin], *(pieces[i] for i in ids), *named[shape.finish]])
+        found["prefixes"].append([tags[target]] if shape.prompt else None)
+        found["targets"].append([pieces[i] for i in wanted[:-1]])
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", required=True)
+    parser.add_argument("--sentences", type=int, default=60)
+    given = parser.parse_args()
+    recorded, made = json.loads(gzip.decompress(HUGGINGFACE.read_bytes())), {}
+    for number, name in enumerate(SHAPES):
+        with tempfile.TemporaryDirectory() as folder:
+            pieces = write_ctranslate2_model(Path(folder), name, number, base64.b64decode(recorded["spm"]))
+            asked = written_by_users(name, pieces, recorded[name], given.sentences)
+            asked |= {"folder": f"{folder}/converted", "limit": LIMIT + SHAPES[name].prompt}
+            done = subprocess.run(
+                [given.python, "-c", _DRIVER], input=json.dumps(asked), capture_output=True, text=True, timeout=600
+            )
+        if done.returncode:
+            raise RuntimeError(f"CTranslate2 failed ({done.returncode}): {done.stderr[-2000:]}")
+        made[name] = json.loads(done.stdout)
+    RESULTS.write_bytes(gzip.compress(json.dumps(made, separators=(",", ":")).encode(), mtime=0))
+
+
+if __name__ == "__main__":
+    main()
