@@ -27,7 +27,8 @@ def record(*fields: tuple[Any, ...]) -> np.dtype:
 
 
 # Functions that may follow an affine map, by number.
-ACTIVATIONS = ("relu", "swish", "gelu", "gelu_sigmoid")  # gelu_sigmoid: x sigmoid(1.702 x)
+# gelu_sigmoid: x sigmoid(1.702 x); gelu_tanh: see kernels/gates
+ACTIVATIONS = ("relu", "swish", "gelu", "gelu_sigmoid", "gelu_tanh", "tanh", "sigmoid")
 
 # y = x W + b. Layouts of `weights`: kernels/packing.
 LINEAR = record(
@@ -92,6 +93,7 @@ SETTINGS = record(
     ("model_dim", COUNT),
     ("heads", COUNT),
     ("epsilon", np.float32),  # of layer norm
+    ("root_mean_square", COUNT),  # 1: norms do not subtract the mean
     ("attention_scale", np.float32),  # 1 / sqrt(head_dim)
     ("activation", COUNT),  # of feed-forward networks: index in ACTIVATIONS
     ("preprocess", COUNT),  # 1: a block's input is normalized

@@ -41,6 +41,12 @@ def _(x: Value, scale: Any, bias: Any, epsilon: Any) -> Any:
     return x.graph.node("LayerNormalization", x, scale, bias, epsilon=epsilon)
 
 
+@formulas.rms_norm.register
+def _(x: Value, scale: Any, bias: Any, epsilon: Any) -> Any:
+    mean = x.graph.node("ReduceMean", x * x, axes=[1], keepdims=1)
+    return x / x.graph.node("Sqrt", mean + epsilon) * scale + bias
+
+
 class GraphNetwork(Transformer):
     """A `Transformer` of values of a graph, for sentences of a padded batch.
 

@@ -54,6 +54,15 @@ def layer_norm(x: Any, scale: Any, bias: Any, epsilon: float) -> Any:
 
 
 @singledispatch
+def rms_norm(x: Any, scale: Any, bias: Any, epsilon: float) -> Any:
+    """Divides each row by the root of its mean square, then applies scale and bias (which is 0 in known models).
+
+    Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467.
+    """
+    return scale * x / np.sqrt(np.square(x).mean(axis=1, keepdims=True) + np.float32(epsilon)) + bias
+
+
+@singledispatch
 def interpolated(gate: Any, y: Any, x: Any) -> Any:
     """Interpolates between x (where the gate is 0) and y (where it is 1)."""
     return gate * y + (1 - gate) * x
@@ -93,8 +102,21 @@ def gelu_sigmoid(x: Any) -> Any:
     return x * sigmoid(np.float32(1.702) * x)
 
 
+def gelu_tanh(x: Any) -> Any:
+    """Computes the other approximation of gelu in that paper, 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))."""
+    return x * np.float32(0.5) * (1 + tanh(np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)))
+
+
 ACTIVATIONS: dict[str, Callable[[Any], Any]]
-ACTIVATIONS = {"relu": relu, "swish": swish, "gelu": gelu, "gelu_sigmoid": gelu_sigmoid}
+ACTIVATIONS = {
+    "relu": relu,
+    "swish": swish,
+    "gelu": gelu,
+    "gelu_sigmoid": gelu_sigmoid,
+    "gelu_tanh": gelu_tanh,
+    "tanh": tanh,
+    "sigmoid": sigmoid,
+}
 
 
 def softmax(x: Any) -> Any:

@@ -6,7 +6,8 @@
     every block      x = post(block(pre(x)), x); mostly pre(x) = x and post(y, x) = layer_norm(x + y)
     attention        softmax(q k^T / sqrt(d / heads)) v for each head; Vaswani et al. 2017,
                      https://arxiv.org/abs/1706.03762, section 3.2
-    feed-forward     activation(x W1 + b1) W2 + b2, or deeper
+    feed-forward     activation(x W1 + b1) W2 + b2, or deeper, or gated: (activation(x W1 + b1) (x V + c)) W2 + b2;
+                     Shazeer 2020, https://arxiv.org/abs/2002.05202
     decoder input    y[t] = sqrt(d) embedding[ids[t - 1]] + position[t], the first embedding being zero or a vector of
                      its own, `start`
     logits           y output^T + output bias
@@ -199,6 +200,9 @@ class Transformer(Definition):
 
     def _feed_forward_block(self, block: str, x: Any, depth: Any) -> Any:
         y, activation = self._before(block, x), ACTIVATIONS[self.architecture.activation]
-        for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
-            y = activation(self._affine(f"{block}.{name}", y))
+        if self.architecture.gated_ffn:
+            y = activation(self._affine(f"{block}.inner", y)) * self._affine(f"{block}.gate", y)
+        else:
+            for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
+                y = activation(self._affine(f"{block}.{name}", y))
         return self._after(block, self._affine(f"{block}.outer", y), x)

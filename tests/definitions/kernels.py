@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from cpunmt.kernels.gates import GELU, RELU, SWISH
+from cpunmt.kernels.gates import GELU, GELU_TANH, RELU, SIGMOID, SWISH, TANH
 from cpunmt.kernels.softmax import LOWEST
 
 
@@ -41,7 +41,17 @@ def activate_reference(x: np.ndarray, function: int) -> np.ndarray:
         return np.maximum(x, 0)
     if function == GELU:
         return x * 0.5 * (1 + np.vectorize(math.erf)(x * 0.5**0.5))
+    if function == GELU_TANH:
+        return x * 0.5 * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))
+    if function in (TANH, SIGMOID):
+        return np.tanh(x) if function == TANH else sigmoid_reference(x)
     return x * sigmoid_reference(x if function == SWISH else 1.702 * x)
+
+
+def gate_rows_reference(x: np.ndarray, function: int) -> np.ndarray:
+    """float64 [rows, width] from [rows, 2 * width]."""
+    left, right = np.split(x.astype(np.float64), 2, axis=1)
+    return activate_reference(left, function) * right
 
 
 def highway_reference(gates, y, x) -> np.ndarray:
@@ -61,10 +71,10 @@ def average_reference(x, cell, share) -> tuple[np.ndarray, np.ndarray]:
     return state, share * state
 
 
-def residual_layer_norm_reference(x, y, scale, bias, epsilon) -> np.ndarray:
+def residual_layer_norm_reference(x, y, scale, bias, epsilon, root_mean_square=False) -> np.ndarray:
     """float64 [rows, depth]."""
     s = x.astype(np.float64) + y.astype(np.float64)
-    centred = s - s.mean(axis=1, keepdims=True)
+    centred = s if root_mean_square else s - s.mean(axis=1, keepdims=True)
     return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + epsilon) * scale + bias
 
 

@@ -3,10 +3,11 @@
 from hypothesis import strategies as st
 
 from cpunmt.architectures.transformer.cells.kinds import CELLS
+from cpunmt.kernels.records import ACTIVATIONS
 from cpunmt.model.config import ModelConfig
 
 VOCAB = 40
-NAMED = {
+OF_MARIAN = {  # networks that Marian has, or nearly so
     "opus": {"cell": "self_attention", "activation": "swish", "ffn_dim": 48},
     "pre-norm": {"cell": "self_attention", "preprocess": "n", "postprocess": "a", "top_norm": True},
     "average": {"cell": "average_attention", "average_dim": 48},
@@ -23,6 +24,10 @@ NAMED = {
     "start vector": {"start_vector": True, "alignment_heads": 2, "cell": "self_attention"},
     "cell projection": {"cell_projection": True, "activation": "gelu_sigmoid"},
 }
+NAMED = OF_MARIAN | {
+    "gated": {"gated_ffn": True, "activation": "gelu_tanh", "decoder_ffn_dim": 80, "cell": "self_attention"},
+    "RMS norms": {"rms_norm": True, "preprocess": "n", "postprocess": "a", "top_norm": True, "activation": "tanh"},
+}
 
 
 def make_config(**options) -> ModelConfig:
@@ -32,9 +37,11 @@ def make_config(**options) -> ModelConfig:
 
 
 @st.composite
-def configs(draw):
-    """Draws any architecture of tiny size."""
-    activation = st.sampled_from(["relu", "swish", "gelu", "gelu_sigmoid"])
+def configs(draw, of_marian=False):
+    """Draws any architecture of tiny size; `of_marian`: one without a config's `extensions`."""
+    extended = st.just(False) if of_marian else st.booleans()
+    activation = st.sampled_from(ACTIVATIONS[:4] if of_marian else ACTIVATIONS)
+    gated = draw(extended)
     preprocess = draw(st.sampled_from(["", "", "n"]))
     untied = draw(st.booleans())
     return make_config(
@@ -48,11 +55,13 @@ def configs(draw):
         positions=draw(st.sampled_from(["marian", "tensor2tensor", "trained"])),
         ffn_dim=draw(st.sampled_from([16, 64])),
         decoder_ffn_dim=draw(st.sampled_from([None, 48])),
-        ffn_depth=draw(st.integers(2, 4)),
-        decoder_ffn_depth=draw(st.integers(2, 3)),
+        ffn_depth=2 if gated else draw(st.integers(2, 4)),
+        decoder_ffn_depth=2 if gated else draw(st.integers(2, 3)),
+        gated_ffn=gated,
         activation=draw(activation),
         preprocess=preprocess,
         postprocess=draw(st.sampled_from(["an", "hn", "an", "nan"] if not preprocess else ["a", "an", "ha"])),
+        rms_norm=draw(extended),
         embedding_norm=draw(st.booleans()),
         top_norm=bool(preprocess) or draw(st.booleans()),
         attention_projection=draw(st.booleans()),

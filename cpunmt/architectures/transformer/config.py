@@ -50,7 +50,8 @@ class TransformerConfig:
     decoder_ffn_dim: int | None = count(None, high=1 << 22)  # None: the encoder's
     ffn_depth: int = count(2, low=2, high=16)  # affine maps in a feed-forward network
     decoder_ffn_depth: int = count(2, low=2, high=16)
-    activation: str = choice(*ACTIVATIONS)  # gelu_sigmoid: x sigmoid(1.702 x)
+    gated_ffn: bool = switch(False)  # the first map's activation is multiplied by another map of the input
+    activation: str = choice(*ACTIVATIONS)  # gelu_sigmoid: x sigmoid(1.702 x); gelu_tanh: see kernels.gates
     preprocess: str = choice("", "n")
     postprocess: str = checked(_letters, "an")
     embedding_norm: bool = switch(False)  # the sum of embedding and position is normalized
@@ -65,6 +66,7 @@ class TransformerConfig:
     alignment_layer: int | None = count(None, 0, MOST_LAYERS - 1)  # whose first heads align; None: the last
     alignment_heads: int = count(1, high=256)  # the mean of their attention is an alignment
     start_vector: bool = switch(False)  # the decoder's first input is the tensor `start`, in place of zero
+    rms_norm: bool = switch(False)  # norms do not subtract the mean
     layer_norm_epsilon: float = ranged(1e-20, 1.0, 1e-6)  # in float32 it must not become 0
 
     @property
@@ -90,6 +92,12 @@ class TransformerConfig:
         """The decoder layer whose first heads' attention is an alignment."""
         return self.decoder_layers - 1 if self.alignment_layer is None else self.alignment_layer
 
+    @property
+    def extensions(self) -> list[str]:
+        """Names the used features that Marian's networks lack, for programs that only know those."""
+        features = {"gated feed-forward networks": self.gated_ffn, "RMS norms": self.rms_norm}
+        return [name for name, used in features.items() if used]
+
     def described(self) -> dict[str, str]:
         """Describes the model in a few lines for users."""
         sets = f"{self.decoder_sets} set(s) of parameters"
@@ -108,6 +116,11 @@ class TransformerConfig:
             raise ModelFileError(
                 f"config: model_dim {self.model_dim} / heads {self.heads} and feed-forward widths {widths}, "
                 "expected multiples of 16"
+            )
+        if self.gated_ffn and (self.ffn_depth, self.decoder_ffn_depth) != (2, 2):
+            raise ModelFileError(
+                f"config: gated_ffn with an ffn_depth of {self.ffn_depth} and a decoder_ffn_depth of "
+                f"{self.decoder_ffn_depth}, expected 2"
             )
         if not self.aligning < self.decoder_layers:
             raise ModelFileError(

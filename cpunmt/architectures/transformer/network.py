@@ -35,6 +35,8 @@ class TransformerNetwork:
         self._decoder: Any = np.zeros(config.decoder_sets, DECODER_LAYER)
         for p, layer in enumerate(self._decoder):
             filler.layer(layer, decoder_linears(config, p), decoder_norms(config, p))
+        for layer in (*self._encoder, *self._decoder):
+            layer["feed_forward"]["gated"] = int(config.gated_ffn)
         self._record: Any = np.zeros(1, TRANSFORMER)
         self.address = self._record.ctypes.data
         fields: Any = self._record[0]
@@ -71,7 +73,7 @@ class TransformerNetwork:
     def _settings(self, fields: Any) -> None:
         config = self._config
         fields["model_dim"], fields["heads"] = config.model_dim, config.heads
-        fields["epsilon"] = config.layer_norm_epsilon
+        fields["epsilon"], fields["root_mean_square"] = config.layer_norm_epsilon, int(config.rms_norm)
         fields["attention_scale"] = 1 / math.sqrt(config.head_dim)
         fields["activation"] = ACTIVATIONS.index(config.activation)
         fields["preprocess"] = int(bool(config.preprocess))

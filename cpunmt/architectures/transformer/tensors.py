@@ -29,7 +29,7 @@ def _attention(config: TransformerConfig, block: str, *parts: str) -> dict[str, 
 
 
 def _feed_forward(config: TransformerConfig, block: str, width: int, depth: int) -> dict[str, Linear]:
-    found = feed_forward_linears(block, config.model_dim, width, depth, config.activation)
+    found = feed_forward_linears(block, config.model_dim, width, depth, config.activation, gated=config.gated_ffn)
     return found | _residual(config, block)
 
 

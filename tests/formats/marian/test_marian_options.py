@@ -12,7 +12,7 @@ from quantize.checkpoints.marian_export import marian_options as exported
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.sample_models.marian_model import marian_options, options_item, read_marian_npz
 from tests.sample_models.random_models import random_tensors
-from tests.sample_models.transformers import NAMED, configs, make_config
+from tests.sample_models.transformers import OF_MARIAN, configs, make_config
 
 
 def refusal(options) -> str:
@@ -145,7 +145,7 @@ def test_what_marian_lacks_is_not_exported(change):
         exported(config.changed(**change))
 
 
-@given(configs())
+@given(configs(of_marian=True))
 @settings(deadline=None)
 def test_what_is_exported_is_read_again(config):
     """Except for fields that Marian's options lack."""
@@ -177,9 +177,16 @@ def test_what_is_exported_is_read_again(config):
     assert kept == config
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("options", [{"gated_ffn": True}, {"rms_norm": True}])
+def test_what_only_other_programs_have_is_not_exported(options):
+    config = make_config(activation="swish", **options)
+    with pytest.raises(ValueError, match=f"^Marian does not have {config.architecture.extensions[0]}$"):
+        exported(config)
+
+
+@pytest.mark.parametrize("name", OF_MARIAN)
 def test_named_architectures_survive_a_file(name, tmp_path):
-    config = make_config(**NAMED[name])
+    config = make_config(**OF_MARIAN[name])
     if config.architecture.positions == "tensor2tensor" or config.architecture.activation == "gelu":
         config = config.changed(positions="marian", activation="swish")
     if not _is_started_by_marian(config):
