@@ -20,6 +20,7 @@ FEED_FORWARD = record(
 
 SELF_ATTENTION = record(
     ("query_key_value", LINEAR),  # three products of one input in one: columns q, k, v
+    ("relative", ADDRESS),  # RELATIVE; 0: absent
     ("output", LINEAR),
     ("residual", RESIDUAL),
 )

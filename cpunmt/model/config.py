@@ -25,7 +25,8 @@ _MOST_SEQUENCES, _MOST_SUPPRESSED = 10_000, 100  # the limits of the option supp
 # fields added in this version, of the model and of its architecture: a model without them lacks the feature
 _LATER = (
     *("replace_unknowns", "max_length", "no_repeat_ngram_size", "suppress_sequences", "source_end"),
-    *("alignment_heads", "start_vector", "gated_ffn", "rms_norm"),
+    *("alignment_heads", "start_vector", "gated_ffn", "rms_norm", "attention_dim", "attention_scale"),
+    *("relative_positions", "relative_buckets", "relative_distance", "relative_shared"),
 )
 
 

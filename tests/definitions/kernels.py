@@ -24,6 +24,24 @@ def attention_reference(q, k, v, heads: int) -> np.ndarray:
     return np.concatenate(list(power / power.sum(axis=2, keepdims=True) @ v), axis=1)
 
 
+def relative_attention_reference(q, k, v, heads: int, scale: float, bias=None, vectors=None) -> np.ndarray:
+    """float64 [queries, dim], of the last positions of the keys; `bias` [heads, 2 reach + 1], or `vectors`: the keys
+    and the values of places, [2 reach + 1, head_dim] each."""
+    q, k, v = (np.stack(np.split(array.astype(np.float64), heads, axis=1)) for array in (q, k, v))
+    reach = ((vectors[0].shape[0] if bias is None else bias.shape[1]) - 1) // 2
+    out = np.zeros((q.shape[1], heads, q.shape[2]))
+    for head in range(heads):
+        for query in range(q.shape[1]):
+            position = k.shape[1] - q.shape[1] + query
+            places = [min(max(key - position, -reach), reach) + reach for key in range(k.shape[1])]
+            near = [np.zeros((len(places), 1))] * 2 if vectors is None else [part[places] for part in vectors]
+            scores = (k[head] + near[0]) @ q[head, query] * scale
+            scores = scores if bias is None else scores + bias[head, places]
+            power = np.exp(scores - scores.max())
+            out[query, head] = power / power.sum() @ (v[head] + near[1])
+    return out.reshape(len(out), -1)
+
+
 def copy_floats_reference(source: np.ndarray) -> np.ndarray:
     """The same numbers in another array."""
     return source.copy()
