@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.tensors import checkpoint_tensors, others, linears, table_sizes
+from cpunmt.model.tensors import checkpoint_tensors, linears, others, table_sizes
 from quantize.rounding.calibration import InputStatistics, static_alphas
 from tests.sample_models.architectures import NAMED
 from tests.sample_models.random_models import random_tensors
