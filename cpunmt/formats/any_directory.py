@@ -72,9 +72,9 @@ KINDS = {
         "cpunmt.formats.marian.marian_directory",
     ),
     "huggingface": Kind(
-        "Hugging Face MarianMT",
+        "Hugging Face",
         "a MarianMT model of Hugging Face: config.json, model.safetensors or pytorch_model.bin, vocab.json, source.spm "
-        "and target.spm",
+        "and target.spm; or its T5 or mT5, with spiece.model in place of the last three",
         {"model_type": None},
         (
             *("model.safetensors", "model.safetensors.index.json"),

@@ -67,7 +67,7 @@ def info(capsys, *arguments) -> dict[str, str]:
         (
             "huggingface",
             {
-                "format": "Hugging Face MarianMT: converted in memory",
+                "format": "Hugging Face: converted in memory",
                 "weights": "float32 in the file; used as int8, or",
                 "dimensions": "32 model, 64 feed-forward, 2 heads",
                 "search": "beam 6",
@@ -131,7 +131,8 @@ def test_convert_writes_a_directory_that_verifies(made, tmp_path, capsys, kind):
     output, shown = capsys.readouterr()
     assert (output, shown) == (f"{out}: int8, {sum(f.stat().st_size for f in out.iterdir()) / 1e6:.1f} MB\n", "")
     names = {"config.json", "weights.safetensors"}
-    has_table = any(one in kind for one in ("opus", "hug", "ctranslate2"))  # of pieces, beside SentencePiece's models
+    # of pieces, beside SentencePiece's models
+    has_table = any(one in kind for one in ("opus", "hug", "ctranslate2")) and "t5" not in kind
     if "words" in kind:
         names |= {"vocabulary.json"} if "of both" in kind else {"source.json", "target.json"}  # one table, or two
     else:

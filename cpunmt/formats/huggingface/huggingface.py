@@ -37,7 +37,7 @@ _ARCHITECTURE: dict[str, tuple[Any, ...]] = {
     "quantization_config": (None,),
     "static_position_embeddings": (True,),
 }
-_SEARCH: dict[str, tuple[Any, ...]] = {
+SEARCH: dict[str, tuple[Any, ...]] = {
     "begin_suppress_tokens": (None, []),
     "constraints": (None,),
     "diversity_penalty": (0.0, None),
@@ -97,7 +97,7 @@ def read_huggingface_config(
     ModelFileError
         Lists every option that is not supported or not possible.
     """
-    problems = _unsupported(fields, _ARCHITECTURE, "config.json")
+    problems = unsupported(fields, _ARCHITECTURE, "config.json")
     sizes: dict[str, Any] = {name: fields.get(name) for name in _SIZES}
     problems += [
         f"config.json: {name} is {reprlib.repr(value)}, expected a number from 1 to {1 << 22}"
@@ -146,8 +146,8 @@ def read_huggingface_config(
     search = _search(fields, generation, file, problems)
     if type(target_size) is int:
         never = {target_size - 1, unk_id}
-        search["suppress_sequences"] = _suppressed(given.get("bad_words_ids"), never, pieces, file, problems)
-    problems += _unsupported(given, _SEARCH, file, "; remove it: nothing but beam search is done")
+        search["suppress_sequences"] = suppressed_pieces(given.get("bad_words_ids"), never, pieces, file, problems)
+    problems += unsupported(given, SEARCH, file, "; remove it: nothing but beam search is done")
     if problems:
         raise ModelFileError(f"{where}: not supported: {'; '.join(problems)}")
     try:
@@ -210,7 +210,7 @@ def _search(fields: Mapping[str, Any], generation: Mapping[str, Any], file: str,
     }
 
 
-def _suppressed(
+def suppressed_pieces(
     sequences: Any, never: Set[int], pieces: Mapping[str, int] | None, file: str, problems: list[str]
 ) -> tuple[tuple[str, ...], ...] | None:
     """Returns the sequences of pieces that no translation may contain, without those of a piece that is `never`
@@ -234,9 +234,10 @@ def _suppressed(
     return tuple(tuple(names[id_] for id_ in ids) for ids in wanted)
 
 
-def _unsupported(
+def unsupported(
     fields: Mapping[str, Any], supported: Mapping[str, tuple[Any, ...]], file: str, advice: str = ""
 ) -> list[str]:
+    """Reports options of a file with other values than the `supported` ones; of each the first is the default."""
     found = []
     for name, values in supported.items():
         value = fields.get(name, values[0])

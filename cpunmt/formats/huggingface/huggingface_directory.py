@@ -1,4 +1,6 @@
-"""Reads a directory of Hugging Face's MarianMT, as OPUS-MT publishes its models.
+"""Reads a directory of Hugging Face: of MarianMT, as OPUS-MT publishes its models, or of T5.
+
+Of MarianMT; for T5 see `t5`:
 
 config.json
 model.safetensors, ...          weights, see weight_files
@@ -9,16 +11,16 @@ tokenizer_config.json           languages; may be absent
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
-from cpunmt.formats.foreign_model import Array, ForeignModel, FoundModel, VocabularyFiles
+from cpunmt.formats.foreign_model import ForeignModel, FoundModel, VocabularyFiles
+from cpunmt.formats.huggingface import t5
 from cpunmt.formats.huggingface.huggingface import huggingface_tensors, read_huggingface_config, start_id
-from cpunmt.formats.huggingface.weight_files import WEIGHTS, find_weights, read_weights
-from cpunmt.formats.packed.safetensors_file import Bfloat16
+from cpunmt.formats.huggingface.weight_files import WEIGHTS, find_weights, read_weights, stored_type
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
 
@@ -30,8 +32,10 @@ _MAX_JSON = 1 << 20  # bytes
 def read_directory(found: FoundModel) -> ForeignModel:
     """Reads a directory. Raises ModelFileError: a file is missing, damaged or not supported."""
     folder = found.folder
-    weights = _checked_weights(folder, found.chosen)
-    fields = read_json(folder / "config.json", "config", _MAX_JSON)
+    fields = _optional(folder / "config.json")
+    if fields.get("model_type") in t5.MODEL_TYPES:
+        return t5.read_directory(folder, _checked_weights(folder, found.chosen, ()), fields)
+    weights = _checked_weights(folder, found.chosen, _NEEDED)
     generation, tokenizer = (_optional(folder / f"{name}_config.json") for name in ("generation", "tokenizer"))
     tables = [folder / "vocab.json"] * 2
     if tokenizer.get("separate_vocabs") is True:
@@ -56,14 +60,14 @@ def read_directory(found: FoundModel) -> ForeignModel:
     source, target = (
         VocabularyFiles(folder / f"{side}.spm", table) for side, table in zip(("source", "target"), tables, strict=True)
     )
-    return ForeignModel(config, dict(tensors), None, weights, source, target, None, metadata, _stored(arrays))
+    return ForeignModel(config, dict(tensors), None, weights, source, target, None, metadata, stored_type(arrays))
 
 
-def _checked_weights(folder: Path, chosen: str | None) -> Path:
-    """Returns the file of the weights. Raises ModelFileError with a list of all missing files."""
+def _checked_weights(folder: Path, chosen: str | None, needed: Collection[str]) -> Path:
+    """Returns the file of the weights. Raises ModelFileError with a list of all missing files, `needed` included."""
     if not folder.is_dir():
         raise ModelFileError(f"{folder}: no such directory; expected one with config.json and {WEIGHTS[0]}")
-    problems = [f"{name} is missing" for name in _NEEDED if not (folder / name).exists()]
+    problems = [f"{name} is missing" for name in needed if not (folder / name).exists()]
     weights = find_weights(folder, chosen)
     if weights is None:
         others = [name for name in _OTHER_WEIGHTS if (folder / name).exists()]
@@ -76,9 +80,3 @@ def _checked_weights(folder: Path, chosen: str | None) -> Path:
 
 def _optional(path: Path) -> dict[str, Any]:
     return read_json(path, "config", _MAX_JSON) if path.exists() else {}
-
-
-def _stored(arrays: Mapping[str, Array | Bfloat16]) -> str:
-    """Returns the narrowest type of the tensors."""
-    types = {"bfloat16" if isinstance(array, Bfloat16) else str(array.dtype) for array in arrays.values()}
-    return next(name for name in ("bfloat16", "float16", "float32", "float64") if name in types)
