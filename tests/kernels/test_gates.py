@@ -61,15 +61,21 @@ def test_activations_far_out(program, function):
     assert abs(x[2]) < 1e-4 and abs(x[4]) < 1e-2 and x[5] == pytest.approx(1e30, rel=3e-6)
 
 
-@given(SEEDS, st.integers(1, 9), DEPTHS, spreads, st.integers(0, len(ACTIVATIONS) - 1), MISALIGNED)
-@settings(deadline=None)
-def test_gate_rows_equals_its_reference(program, seed, rows, width, spread, function, misaligned):
-    x = np.stack(vectors(seed, rows, 2 * width, spread))
+def gate(program, x, function, misaligned=0):
+    """Returns float32 [rows, width] of [rows, 2 * width]; checks the guards."""
+    rows, width = len(x), x.shape[1] // 2
     guard = Guards(misaligned)
     made = guard.copy(x, written=True)
     program.gate_rows(made, rows, width, function, guard.copy(sigmoid_table()))
     guard.check()
-    found = made.ravel()[: rows * width].reshape(rows, width)
+    return made.ravel()[: rows * width].reshape(rows, width).copy()
+
+
+@given(SEEDS, st.integers(1, 9), DEPTHS, spreads, st.integers(0, len(ACTIVATIONS) - 1), MISALIGNED)
+@settings(deadline=None)
+def test_gate_rows_equals_its_reference(program, seed, rows, width, spread, function, misaligned):
+    x = np.stack(vectors(seed, rows, 2 * width, spread))
+    found = gate(program, x, function, misaligned)
     left, right = np.split(x, 2, axis=1)
     with np.errstate(over="ignore"):
         expected = gate_rows_reference(x, function)
@@ -81,13 +87,7 @@ def test_gate_rows_equals_its_reference(program, seed, rows, width, spread, func
 @settings(deadline=None, max_examples=20)
 def test_a_gated_row_does_not_depend_on_the_others(program, seed, rows, width):
     x = np.stack(vectors(seed, rows, 2 * width, 3.0))
-
-    def run(part):
-        made = x[part].copy()
-        program.gate_rows(made, len(made), width, SWISH, sigmoid_table())
-        return [made.ravel()[: len(made) * width].reshape(-1, width).copy()]
-
-    check_independent(seed, rows, run)
+    check_independent(seed, rows, lambda part: [gate(program, x[part], SWISH)])
 
 
 @given(SEEDS, DEPTHS, spreads, MISALIGNED)
