@@ -75,6 +75,15 @@ def info(capsys, *arguments) -> dict[str, str]:
                 "target language": "fr",
             },
         ),
+        (
+            "huggingface t5",
+            {
+                "format": "Hugging Face: converted in memory",
+                "decoder": "1 self-attention layers",
+                "dimensions": "32 model, 48 feed-forward, 3 heads",
+                "vocabulary": "84 pieces, joint",
+            },
+        ),
     ],
 )
 def test_info(made, capsys, kind, expected):
