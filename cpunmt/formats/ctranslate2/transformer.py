@@ -282,9 +282,8 @@ def _positions(variables: Variables, model_dim: int) -> Array:
 _Matrices = dict[tuple[str, ...], str]
 _ATTENTION: _Matrices = {("query",): "linear_0", ("key", "value"): "linear_1", ("output",): "linear_2"}
 _SELF_ATTENTION: _Matrices = {("query", "key", "value"): "linear_0", ("output",): "linear_1"}
-_BLOCKS: dict[
-    str, tuple[str, _Matrices]
-] = {  # our block -> the layer of its variables, and its matrices: our parts of each one -> its name
+# our block -> the layer of its variables, and its matrices: our parts of each one -> its name
+_BLOCKS: dict[str, tuple[str, _Matrices]] = {
     "self_attention": ("self_attention", _SELF_ATTENTION),
     "cell": ("self_attention", _SELF_ATTENTION),
     "cross_attention": ("attention", _ATTENTION),
