@@ -204,6 +204,8 @@ def test_directories_of_each_shape_translate(shape, tmp_path):
     assert all(result.text or result.truncated for result in results) and len(results[1].sentences) == 2
     alone = [translator.translate(f"<2de> {text}", max_length=8) for text in ("Two women.", "A river.")]
     assert results[1].text == " ".join(result.text for result in alone)
+    plain = translator.translate("<2de> Two women.", max_length=8, protect="none", split="none")
+    assert plain.text == alone[0].text  # the tag is neither protected nor kept as markup
 
 
 def test_other_types_and_files_of_weights(tmp_path):
