@@ -177,11 +177,23 @@ def test_what_is_exported_is_read_again(config):
     assert kept == config
 
 
-@pytest.mark.parametrize("options", [{"gated_ffn": True}, {"rms_norm": True}])
-def test_what_only_other_programs_have_is_not_exported(options):
-    config = make_config(activation="swish", **options)
-    with pytest.raises(ValueError, match=f"^Marian does not have {config.architecture.extensions[0]}$"):
-        exported(config)
+EXTENSIONS = {
+    "gated feed-forward networks": {"gated_ffn": True},
+    "RMS norms": {"rms_norm": True},
+    "relative positions": {"relative_positions": 2},
+    "a relative attention bias": {"relative_buckets": 8},
+    "no positions": {"positions": "none"},
+    "attention of another width than the model": {"attention_dim": 64},
+    "another scale of attention": {"attention_scale": 0.5},
+}
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_what_only_other_programs_have_is_not_exported(name):
+    with pytest.raises(ValueError, match=f"^Marian does not have {name}$"):
+        exported(make_config(activation="swish", **EXTENSIONS[name]))
+    with pytest.raises(ValueError, match="^Marian does not have the activation tanh, only relu, swish, gelu_sigmoid$"):
+        exported(make_config(activation="tanh"))
 
 
 @pytest.mark.parametrize("name", OF_MARIAN)
