@@ -126,7 +126,7 @@ def others(program, arena) -> list[Timed]:
         norms[bits][0] = gamma.ctypes.data, beta.ctypes.data, scheme, multiplier
     settings, scratch = np.zeros(1, records.SETTINGS), np.zeros(1, records.SCRATCH)
     settings["model_dim"], settings["heads"], settings["attention_scale"] = 256, 8, 0.17
-    settings["epsilon"] = 1e-6
+    settings["attention_dim"], settings["epsilon"] = 256, 1e-6
     packed, scores, sums, pointers = (
         arena.zeros(256 * 64),
         arena.zeros(64 * 64),
@@ -140,12 +140,12 @@ def others(program, arena) -> list[Timed]:
     items = [
         Timed(
             "self-attention, 28 tokens",
-            lambda n: program.repeat_self_attention(n, settings, scratch, x, 28, out),
+            lambda n: program.repeat_self_attention(n, settings, scratch, 0, x, 28, out),
             4.0 * 28 * 28 * 256,
         ),
         Timed(
             "cross-attention, 1 row, 28 tokens",
-            lambda n: program.repeat_cross_attention_row(n, settings, scratch, x, packed, y, 28, out),
+            lambda n: program.repeat_cross_attention_row(n, settings, scratch, 0, x, packed, y, 28, out),
             4.0 * 28 * 256,
         ),
         Timed(

@@ -26,7 +26,10 @@ def any_config(data, kind):
     """Draws a config of a Transformer with that cell, or of a recurrent network."""
     if kind == "recurrent":
         return data.draw(recurrents.configs(), "config")
-    return data.draw(transformers.configs(), "config").changed(cell=kind, **data.draw(sizes, "sizes"))
+    config, sizes_ = data.draw(transformers.configs(), "config"), data.draw(sizes, "sizes")
+    if sizes_ and config.architecture.attention_dim:
+        sizes_ = {**sizes_, "attention_dim": 32 * sizes_["heads"]}
+    return config.changed(cell=kind, **sizes_)
 
 
 def engine_with(config, seed, scheme, with_shortlist):

@@ -56,14 +56,16 @@ def masked_encoder_attention(layer: address, settings: address, scratch: address
     for sentence in range(sentences):
         first, lengths = load_i64(offsets, sentence) - start, load_i64(offsets + LENGTHS, sentence)
         context = w.context + 4 * first * s.model_dim
-        self_attention(settings, scratch, w.wide + 12 * first * s.model_dim, lengths, context)
+        self_attention(settings, scratch, 0, w.wide + 12 * first * s.model_dim, lengths, context)
     projected(address_of(weights.output), settings, scratch, rows)
     after_block(address_of(weights.residual), settings, scratch, rows)
 
 
 @kernel
-def masked_self_attention(settings: address, scratch: address, qkv: address, length: count, out: address):
-    """Computes `self_attention` of a padded sentence, both of whose lengths are in `length`."""
+def masked_self_attention(
+    settings: address, scratch: address, relative: address, qkv: address, length: count, out: address
+):
+    """Computes `self_attention` of a padded sentence, both of whose lengths are in `length`; `relative` is not used."""
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     model_dim, heads, factor = s.model_dim, s.heads, s.attention_scale
     packed, scores = w.packed, w.scores
@@ -91,7 +93,14 @@ def masked_self_attention(settings: address, scratch: address, qkv: address, len
 
 @kernel
 def masked_cross_attention_row(
-    settings: address, scratch: address, q: address, keys: address, values: address, length: count, out: address
+    settings: address,
+    scratch: address,
+    relative: address,
+    q: address,
+    keys: address,
+    values: address,
+    length: count,
+    out: address,
 ):
     """Computes `cross_attention_row`; of a padded sentence both lengths are in `length`."""
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)

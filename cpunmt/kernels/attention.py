@@ -3,7 +3,8 @@
     context[i] = sum_j softmax_j(q_i . k_j / sqrt(head_dim)) v_j        for each head
 
 Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.2. Head h owns columns
-h * head_dim ... (h + 1) * head_dim - 1.
+h * head_dim ... (h + 1) * head_dim - 1. Some models scale the products otherwise, or add terms of distance
+(`relative`, the address of a RELATIVE record; 0: none).
 
 Sixteen scores are one vector. In self-attention they belong to sixteen queries and one key, so a softmax over the keys
 is sixteen at once, lane by lane. A single query (cross-attention) has sixteen keys side by side.
@@ -11,6 +12,7 @@ is sixteen at once, lane by lane. A single query (cross-attention) has sixteen k
 
 from cpunmt.kernels.matmul.float_matmul import float_heads, float_matmul, new_float_product
 from cpunmt.kernels.records import SCRATCH, SETTINGS
+from cpunmt.kernels.relative import relate_columns, relate_context, relate_contexts, relate_row
 from cpunmt.kernels.softmax import softmax_columns, softmax_rows
 from cpunmt.simd.intrinsics import address_of, at, lesser, store_i64
 from cpunmt.simd.jit import address, count, kernel
@@ -33,60 +35,75 @@ def pack_rows(rows: address, row_bytes: count, length: count, depth: count, poin
 
 
 @kernel
-def self_attention(settings: address, scratch: address, qkv: address, length: count, out: address):
+def self_attention(settings: address, scratch: address, relative: address, qkv: address, length: count, out: address):
     """Computes all heads of one sentence, one after another.
 
     scratch     its `packed`, `scores` and `pointers` are overwritten
-    qkv         float32 [length, 3 * model_dim]: queries, keys, values
-    out         float32 [length, model_dim]
+    qkv         float32 [length, 3 * attention_dim]: queries, keys, values
+    out         float32 [length, attention_dim]
     """
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
-    model_dim, heads, factor = s.model_dim, s.heads, s.attention_scale
+    attention_dim, heads, factor = s.attention_dim, s.heads, s.attention_scale
     packed, scores = w.packed, w.scores
-    head_dim = model_dim // heads
+    head_dim = attention_dim // heads
     panels = (length + 15) // 16
-    row_bytes, score_bytes = 12 * model_dim, 64 * panels
+    row_bytes, score_bytes = 12 * attention_dim, 64 * panels
     # scores [key, query] = keys times queries; context [query, column] = softmax of these, transposed, times values
     scored, weighted = new_float_product(), new_float_product()
     scored.rows, scored.depth, scored.panels = length, head_dim, panels
     scored.a_row_bytes, scored.a_depth_bytes, scored.out_row_bytes = row_bytes, 4, score_bytes
     scored.w_panel_bytes, scored.w_depth_bytes = 64 * head_dim, 64
     weighted.rows, weighted.depth, weighted.panels = length, length, head_dim // 16
-    weighted.a_row_bytes, weighted.a_depth_bytes, weighted.out_row_bytes = 4, score_bytes, 4 * model_dim
+    weighted.a_row_bytes, weighted.a_depth_bytes, weighted.out_row_bytes = 4, score_bytes, 4 * attention_dim
     weighted.w_panel_bytes, weighted.w_depth_bytes = 64, row_bytes
     for head in range(heads):
         q = qkv + 4 * head * head_dim
-        k, v = q + 4 * model_dim, q + 8 * model_dim
+        k, v = q + 4 * attention_dim, q + 8 * attention_dim
         pack_rows(q, row_bytes, length, head_dim, w.pointers, packed)
         float_matmul(address_of(scored), k, packed, scores)
+        if relative != 0:
+            relate_columns(relative, settings, scratch, head, length)
         softmax_columns(scores, length, panels, factor)
         float_matmul(address_of(weighted), scores, v, out + 4 * head * head_dim)
+        if relative != 0:
+            relate_contexts(relative, settings, scratch, length, out + 4 * head * head_dim)
 
 
 @kernel
 def cross_attention_row(
-    settings: address, scratch: address, q: address, keys: address, values: address, length: count, out: address
+    settings: address,
+    scratch: address,
+    relative: address,
+    q: address,
+    keys: address,
+    values: address,
+    length: count,
+    out: address,
 ):
     """Computes all heads of one query against the keys of one source sentence, side by side.
 
     scratch     its `scores` become the heads' attention, float32 [heads, 16 * panels]; `sums` is overwritten
-    q           float32 [model_dim]
-    keys        as `pack_rows` packs them, all heads at once: float32 [panels, model_dim, 16]
-    values      float32 [length, model_dim]
-    out         float32 [model_dim]
+    q           float32 [attention_dim]
+    keys        as `pack_rows` packs them, all heads at once: float32 [panels, attention_dim, 16]
+    values      float32 [length, attention_dim]
+    out         float32 [attention_dim]
     """
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
-    model_dim, heads = s.model_dim, s.heads
-    head_dim = model_dim // heads
+    attention_dim, heads = s.attention_dim, s.heads
+    head_dim = attention_dim // heads
     panels = (length + 15) // 16
     head_bytes, score_bytes = 4 * head_dim, 64 * panels
     product = new_float_product()
     product.rows, product.depth, product.panels = heads, head_dim, panels
     product.a_row_bytes, product.a_depth_bytes, product.out_row_bytes = head_bytes, 4, score_bytes
-    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64 * model_dim, 64, 64 * head_dim
+    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64 * attention_dim, 64, 64 * head_dim
     float_heads(address_of(product), q, keys, w.scores)
+    if relative != 0:
+        relate_row(relative, settings, scratch, q, length)
     softmax_rows(w.scores, heads, 16 * panels, length, s.attention_scale, w.sums)
     product.depth, product.panels = length, head_dim // 16
     product.a_row_bytes, product.out_row_bytes = score_bytes, head_bytes
-    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64, 4 * model_dim, head_bytes
+    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64, 4 * attention_dim, head_bytes
     float_heads(address_of(product), w.scores, values, out)
+    if relative != 0:
+        relate_context(relative, settings, scratch, length, out)

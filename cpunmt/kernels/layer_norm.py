@@ -2,7 +2,8 @@
 
     out[r] = scale * (s - mean(s)) / sqrt(variance(s) + epsilon) + bias,    s = x[r] + y[r], or x[r] alone
 
-Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased variance of their equation 3.
+Ba, Kiros and Hinton 2016, https://arxiv.org/abs/1607.06450, with the biased variance of their equation 3. RMS norms
+take 0 for the mean: Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467.
 """
 
 import numpy as np
@@ -69,7 +70,8 @@ def residual_layer_norm(
     for row in range(rows):
         given, target = x + 4 * row * depth, out + 4 * row * depth
         added = given if y == 0 else y + 4 * row * depth
-        mean = broadcast(_add_rows(given, added, share, target, depth) / np.float32(depth))
+        sum_ = _add_rows(given, added, share, target, depth)
+        mean = broadcast(np.float32(0.0) if s.root_mean_square else sum_ / np.float32(depth))
         variance = _squares(target, mean, depth) / np.float32(depth)
         inverse = broadcast(np.float32(1.0) / square_root(variance + epsilon))
         for k in range(0, depth, 16):

@@ -27,7 +27,8 @@ def record(*fields: tuple[Any, ...]) -> np.dtype:
 
 
 # Functions that may follow an affine map, by number.
-ACTIVATIONS = ("relu", "swish", "gelu", "gelu_sigmoid")  # gelu_sigmoid: x sigmoid(1.702 x)
+# gelu_sigmoid: x sigmoid(1.702 x); gelu_tanh: see kernels/gates
+ACTIVATIONS = ("relu", "swish", "gelu", "gelu_sigmoid", "gelu_tanh", "tanh", "sigmoid")
 
 # y = x W + b. Layouts of `weights`: kernels/packing.
 LINEAR = record(
@@ -91,12 +92,23 @@ SHORTLIST = record(
 SETTINGS = record(
     ("model_dim", COUNT),
     ("heads", COUNT),
+    ("attention_dim", COUNT),  # of the queries, keys or values of all heads; mostly model_dim
     ("epsilon", np.float32),  # of layer norm
-    ("attention_scale", np.float32),  # 1 / sqrt(head_dim)
+    ("root_mean_square", COUNT),  # 1: norms do not subtract the mean
+    ("attention_scale", np.float32),  # 1 / sqrt(head_dim), mostly
     ("activation", COUNT),  # of feed-forward networks: index in ACTIVATIONS
     ("preprocess", COUNT),  # 1: a block's input is normalized
     ("postprocess", COUNT),
     ("sigmoid_table", ADDRESS),  # see kernels/activations
+)
+
+# The terms of a self-attention layer that depend on the distance of two pieces: see kernels/relative.
+RELATIVE = record(
+    ("reach", COUNT),  # larger distances count as this one
+    ("bias", ADDRESS),  # float32 [heads, 2 * reach + 1]: divided by attention_scale; 0: absent
+    ("keys", ADDRESS),  # float32 [2 * reach + 1, head_dim]; 0: absent
+    ("packed_keys", ADDRESS),  # float32 [(reach + 16) / 16, head_dim, 16]: those of distances up to 0
+    ("values", ADDRESS),  # float32 [2 * reach + 1, head_dim]; 0: absent
 )
 
 # The form of a row in a sparse product: see kernels/matmul/sparse_matmul. Sizes are those of the deepest and of the
@@ -115,8 +127,8 @@ SCRATCH = record(
     ("input", ADDRESS),  # float32 [rows, model_dim]: a block's input; x itself, unless blocks normalize it
     ("wide", ADDRESS),  # float32 [rows, widest]: widest of all products of a model
     ("wider", ADDRESS),  # the same; 0: no layer of the model needs two of them
-    ("y", ADDRESS),  # float32 [rows, model_dim]: a block's output
-    ("context", ADDRESS),  # float32 [rows, model_dim]: attention's output
+    ("y", ADDRESS),  # float32 [rows, max(model_dim, attention_dim)]: a block's output
+    ("context", ADDRESS),  # the same: attention's output
     ("gate", ADDRESS),  # float32 [rows, model_dim]
     ("quantized", ADDRESS),  # bytes [rows, max(2, planes) * widest]
     ("row_scales", ADDRESS),  # float32 [rows, 2]: scale and shift of each row: see kernels/matmul/quantize_rows
@@ -125,6 +137,8 @@ SCRATCH = record(
     ("sums", ADDRESS),  # float32 [heads]
     ("packed", ADDRESS),  # float32 [source_stride / 16, head_dim, 16]: packed queries of one head
     ("pointers", ADDRESS),  # int64 [16]
+    # float32 [max((2 * reach + 1) * source_stride, heads * (reach + 16))], of the largest reach of vectors
+    ("relative", ADDRESS),
 )
 
 BLOCK = 256  # scores that are added up at a time: see kernels/softmax

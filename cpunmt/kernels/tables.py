@@ -46,6 +46,31 @@ def position_signal(positions: int, model_dim: int, kind: str = "marian") -> np.
     return np.concatenate([sines[:positions], cosines[:positions]], axis=1).astype(np.float32)
 
 
+def distance_buckets(buckets: int, furthest: int, both_ways: bool) -> np.ndarray:
+    """Returns the bucket of each distance from -furthest to furthest, int64 [2 * furthest + 1].
+
+    One way, only pieces at or before a piece count (distance -n), and later ones are in bucket 0. Both ways, each
+    direction has half of the buckets, and later pieces have the second half. With b buckets of a direction, h = b // 2:
+
+        n             for n < h
+        h + floor(log(n / h) / log(furthest / h) * (b - h))    but b - 1 from n = furthest on
+
+    Raffel et al. 2020, https://arxiv.org/abs/1910.10683, section 2.1. The floor is exact, whatever the rounding of a
+    logarithm: it is the largest k with (n / h)^(b - h) >= (furthest / h)^k, which integers decide.
+    """
+    own = buckets // 2 if both_ways else buckets
+    half, found, above = own // 2, [], 0
+    wide = own - half
+    for distance in range(furthest + 1):
+        while above < wide - 1 and distance >= half:
+            if distance**wide * half ** (above + 1) < furthest ** (above + 1) * half**wide:
+                break
+            above += 1
+        found.append(distance if distance < half else half + above)
+    later = [own + bucket for bucket in found[1:]] if both_ways else [0] * furthest
+    return np.array([*found[::-1], *later], np.int64)
+
+
 def powers(most: int, exponent: float) -> np.ndarray:
     """Returns n ** exponent for n = 0, 1, ..., most, and 1 for n = 0, as float32 [most + 1].
 

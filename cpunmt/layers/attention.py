@@ -16,7 +16,7 @@ def projected(weights: address, settings: address, scratch: address, rows: count
     """Computes y = context W + b, the projection after the heads of attention, or y = context without a projection."""
     w = at(SCRATCH, scratch, 0)
     if at(LINEAR, weights, 0).panels == 0:
-        copy_floats(w.context, rows * at(SETTINGS, settings, 0).model_dim, w.y)
+        copy_floats(w.context, rows * at(SETTINGS, settings, 0).attention_dim, w.y)
     else:
         linear_of(weights, w.context, rows, scratch, w.y, AFFINE)
 
@@ -35,7 +35,7 @@ def encoder_attention(layer: address, settings: address, scratch: address, offse
     for sentence in range(sentences):
         first = load_i64(offsets, sentence) - start
         length = load_i64(offsets, sentence + 1) - start - first
-        context = w.context + 4 * first * s.model_dim
-        self_attention(settings, scratch, w.wide + 12 * first * s.model_dim, length, context)
+        context, qkv = w.context + 4 * first * s.attention_dim, w.wide + 12 * first * s.attention_dim
+        self_attention(settings, scratch, weights.relative, qkv, length, context)
     projected(address_of(weights.output), settings, scratch, rows)
     after_block(address_of(weights.residual), settings, scratch, rows)

@@ -1,11 +1,12 @@
-"""Position-wise feed-forward network: activation(x W1 + b1) W2 + b2, or deeper.
+"""Position-wise feed-forward network: activation(x W1 + b1) W2 + b2, or deeper, or gated.
 
-Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3.
+Vaswani et al. 2017, https://arxiv.org/abs/1706.03762, section 3.3. A gated one is (activation(x W1 + b1) * (x V + c))
+W2 + b2: Shazeer 2020, https://arxiv.org/abs/2002.05202.
 """
 
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.gates import RELU as RELU_FUNCTION
-from cpunmt.kernels.gates import activate
+from cpunmt.kernels.gates import activate, gate_rows
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU
 from cpunmt.kernels.records import LINEAR, SCRATCH, SETTINGS
 from cpunmt.layers.linear import linear, linear_of
@@ -45,6 +46,10 @@ def network(layer: address, function: count, settings: address, scratch: address
     f, w = at(FEED_FORWARD, layer, 0), at(SCRATCH, scratch, 0)
     if f.inner.panels == 0:
         hidden = x
+    elif f.gated:
+        hidden = w.wide
+        linear(address_of(f.inner), x, w.quantized, w.row_scales, rows, hidden, AFFINE)
+        gate_rows(hidden, rows, 8 * f.inner.panels, function, at(SETTINGS, settings, 0).sigmoid_table)
     else:
         hidden = w.wide
         activated(address_of(f.inner), function, settings, scratch, rows, x, hidden, 1)

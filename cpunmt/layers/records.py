@@ -10,7 +10,8 @@ POSTPROCESS = {"a": 1, "n": 2, "h": 3}
 RESIDUAL = record(("before", NORM), ("after", NORM), ("highway", LINEAR))
 
 FEED_FORWARD = record(
-    ("inner", LINEAR),
+    ("inner", LINEAR),  # if gated, columns: those of the activation, then those of the gate
+    ("gated", COUNT),  # 1: the function of the first half of `inner` is multiplied by the second half
     ("middles", COUNT),  # affine maps between the first and the last
     ("middle", ADDRESS),  # LINEAR [middles]
     ("outer", LINEAR),
@@ -19,6 +20,7 @@ FEED_FORWARD = record(
 
 SELF_ATTENTION = record(
     ("query_key_value", LINEAR),  # three products of one input in one: columns q, k, v
+    ("relative", ADDRESS),  # RELATIVE; 0: absent
     ("output", LINEAR),
     ("residual", RESIDUAL),
 )

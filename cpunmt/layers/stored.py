@@ -80,18 +80,21 @@ def linear(
 
 
 def feed_forward_linears(
-    block: str, d: int, width: int, depth: int, activation: str, last: bool = True
+    block: str, d: int, width: int, depth: int, activation: str, last: bool = True, gated: bool = False
 ) -> dict[str, Linear]:
     """Makes `depth` affine maps from d to `width`, within `width`, and back: fields of FEED_FORWARD -> Linear.
 
-    An activation, such as "relu", stands between two maps. `last` False leaves out the map back to d.
+    An activation, such as "relu", stands between two maps. `last` False leaves out the map back to d. `gated` adds a
+    gate beside the first map.
     """
-    found = {"inner": linear(block, d, {"inner": width})} if depth > 1 else {}
+    first_parts = {"inner": width, "gate": width} if gated else {"inner": width}
+    found = {"inner": linear(block, d, first_parts)} if depth > 1 else {}
     found |= {f"middle.{i}": linear(block, width, {f"middle.{i}": width}) for i in range(depth - 2)}
     if last:
         found["outer"] = linear(block, width if depth > 1 else d, {"outer": d})
     first = next(iter(found), None)  # reads the block's input
-    return {name: layer._replace(rectified=activation == "relu" and name != first) for name, layer in found.items()}
+    rectified = activation == "relu" and not gated
+    return {name: layer._replace(rectified=rectified and name != first) for name, layer in found.items()}
 
 
 def linear_tensors(layers: Sequence[Linear], storage: Mapping[str, Storage]) -> Tensors:

@@ -28,6 +28,8 @@ _LATER = (
     *("replace_unknowns", "max_length", "no_repeat_ngram_size", "suppress_sequences", "source_end"),
     *("languages", "source_tag", "source_tag_last", "target_tag", "target_lang"),
     *("alignment_heads", "start_vector", "target_positions"),
+    *("gated_ffn", "rms_norm", "attention_dim", "attention_scale"),
+    *("relative_positions", "relative_buckets", "relative_distance", "relative_shared"),
 )
 
 

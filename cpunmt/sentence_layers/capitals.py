@@ -23,7 +23,7 @@ def capitals_layer(below: Layer, language_end: Callable[[str], int] | None = Non
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
-        firsts = [language_end(text) if language_end and ">>" in text else 0 for text in texts]
+        firsts = [language_end(text) if language_end else 0 for text in texts]
         upper = {n: first for n, (text, first) in enumerate(zip(texts, firsts, strict=True)) if text[first:].isupper()}
         if not upper:
             return below(texts, align)

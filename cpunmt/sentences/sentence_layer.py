@@ -48,7 +48,7 @@ class Cutter:
         For a text without sentences, the layer below receives `text` itself, which is empty.
         """
         check()  # there may be many texts
-        begin = self._vocabulary.language_end(text) if ">>" in text else 0
+        begin = self._vocabulary.language_end(text)
         spans = [(b + begin, e + begin) for b, e in self.spans(text[begin:])]
         if forced and not spans and (size := len(text[begin:].strip())):
             end = len(text.rstrip())
@@ -57,8 +57,8 @@ class Cutter:
 
     def unspaced(self, text: str) -> bool | None:
         """Returns whether a text's target language has no space between sentences; None if unknown."""
-        end = self._vocabulary.language_end(text) if ">>" in text else 0
-        return is_unspaced(text[:end].strip(" <>") if end else self._languages.target)
+        end = self._vocabulary.language_end(text)
+        return is_unspaced(text[:end].strip(" <>").removeprefix("2") if end else self._languages.target)
 
 
 def sentences_of(cut: CutText) -> list[str]:

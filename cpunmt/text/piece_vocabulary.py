@@ -6,7 +6,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from cpunmt.text.piece_spans import Span
 from cpunmt.text.table_vocabulary import TableVocabulary
-from cpunmt.text.vocabulary import WORD, Ids, Vocabulary, before_end, call_processor, clean, load_processor, located
+from cpunmt.text.vocabulary import (
+    WORD,
+    Ids,
+    Vocabulary,
+    before_end,
+    call_processor,
+    clean,
+    load_processor,
+    located,
+    name_end,
+)
 from cpunmt.text.word_vocabulary import WordVocabulary
 
 _SPECIAL = ("<s>", "<pad>", "<mask>")  # of models of many languages
@@ -90,7 +100,12 @@ class PieceVocabulary(TableVocabulary):
         return [*first, *[(begin + before, end + before) for begin, end in found]]
 
     def language_end(self, text: str) -> int:
-        if not self.languages or ">>" not in text[:2] + text.lstrip()[:2]:
+        start = text.lstrip()
+        if start.startswith("<2"):
+            name = start[: name_end(start)]
+            is_named = name in self._ids and name in self._cut(name)[:2]
+            return len(text) - len(start[len(name) :].lstrip()) if is_named else 0
+        if not self.languages or not start.startswith(">>"):
             return 0
         language, rest = self._language(text)
         return len(text) - len(rest.lstrip()) if language else 0

@@ -20,6 +20,7 @@ from cpunmt.text.piece_spans import Span, source_spans
 MAX_VOCABULARY = 64 << 20  # bytes; a model of 32,000 pieces has less than one
 WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
 Ids = Sequence[int] | np.ndarray[Any, np.dtype[Any]]  # or one-dimensional integer array
+_TAG = re.compile("<2[A-Za-z][A-Za-z_]{0,15}>")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -116,14 +117,15 @@ class Vocabulary:
         return located(self.path, self._processor, clean(text), self.surfaces(text))
 
     def language_end(self, text: str) -> int:
-        """Returns the beginning of the text after the name of its target language, `>>fra<<`; 0 without a name.
+        """Returns the beginning of the text after the name of its target language, `>>fra<<` or MADLAD's `<2fr>`; 0
+        without a name.
 
-        A name is a piece that texts are never cut inside (SentencePiece: user-defined).
+        A name is a piece that texts are never cut inside.
         """
         start = text.lstrip()
-        if not start.startswith(">>") or (end := start.find("<<", 2)) == -1:
+        if (end := name_end(start)) == 0:
             return 0
-        name, rest = start[: end + 2], start[end + 2 :].lstrip()
+        name, rest = start[:end], start[end:].lstrip()
         (id_,) = self.ids([name])
         return len(text) - len(rest) if id_ != self.unk_id and id_ in self.encode(name)[:2] else 0
 
@@ -137,6 +139,15 @@ class Vocabulary:
 
     def _no_such_id(self) -> ValueError:
         return ValueError(f"ids: one is not in the vocabulary {self.path}, expected 0 to {self.size - 1}")
+
+
+def name_end(text: str) -> int:
+    """Returns the end of the name of a language that a text begins with, in the form `>>fra<<` or `<2fr>`; 0 without
+    one."""
+    if text.startswith(">>"):
+        return text.find("<<", 2) + 2 if "<<" in text[2:] else 0
+    found = _TAG.match(text) if text.startswith("<2") else None
+    return found.end() if found else 0
 
 
 def load_processor(path: str | os.PathLike[str], **options: Any) -> Any:

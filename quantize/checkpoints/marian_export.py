@@ -70,13 +70,15 @@ def _recurrent_options(architecture: Any) -> dict[str, Any]:
 
 
 def _transformer_options(architecture: Any) -> dict[str, Any]:
-    if architecture.positions in ("tensor2tensor", "fairseq") or "gelu" in (
-        architecture.activation,
-        architecture.average_activation,
-    ):
-        raise ValueError("Marian has neither tensor2tensor's or fairseq's positions nor an exact gelu")
+    if architecture.positions in ("tensor2tensor", "fairseq"):
+        raise ValueError(f"Marian does not have {architecture.positions}'s positions")
     if architecture.positions == "trained" and architecture.target_positions:
         raise ValueError("Marian's decoders have the encoder's positions")
+    for activation in (architecture.activation, architecture.average_activation):
+        if activation not in _ACTIVATIONS:
+            raise ValueError(f"Marian does not have the activation {activation}, only {', '.join(_ACTIVATIONS)}")
+    if architecture.extensions:
+        raise ValueError(f"Marian does not have {', '.join(architecture.extensions)}")
     if architecture.start_vector or architecture.alignment_heads > 1:
         raise ValueError("Marian's decoders start from zero, and one head aligns")
     return {

@@ -161,8 +161,8 @@ def export_onnx(
     positions : longest source and target, in pieces; None: the config's limits, at most MOST_POSITIONS
     force : replace a directory that holds only such files
 
-    Raises CpunmtError if it cannot be written, or if the network, the decoder's cell or the form of sources has no form
-    in ONNX.
+    Raises CpunmtError if it cannot be written, or if the network, the decoder's cell, its positions or the form of
+    sources has no form in ONNX.
     """
     if not isinstance(config.architecture, TransformerConfig):
         raise CpunmtError(
@@ -173,6 +173,8 @@ def export_onnx(
         raise CpunmtError(
             f"decoders of {config.architecture.cell} are not exported as ONNX, only those of {', '.join(CELLS)}"
         )
+    if config.architecture.relative_positions or config.architecture.relative_buckets:
+        raise CpunmtError("models with relative positions or a relative attention bias are not exported as ONNX")
     if not config.source_end:
         raise CpunmtError("models whose sources have no </s> are not exported as ONNX")
     if positions is None:

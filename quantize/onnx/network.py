@@ -41,6 +41,12 @@ def _(x: Value, scale: Any, bias: Any, epsilon: Any) -> Any:
     return x.graph.node("LayerNormalization", x, scale, bias, epsilon=epsilon)
 
 
+@formulas.rms_norm.register
+def _(x: Value, scale: Any, bias: Any, epsilon: Any) -> Any:
+    mean = x.graph.node("ReduceMean", x * x, axes=[1], keepdims=1)
+    return x / x.graph.node("Sqrt", mean + epsilon) * scale + bias
+
+
 class GraphNetwork(Transformer):
     """A `Transformer` of values of a graph, for sentences of a padded batch.
 
@@ -102,7 +108,9 @@ class GraphNetwork(Transformer):
         return self._normed(f"{side}.embedding_norm", x) if config.embedding_norm else x
 
     def _position_table(self, side: Any) -> Any:
-        """Returns position signals or trained positions, [positions, d]."""
+        """Returns position signals, trained positions or zeros, [positions, d]."""
+        if self.architecture.positions == "none":
+            return np.zeros((self.positions, self.architecture.model_dim), np.float32)
         if self.architecture.positions == "trained":
             trained = self.arrays[self.architecture.position_table(side)]
             return trained[np.minimum(np.arange(self.positions), len(trained) - 1)]
@@ -120,7 +128,7 @@ class GraphNetwork(Transformer):
         """Returns queries, scaled in their parameters instead of in each product with a key."""
         parts, scale = (
             (f"{name}.query.{part}" for part in ("weight", "bias")),
-            1 / math.sqrt(self.architecture.head_dim),
+            self.architecture.score_scale,
         )
         scaled = (self.graph.tensor(f"{part}.scaled", self.arrays[part] * np.float32(scale)) for part in parts)
         return self.graph.node("Gemm", x, *scaled)
@@ -129,7 +137,7 @@ class GraphNetwork(Transformer):
         scores = self.graph.node("MatMul", queries, keys)
         weights = self.graph.node("Softmax", scores + mask if mask else scores, axis=-1)
         heads = self._swapped(self.graph.node("MatMul", weights, values))
-        rows = self.graph.constant([-1, self.architecture.model_dim], np.int64)
+        rows = self.graph.constant([-1, self.architecture.attention_width], np.int64)
         return self._heads_output(name, self.graph.node("Reshape", heads, rows)), weights
 
     def _swapped(self, x: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from quantize.reference.formulas import layer_norm
+from quantize.reference.formulas import layer_norm, rms_norm
 
 
 class State(NamedTuple):
@@ -35,7 +35,8 @@ class Definition:
 
     def _normed(self, norm: str, x: Any) -> Any:
         scale, bias = self.tensors[f"{norm}.scale"], self.tensors[f"{norm}.bias"]
-        return layer_norm(x, scale, bias, self.architecture.layer_norm_epsilon)
+        norm_of = rms_norm if getattr(self.architecture, "rms_norm", False) else layer_norm
+        return norm_of(x, scale, bias, self.architecture.layer_norm_epsilon)
 
     def _logits(self, x: Any) -> Any:
         return self.weights.product(self.tables["output"], x) + self.tensors["output.bias"]

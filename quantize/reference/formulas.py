@@ -23,24 +23,51 @@ def positions(first: int, count: int, d: int, kind: str = "marian") -> np.ndarra
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
 
 
-def attention(queries: Any, keys: Any, values: Any, heads: int) -> Any:
+def attention(queries: Any, keys: Any, values: Any, heads: int, scale: float | None = None) -> Any:
     """Returns scaled dot-product attention: (queries, d). Head h owns columns h d/heads to (h + 1) d/heads."""
-    return weighted_values(attention_weights(queries, keys, heads), values)
+    return weighted_values(attention_weights(queries, keys, heads, scale), values)
 
 
-def attention_weights(queries: Any, keys: Any, heads: int) -> Any:
-    """Returns the weight of each value for each query: (heads, queries, keys)."""
-    q, k = _by_head(queries, heads), _by_head(keys, heads)
-    return softmax(q @ k.transpose(0, 2, 1) / np.float32(math.sqrt(q.shape[2])))
+def attention_weights(queries: Any, keys: Any, heads: int, scale: float | None = None, added: Any = 0) -> Any:
+    """Returns the weight of each value for each query: (heads, queries, keys).
+
+    scale    of the products; None: 1 / sqrt(d / heads)
+    added    to the scaled products, (heads, queries, keys)
+    """
+    q, k = by_head(queries, heads), by_head(keys, heads)
+    products = q @ k.transpose(0, 2, 1)
+    scaled = products / np.float32(math.sqrt(q.shape[2])) if scale is None else products * np.float32(scale)
+    return softmax(scaled + added)
+
+
+def distance_bucket(distance: int, buckets: int, furthest: int, both_ways: bool) -> int:
+    """Returns the bucket of a key `distance` behind (or, below 0, before) its query.
+
+    Raffel et al. 2020, https://arxiv.org/abs/1910.10683, section 2.1: half of the buckets are single distances, the
+    others grow by a factor up to `furthest`. Both ways, each direction has half of them. One way, keys behind the query
+    count as distance 0.
+    """
+    first = 0
+    if both_ways:
+        buckets //= 2
+        first = buckets if distance > 0 else 0
+    else:
+        distance = min(distance, 0)
+    single, distance = buckets // 2, abs(distance)
+    if distance < single:
+        return first + distance
+    grown = math.log(distance / single) / math.log(furthest / single) * (buckets - single)
+    return first + min(single + int(grown + 1e-9), buckets - 1)
 
 
 def weighted_values(weights: Any, values: Any) -> Any:
     """Returns each head's weighted sums of its columns of the values: (queries, d)."""
-    made: np.ndarray = weights @ _by_head(values, len(weights))
+    made: np.ndarray = weights @ by_head(values, len(weights))
     return made.transpose(1, 0, 2).reshape(weights.shape[1], -1)
 
 
-def _by_head(x: Any, heads: Any) -> Any:
+def by_head(x: Any, heads: Any) -> Any:
+    """Returns each head's columns: (heads, rows, d / heads)."""
     return x.reshape(len(x), heads, -1).transpose(1, 0, 2)
 
 
@@ -53,6 +80,15 @@ def layer_norm(x: Any, scale: Any, bias: Any, epsilon: float) -> Any:
     centred = x - x.mean(axis=1, keepdims=True)
     variance = np.square(centred).mean(axis=1, keepdims=True)
     return scale * centred / np.sqrt(variance + np.float32(epsilon)) + bias
+
+
+@singledispatch
+def rms_norm(x: Any, scale: Any, bias: Any, epsilon: float) -> Any:
+    """Divides each row by the root of its mean square, then applies scale and bias (which is 0 in known models).
+
+    Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467.
+    """
+    return scale * x / np.sqrt(np.square(x).mean(axis=1, keepdims=True) + np.float32(epsilon)) + bias
 
 
 @singledispatch
@@ -95,8 +131,21 @@ def gelu_sigmoid(x: Any) -> Any:
     return x * sigmoid(np.float32(1.702) * x)
 
 
+def gelu_tanh(x: Any) -> Any:
+    """Computes the other approximation of gelu in that paper, 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))."""
+    return x * np.float32(0.5) * (1 + tanh(np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)))
+
+
 ACTIVATIONS: dict[str, Callable[[Any], Any]]
-ACTIVATIONS = {"relu": relu, "swish": swish, "gelu": gelu, "gelu_sigmoid": gelu_sigmoid}
+ACTIVATIONS = {
+    "relu": relu,
+    "swish": swish,
+    "gelu": gelu,
+    "gelu_sigmoid": gelu_sigmoid,
+    "gelu_tanh": gelu_tanh,
+    "tanh": tanh,
+    "sigmoid": sigmoid,
+}
 
 
 def softmax(x: Any) -> Any:

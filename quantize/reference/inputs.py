@@ -54,8 +54,9 @@ class _HearingTransformer(Transformer):
         if not isinstance(keys, tuple):
             return super()._attended(name, x, keys, values)
         queries = self._affine(f"{name}.query", x)
+        sizes = self.architecture.heads, self.architecture.attention_scale
         heads = [
-            attention(query[None], k, v, self.architecture.heads)
+            attention(query[None], k, v, *sizes)
             for query, k, v in zip(queries, keys, values, strict=False)  # ended sentences are last
         ]
         return self._heads_output(name, np.concatenate(heads)), None

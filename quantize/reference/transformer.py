@@ -5,8 +5,12 @@
     encoder input    x[t] = sqrt(d) embedding[ids[t]] + position[t]
     every block      x = post(block(pre(x)), x); mostly pre(x) = x and post(y, x) = layer_norm(x + y)
     attention        softmax(q k^T / sqrt(d / heads)) v for each head; Vaswani et al. 2017,
-                     https://arxiv.org/abs/1706.03762, section 3.2
-    feed-forward     activation(x W1 + b1) W2 + b2, or deeper
+                     https://arxiv.org/abs/1706.03762, section 3.2; some models have another width or scale
+    self-attention   with relative positions softmax(q_i (k_j + K[j - i])^T / sqrt(d / heads)) (v_j + V[j - i]), Shaw et
+                     al. 2018, https://arxiv.org/abs/1803.02155; or softmax(q_i k_j^T + bias[j - i]) v_j, see
+                     `formulas.distance_bucket`
+    feed-forward     activation(x W1 + b1) W2 + b2, or deeper, or gated: (activation(x W1 + b1) (x V + c)) W2 + b2;
+                     Shazeer 2020, https://arxiv.org/abs/2002.05202
     decoder input    y[t] = sqrt(d) embedding[ids[t - 1]] + position[t], the first embedding being zero or a vector of
                      its own, `start`
     logits           y output^T + output bias
@@ -41,6 +45,8 @@ from quantize.reference.definition import Definition, State
 from quantize.reference.formulas import (
     ACTIVATIONS,
     attention_weights,
+    by_head,
+    distance_bucket,
     interpolated,
     positions,
     relu,
@@ -63,15 +69,16 @@ class Transformer(Definition):
         for i in range(self.architecture.encoder_layers):
             block = f"encoder.{i}.self_attention"
             given = self._before(block, x)
-            made, _ = self._attended(block, given, *self._keys_values(block, given))
+            made, _ = self._attended_within(block, given, *self._keys_values(block, given))
             x = self._after(block, made, x)
             x = self._feed_forward_block(f"encoder.{i}.feed_forward", x, self.architecture.ffn_depth)
         return self._normed("encoder.top_norm", x) if self.architecture.top_norm else x
 
     def start(self, encoded: np.ndarray, rows: int = 1) -> State:
         """Returns the state before the first token."""
-        d, used, cell = self.architecture.model_dim, self.architecture.decoder_parameters, self.architecture.cell
-        shape = (rows, 0, 2 * d) if cell == "self_attention" else (rows, CELLS[cell].state * d)
+        config = self.architecture
+        d, used, cell = config.model_dim, config.decoder_parameters, config.cell
+        shape = (rows, 0, 2 * config.attention_width) if cell == "self_attention" else (rows, CELLS[cell].state * d)
         memories = [self._keys_values(f"decoder.{p}.cross_attention", encoded) for p in used]
         return State(0, [np.zeros(shape, np.float32) for _ in used], memories)
 
@@ -140,7 +147,7 @@ class Transformer(Definition):
         x = self._before(block, x)
         new = np.concatenate(self._keys_values(block, x), axis=1)
         cell = np.concatenate([cell, new[:, None]], axis=1)
-        made = [self._attended(block, x[r : r + 1], *np.split(cell[r], 2, axis=1))[0] for r in range(len(x))]
+        made = [self._attended_within(block, x[r : r + 1], *np.split(cell[r], 2, axis=1))[0] for r in range(len(x))]
         return np.concatenate(made), cell
 
     def _average_attention(self, block: str, x: Any, cell: Any, position: Any) -> Any:
@@ -162,7 +169,9 @@ class Transformer(Definition):
         """Returns scaled embeddings (one for each position, or `one` position for all), with positions added."""
         config, count = self.architecture, 1 if one else len(embedded)
         x = np.float32(math.sqrt(config.model_dim)) * embedded if config.scale_embedding else embedded
-        if config.positions == "trained":
+        if config.positions == "none":
+            pass
+        elif config.positions == "trained":
             table = self.tensors[config.position_table(side)]
             x = x + table[np.minimum(np.arange(first, first + count), len(table) - 1)]
         else:
@@ -188,8 +197,33 @@ class Transformer(Definition):
 
     def _attended(self, name: str, x: Any, keys: Any, values: Any) -> Any:
         """Returns (projected outputs of all heads, their attention weights)."""
-        weights = attention_weights(self._affine(f"{name}.query", x), keys, self.architecture.heads)
+        config = self.architecture
+        weights = attention_weights(self._affine(f"{name}.query", x), keys, config.heads, config.attention_scale)
         return self._heads_output(name, weighted_values(weights, values)), weights
+
+    def _attended_within(self, block: str, x: Any, keys: Any, values: Any) -> Any:
+        """Returns the same of self-attention. The queries are those of the last positions of the keys."""
+        config = self.architecture
+        if not (config.relative_positions or config.relative_buckets):
+            return self._attended(block, x, keys, values)
+        queries = self._affine(f"{block}.query", x)
+        distances = np.arange(len(keys)) - np.arange(len(keys) - len(x), len(keys))[:, None]
+        if config.relative_buckets:
+            side = block.partition(".")[0]
+            table = self.tensors[f"{side if config.relative_shared else block}.relative_bias"]
+            sizes = config.relative_buckets, config.relative_distance, side == "encoder"
+            found = [[table[distance_bucket(distance, *sizes)] for distance in row] for row in distances.tolist()]
+            weights = attention_weights(
+                queries, keys, config.heads, config.attention_scale, np.array(found).transpose(2, 0, 1)
+            )
+            return self._heads_output(block, weighted_values(weights, values)), weights
+        reach = config.relative_positions
+        places = np.clip(distances, -reach, reach) + reach
+        near_keys, near_values = (self.tensors[f"{block}.relative_{part}"][places] for part in ("keys", "values"))
+        added = np.einsum("hqd,qkd->hqk", by_head(queries, config.heads), near_keys) * np.float32(config.score_scale)
+        weights = attention_weights(queries, keys, config.heads, config.attention_scale, added)
+        near = np.einsum("hqk,qkd->qhd", weights, near_values).reshape(len(x), -1)
+        return self._heads_output(block, weighted_values(weights, values) + near), weights
 
     def _first_heads(self, weights: Any) -> Any:
         return weights[: self.architecture.alignment_heads].mean(axis=0)
@@ -199,6 +233,9 @@ class Transformer(Definition):
 
     def _feed_forward_block(self, block: str, x: Any, depth: Any) -> Any:
         y, activation = self._before(block, x), ACTIVATIONS[self.architecture.activation]
-        for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
-            y = activation(self._affine(f"{block}.{name}", y))
+        if self.architecture.gated_ffn:
+            y = activation(self._affine(f"{block}.inner", y)) * self._affine(f"{block}.gate", y)
+        else:
+            for name in ["inner", *(f"middle.{i}" for i in range(depth - 2))]:
+                y = activation(self._affine(f"{block}.{name}", y))
         return self._after(block, self._affine(f"{block}.outer", y), x)

@@ -75,6 +75,15 @@ def info(capsys, *arguments) -> dict[str, str]:
                 "target language": "fr",
             },
         ),
+        (
+            "huggingface t5",
+            {
+                "format": "Hugging Face: converted in memory",
+                "decoder": "1 self-attention layers",
+                "dimensions": "32 model, 48 feed-forward, 3 heads",
+                "vocabulary": "84 pieces, joint",
+            },
+        ),
     ],
 )
 def test_info(made, capsys, kind, expected):
@@ -131,9 +140,8 @@ def test_convert_writes_a_directory_that_verifies(made, tmp_path, capsys, kind):
     output, shown = capsys.readouterr()
     assert (output, shown) == (f"{out}: int8, {sum(f.stat().st_size for f in out.iterdir()) / 1e6:.1f} MB\n", "")
     names = {"config.json", "weights.safetensors"}
-    has_table = any(
-        one in kind for one in ("opus", "hug", "ctranslate2", "many")
-    )  # of pieces, beside SentencePiece's models
+    # of pieces, beside SentencePiece's models
+    has_table = any(one in kind for one in ("opus", "hug", "ctranslate2", "many")) and "t5" not in kind
     if "words" in kind:
         names |= {"vocabulary.json"} if "of both" in kind else {"source.json", "target.json"}  # one table, or two
     else:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from cpunmt.kernels.gates import GELU, RELU, SWISH
+from cpunmt.kernels.gates import GELU, GELU_TANH, RELU, SIGMOID, SWISH, TANH
 from cpunmt.kernels.softmax import LOWEST
 
 
@@ -22,6 +22,24 @@ def attention_reference(q, k, v, heads: int) -> np.ndarray:
     scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[2])
     power = np.exp(scores - scores.max(axis=2, keepdims=True))
     return np.concatenate(list(power / power.sum(axis=2, keepdims=True) @ v), axis=1)
+
+
+def relative_attention_reference(q, k, v, heads: int, scale: float, bias=None, vectors=None) -> np.ndarray:
+    """float64 [queries, dim], of the last positions of the keys; `bias` [heads, 2 reach + 1], or `vectors`: the keys
+    and the values of places, [2 reach + 1, head_dim] each."""
+    q, k, v = (np.stack(np.split(array.astype(np.float64), heads, axis=1)) for array in (q, k, v))
+    reach = ((vectors[0].shape[0] if bias is None else bias.shape[1]) - 1) // 2
+    out = np.zeros((q.shape[1], heads, q.shape[2]))
+    for head in range(heads):
+        for query in range(q.shape[1]):
+            position = k.shape[1] - q.shape[1] + query
+            places = [min(max(key - position, -reach), reach) + reach for key in range(k.shape[1])]
+            near = [np.zeros((len(places), 1))] * 2 if vectors is None else [part[places] for part in vectors]
+            scores = (k[head] + near[0]) @ q[head, query] * scale
+            scores = scores if bias is None else scores + bias[head, places]
+            power = np.exp(scores - scores.max())
+            out[query, head] = power / power.sum() @ (v[head] + near[1])
+    return out.reshape(len(out), -1)
 
 
 def copy_floats_reference(source: np.ndarray) -> np.ndarray:
@@ -41,7 +59,17 @@ def activate_reference(x: np.ndarray, function: int) -> np.ndarray:
         return np.maximum(x, 0)
     if function == GELU:
         return x * 0.5 * (1 + np.vectorize(math.erf)(x * 0.5**0.5))
+    if function == GELU_TANH:
+        return x * 0.5 * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3)))
+    if function in (TANH, SIGMOID):
+        return np.tanh(x) if function == TANH else sigmoid_reference(x)
     return x * sigmoid_reference(x if function == SWISH else 1.702 * x)
+
+
+def gate_rows_reference(x: np.ndarray, function: int) -> np.ndarray:
+    """float64 [rows, width] from [rows, 2 * width]."""
+    left, right = np.split(x.astype(np.float64), 2, axis=1)
+    return activate_reference(left, function) * right
 
 
 def highway_reference(gates, y, x) -> np.ndarray:
@@ -61,10 +89,10 @@ def average_reference(x, cell, share) -> tuple[np.ndarray, np.ndarray]:
     return state, share * state
 
 
-def residual_layer_norm_reference(x, y, scale, bias, epsilon) -> np.ndarray:
+def residual_layer_norm_reference(x, y, scale, bias, epsilon, root_mean_square=False) -> np.ndarray:
     """float64 [rows, depth]."""
     s = x.astype(np.float64) + y.astype(np.float64)
-    centred = s - s.mean(axis=1, keepdims=True)
+    centred = s if root_mean_square else s - s.mean(axis=1, keepdims=True)
     return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + epsilon) * scale + bias
 
 

@@ -29,6 +29,7 @@ from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies
 from cpunmt.formats.foreign_model import FoundModel, StoredIntegers
 from cpunmt.formats.huggingface.huggingface import read_huggingface_config
 from cpunmt.formats.huggingface.stored_tensors import stored_tensors
+from cpunmt.formats.huggingface.t5 import read_t5_config, t5_tensors
 from cpunmt.formats.marian.decoder_options import read_decoder_options
 from cpunmt.formats.marian.marian import read_marian, read_marian_file
 from cpunmt.formats.marian.marian_transformer import parse_options
@@ -43,6 +44,7 @@ from cpunmt.text.piece_table import read_table
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.checkpoints.marian_export import write_marian_npz
+from tests.sample_models import t5_model
 from tests.sample_models.ctranslate2_writer import model_bytes, random_variables, stored_as
 from tests.sample_models.foreign_directories import ctranslate2
 from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
@@ -52,6 +54,8 @@ from tests.sample_models.random_clusters import random_clusters, use_clusters
 from tests.sample_models.random_models import random_tensors as random_weights
 from tests.sample_models.recurrents import make_config
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.t5_model import FIELDS as T5_FIELDS
+from tests.sample_models.t5_model import ROWS, write_pieces
 from tests.sample_models.torch_writer import torch_bytes
 from tests.support.speeds import slow_after
 
@@ -255,9 +259,29 @@ def read_huggingface_fields(path):
     read_huggingface_config(fields, {}, 1, True, str(path))
 
 
-def write_ctranslate2_model(kind, version):
+@functools.cache
+def t5_vocabulary():
+    with tempfile.TemporaryDirectory() as folder:
+        write_pieces(Path(folder) / "spiece.model", pad_id=0, eos_id=1, unk_id=2)
+        return Vocabulary(Path(folder) / "spiece.model")
+
+
+def read_t5_fields(path):
+    """Reads as config.json, and as generation_config.json."""
+    fields = read_json(path, "config")
+    read_t5_config(T5_FIELDS, fields, t5_vocabulary(), str(path))
+    read_t5_config(fields, {}, t5_vocabulary(), str(path))
+
+
+def read_t5_weights(path):
+    config, start = read_t5_config(T5_FIELDS, {}, t5_vocabulary(), str(path))
+    found = t5_tensors(config, read_float_tensors(path), ROWS, start, True, str(path))[1]
+    assert all(array.dtype == np.float32 and np.isfinite(array).all() for array in found.values())
+
+
+def write_ctranslate2_model(kind, version, **options):
     def write(path):
-        variables, aliases = random_variables(source=40, enc=1, dec=1, stored=20)
+        variables, aliases = random_variables(source=40, enc=1, dec=1, stored=20, **options)
         path.write_bytes(model_bytes(stored_as(variables, kind), aliases, version))
 
     return write
@@ -354,11 +378,23 @@ READERS = {
     "Hugging Face bfloat16": Reader(write_huggingface_weights("BF16"), read_huggingface_weights),
     "Hugging Face torch": Reader(write_torch("zip"), read_torch),
     "Hugging Face legacy torch": Reader(write_torch("legacy"), read_torch),
+    "T5 weights": Reader(
+        lambda path: path.write_bytes(safetensors_bytes(t5_model.random_tensors(T5_FIELDS))), read_t5_weights
+    ),
+    "T5 config": Reader(lambda path: path.write_text(json.dumps(T5_FIELDS)), read_t5_fields, constant=1 << 20),
     "Hugging Face config": Reader(lambda path: path.write_text(json.dumps(FIELDS)), read_huggingface_fields),
     "CTranslate2 int8": Reader(write_ctranslate2_model("int8", 6), read_ctranslate2_model, constant=4 << 20),
     "CTranslate2 float16": Reader(write_ctranslate2_model("float16", 6), read_ctranslate2_model, constant=4 << 20),
     "CTranslate2 int16, version 2": Reader(
         write_ctranslate2_model("int16", 2), read_ctranslate2_model, constant=4 << 20
+    ),
+    "CTranslate2 relative positions": Reader(
+        write_ctranslate2_model("float32", 6, relative=5), read_ctranslate2_model, constant=4 << 20
+    ),
+    "CTranslate2 T5": Reader(
+        write_ctranslate2_model("float32", 6, buckets=8, rms=True, gated=True, biased=False, width=64),
+        read_ctranslate2_model,
+        constant=4 << 20,
     ),
     "CTranslate2 config": Reader(write_ctranslate2_settings, read_ctranslate2_settings, constant=4 << 20),
     "vocabulary of CTranslate2": Reader(lambda path: path.write_text(json.dumps(list(some_table()))), read_json_table),

@@ -27,7 +27,8 @@ from tests.sample_models.small_vocabulary import train_vocabulary
 
 FOLDER = ROOT / "tests" / "golden" / "ctranslate2_models"
 RESULTS = FOLDER / "results.json.gz"
-SENTENCES, ALIGNED, LIMIT = 40, 5, 24
+ALIGNED, LIMIT = 5, 24
+SCALARS = ("queries_scale", "relative_attention_max_distance", "scale_embeddings", "scale_outputs")
 _SPM = {"eos_id": 2, "unk_id": 0, "bos_id": 1}
 
 
@@ -44,6 +45,8 @@ class Shape(NamedTuple):
     end: float  # added to the bias of </s>, so that translations end
     eos_given: bool = False  # the caller adds </s> to sources
     languages: tuple[str, ...] = ()  # pieces after SentencePiece's
+    sentences: int = 40
+    settings: dict | None = None  # variables without a size, beside those of `from_config`
 
 
 SHAPES = {
@@ -89,6 +92,72 @@ SHAPES = {
         ("float16",),
         4.5,
     ),
+    "opennmt-relative": Shape(  # as of the option max_relative_positions
+        ("<unk>", "<blank>", "<s>", "</s>"),
+        (90, 80),
+        False,
+        {"pre_norm": True, "with_relative_position": True},
+        {"layer_norm_epsilon": 1e-6},
+        {"enc": 2, "dec": 2, "pre_norm": True, "tied": False, "relative": 5},
+        ("float32", "int8"),
+        4.0,
+        sentences=300,
+        settings={"scale_embeddings": 0},
+    ),
+    "t5": Shape(  # of version 1.0: tied, and a ReLU
+        ("<pad>", "</s>", "<unk>"),
+        (80,),
+        True,
+        {"pre_norm": True, "relative_attention_bias": True, "rms_norm": True},
+        {"bos_token": "<pad>", "decoder_start_token": "<pad>"},
+        {
+            **{"enc": 2, "dec": 2, "pre_norm": True, "buckets": 8, "furthest": 12, "rms": True, "biased": False},
+            "scale": 1.0,
+        },
+        ("float32", "int8"),
+        1.0,
+        eos_given=True,
+        sentences=300,
+        settings={"scale_embeddings": 0, "scale_outputs": 32**-0.5},
+    ),
+    "t5-gated": Shape(  # of version 1.1, and MADLAD-400's
+        ("<pad>", "</s>", "<unk>"),
+        (80,),
+        True,
+        {
+            "pre_norm": True,
+            "relative_attention_bias": True,
+            "rms_norm": True,
+            "ffn_glu": True,
+            "activation": "GELUTanh",
+        },
+        {"bos_token": "<pad>", "decoder_start_token": "<pad>"},
+        {
+            **{"enc": 2, "dec": 2, "pre_norm": True, "tied": False, "width": 64, "buckets": 32, "furthest": 128},
+            **{"rms": True, "gated": True, "biased": False, "scale": 1.0},
+        },
+        ("float32", "int8"),
+        4.0,
+        eos_given=True,
+        sentences=300,
+        settings={"scale_embeddings": 0},
+    ),
+    "umt5": Shape(  # each layer has its own bias
+        ("<pad>", "</s>", "<unk>"),
+        (80,),
+        True,
+        {"pre_norm": True, "relative_attention_bias": True, "rms_norm": True, "ffn_glu": True, "activation": "Tanh"},
+        {"bos_token": "<pad>", "decoder_start_token": "<pad>"},
+        {
+            **{"enc": 2, "dec": 2, "pre_norm": True, "tied": False, "buckets": 6, "furthest": 9, "shared": False},
+            **{"rms": True, "gated": True, "biased": False, "scale": 1.0},
+        },
+        ("float32",),
+        4.0,
+        eos_given=True,
+        sentences=300,
+        settings={"scale_embeddings": 0},
+    ),
 }
 
 _DRIVER = r"""
@@ -117,8 +186,8 @@ def fill(spec, prefix, aliases):
             fill(value, path, aliases)
         else:
             found = arrays.get(aliases.get(path, path))
-            if found is not None and found.ndim:
-                setattr(spec, name, found.copy())  # quantizing changes it
+            if found is not None and (found.ndim or name in given["scalars"]):
+                setattr(spec, name, found.copy() if found.ndim else found[()])  # quantizing changes it
 
 
 for kind in given["types"]:
@@ -174,7 +243,22 @@ def vocabularies_of(shape: Shape, folder: Path) -> list[list[str]]:
 def variables_of(name: str, pieces: list[list[str]]) -> tuple[dict, dict]:
     shape = SHAPES[name]
     sizes = {"source": len(pieces[0]), "target": None if shape.shared else len(pieces[1])}
-    variables, aliases = random_variables(11 + list(SHAPES).index(name), f=32, **sizes, **shape.variables)
+    options = dict(shape.variables)
+    scale = options.pop("scale", None)
+    variables, aliases = random_variables(11 + list(SHAPES).index(name), f=32, **sizes, **options)
+    variables |= {f"{side}/scale_embeddings": np.int8(1) for side in ("encoder", "decoder")}
+    extra = shape.settings or {}
+    if "scale_embeddings" in extra:
+        variables |= {f"{side}/scale_embeddings": np.int8(0) for side in ("encoder", "decoder")}
+    if "scale_outputs" in extra:
+        variables["decoder/scale_outputs"] = np.float32(extra["scale_outputs"])
+        variables["decoder/embeddings/weight"] *= np.float32(5)  # trained to be large
+    if scale is not None:
+        prefixes = {name.rpartition("/linear_")[0] for name in variables if "attention/linear_" in name}
+        variables |= {f"{prefix}/queries_scale": np.float32(scale) for prefix in prefixes}
+        for prefix in prefixes:  # queries that are not scaled are trained to be small
+            weight = variables[f"{prefix}/linear_0/weight"]
+            weight[: len(weight) // (1 if prefix.endswith("/attention") else 3)] *= np.float32(0.25)
     bias = variables["decoder/projection/bias"]
     bias[pieces[1].index("</s>")] += shape.end
     bias[[pieces[1].index(piece) for piece in shape.special if piece != "</s>"]] -= 20  # never said
@@ -202,11 +286,11 @@ def recorded(python: str, name: str, out: Path) -> dict:
     generator = np.random.RandomState(6)
     first = len(shape.special)
     sources, targets = (
-        [generator.randint(first, len(side), generator.randint(1, 16)).tolist() for _ in range(SENTENCES)]
+        [generator.randint(first, len(side), generator.randint(1, 16)).tolist() for _ in range(shape.sentences)]
         for side in pieces
     )
     given = {"spec": shape.spec, "config": shape.config, "aliases": aliases, "types": shape.types, "limit": LIMIT}
-    given |= {"source": pieces[0], "target": pieces[1], "heads": 2, "aligned": ALIGNED}
+    given |= {"source": pieces[0], "target": pieces[1], "heads": 2, "aligned": ALIGNED, "scalars": SCALARS}
     given |= {side: shape.variables[side] for side in ("enc", "dec")}
     given["sources"] = [[pieces[0][i] for i in ids] + ["</s>"] * shape.eos_given for ids in sources]
     given["targets"] = [[pieces[1][i] for i in ids] for ids in targets]

@@ -88,6 +88,14 @@ def random_sentences(generator, count, size) -> list:
     return [[*generator.randint(2, size, generator.randint(1, 20)).tolist(), 0] for _ in range(count)]
 
 
+def rounded_log_probs(logits, target) -> list:
+    """Returns the log-probability of each piece of a target, of float32 logits [steps, pieces]."""
+    logits = logits.astype(np.float64)
+    log_probs = logits - np.log(np.exp(logits - logits.max(1, keepdims=True)).sum(1, keepdims=True))
+    log_probs -= logits.max(1, keepdims=True)
+    return [round(float(row[i]), 6) for row, i in zip(log_probs, target, strict=True)]
+
+
 def computed(folder, fields, sentences) -> dict:
     """Computes the results of one model."""
     import torch
@@ -100,12 +108,8 @@ def computed(folder, fields, sentences) -> dict:
     found = {"sources": sources, "targets": targets, "log_probs": [], "greedy": [], "beam": [], "generate_beam": []}
     with torch.no_grad():
         for source, target in zip(sources, targets, strict=True):
-            logits = network.logits(network.encode(source), np.array([[network.start_id, *target[:-1]]]))[0].astype(
-                np.float64
-            )
-            log_probs = logits - np.log(np.exp(logits - logits.max(1, keepdims=True)).sum(1, keepdims=True))
-            log_probs -= logits.max(1, keepdims=True)
-            found["log_probs"].append([round(float(row[i]), 6) for row, i in zip(log_probs, target, strict=True)])
+            logits = network.logits(network.encode(source), np.array([[network.start_id, *target[:-1]]]))[0]
+            found["log_probs"].append(rounded_log_probs(logits, target))
             for name, beams in (("greedy", 1), ("generate_beam", 4)):
                 made = model.generate(
                     torch.tensor([source]),

@@ -22,11 +22,8 @@ def padded(length):
 def described(model_dim, heads, **buffers):
     """Makes the (SETTINGS, SCRATCH) records that attention needs."""
     settings, scratch = np.zeros(1, records.SETTINGS), np.zeros(1, records.SCRATCH)
-    settings["model_dim"], settings["heads"], settings["attention_scale"] = (
-        model_dim,
-        heads,
-        (model_dim // heads) ** -0.5,
-    )
+    settings["model_dim"], settings["attention_dim"], settings["heads"] = model_dim, model_dim, heads
+    settings["attention_scale"] = (model_dim // heads) ** -0.5
     for name, array in buffers.items():
         scratch[name] = array.ctypes.data
     return settings, scratch
@@ -44,7 +41,7 @@ def self_attention(program, qkv, heads, misaligned=0):
         scores=guard.empty((length, padded(length)), np.float32),
         pointers=guard.empty(16, np.int64),
     )
-    program.self_attention(*described_by, guard.copy(qkv), length, out)
+    program.self_attention(*described_by, 0, guard.copy(qkv), length, out)
     guard.check()
     return out.copy()
 
@@ -58,7 +55,7 @@ def cross_attention(program, q, k, v, heads, misaligned=0):
     out = guard.empty(model_dim, np.float32)
     scores, sums = guard.empty((heads, padded(length)), np.float32), guard.empty(heads, np.float32)
     described_by = described(model_dim, heads, scores=scores, sums=sums)
-    program.cross_attention_row(*described_by, guard.copy(q), keys, guard.copy(v), length, out)
+    program.cross_attention_row(*described_by, 0, guard.copy(q), keys, guard.copy(v), length, out)
     guard.check()
     return out.copy()
 

@@ -15,14 +15,15 @@ from tests.support.guarded import Guards
 EPSILON = 1e-6
 
 
-def settings_of(depth):
+def settings_of(depth, root_mean_square=False):
     """Makes the SETTINGS record of the kernel."""
     settings = np.zeros(1, records.SETTINGS)
     settings["model_dim"], settings["epsilon"] = depth, EPSILON
+    settings["root_mean_square"] = root_mean_square
     return settings
 
 
-def normalize(program, x, y, scale, bias, scheme=records.INT8, misaligned=0, multiplier=0.0):
+def normalize(program, x, y, scale, bias, scheme=records.INT8, misaligned=0, multiplier=0.0, root_mean_square=False):
     """Returns (x, stored q, scales and shifts of rows) after the kernel; checks the guards. `y` may be None."""
     guard = Guards(misaligned)
     record = np.zeros(1, records.NORM)
@@ -32,7 +33,8 @@ def normalize(program, x, y, scale, bias, scheme=records.INT8, misaligned=0, mul
     empty = np.zeros(x.shape, np.int16) if scheme == records.INT16 else stored_bytes(np.zeros(x.shape, np.int8))
     q, row_scales = guard.empty(empty.shape, empty.dtype), guard.empty((len(x), 2), np.float32)
     y = 0 if y is None else guard.copy(y)
-    program.residual_layer_norm(settings_of(x.shape[1]), record, x, y, len(x), x, q, row_scales)
+    given = settings_of(x.shape[1], root_mean_square)
+    program.residual_layer_norm(given, record, x, y, len(x), x, q, row_scales)
     guard.check()
     return x.copy(), q.copy(), row_scales.copy()
 
@@ -75,6 +77,20 @@ def test_equals_its_reference(program, seed, rows, depth, offset, spread, misali
     made, q, row_scales = normalize(program, x, y, scale, bias, misaligned=misaligned)
     expected = residual_layer_norm_reference(x, y, scale, bias, EPSILON)
     assert (np.abs(made - expected) <= tolerance(x, y, scale, expected)).all()
+    integers, scales = quantized(made)
+    assert np.array_equal(q, integers) and same_bits(row_scales, scales)
+
+
+@given(SEEDS, ROWS, DEPTHS, st.sampled_from([0.0, -30.0]), st.sampled_from([1e-6, 1.0, 1e6]), MISALIGNED)
+@settings(deadline=None)
+def test_rms_norms_equal_their_reference(program, seed, rows, depth, offset, spread, misaligned):
+    """Nothing is subtracted, so each result is within a few units of itself."""
+    x, y, scale, bias = random_operands(seed, rows, depth, offset, spread)
+    made, q, row_scales = normalize(program, x, y, scale, bias, misaligned=misaligned, root_mean_square=True)
+    expected = residual_layer_norm_reference(x, y, scale, bias, EPSILON, root_mean_square=True)
+    added = np.float64(UNIT) * (np.abs(x) + np.abs(y)) / np.sqrt(np.square(x + y).mean(axis=1, keepdims=True) + EPSILON)
+    limit = (depth / 16 + 12) * UNIT * (np.abs(expected - bias) + np.abs(bias)) + np.abs(scale) * added
+    assert (np.abs(made - expected) <= limit).all()
     integers, scales = quantized(made)
     assert np.array_equal(q, integers) and same_bits(row_scales, scales)
 

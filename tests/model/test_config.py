@@ -103,7 +103,9 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
     max_leaves=4,
 )
-NUMBERS = {"layer_norm_epsilon": float, "max_length_factor": float, "length_penalty": float, "word_penalty": float}
+NUMBERS = dict.fromkeys(
+    ("layer_norm_epsilon", "max_length_factor", "length_penalty", "word_penalty", "attention_scale"), float
+)
 
 
 FIELDS = {field.name: field for kind in (ModelConfig, TransformerConfig) for field in dataclasses.fields(kind)}
@@ -115,6 +117,7 @@ INNER = {field.name for field in dataclasses.fields(TransformerConfig)}
 @example("length_penalty", True)
 @example("max_length_factor", False)
 @example("layer_norm_epsilon", 1e-60)
+@example("attention_scale", 2)
 @example("decoder_parameters", [0, 2])
 @example("architecture", {"family": ["transformer"]})
 @example("architecture", {"family": "transformer", "cell": {}})
@@ -145,18 +148,27 @@ LATER = {
     "source_end": False,
     "alignment_heads": 2,
     "start_vector": True,
+    "gated_ffn": True,
+    "rms_norm": True,
+    "attention_dim": 64,
+    "attention_scale": 0.5,
+    "relative_buckets": 8,
+    "relative_distance": 30,
+    "relative_shared": False,
 }
+ALONE = {"relative_positions": 3}  # not with the buckets
 
 
 def test_fields_of_later_versions_are_written_only_where_they_say_something():
     """Older versions can read models without them."""
     config = make_config()
     fields = config.to_json()
-    assert not LATER.keys() & (fields.keys() | fields["architecture"].keys())
-    for changes in (*({name: value} for name, value in LATER.items()), LATER):
+    every = LATER | ALONE
+    assert not every.keys() & (fields.keys() | fields["architecture"].keys())
+    for changes in (*({name: value} for name, value in every.items()), LATER):
         changed = config.changed(**changes)
         fields = json.loads(json.dumps(changed.to_json()))
-        assert (fields.keys() | fields["architecture"].keys()) & LATER.keys() == changes.keys()
+        assert (fields.keys() | fields["architecture"].keys()) & every.keys() == changes.keys()
         assert ModelConfig.from_json(fields) == changed != config
 
 
@@ -170,3 +182,42 @@ def test_suppressed_sequences_are_lists_of_pieces(value):
 def test_more_aligning_heads_than_heads():
     with pytest.raises(ModelFileError, match="alignment_heads is 3, but there are 2 heads"):
         make_config(alignment_heads=3)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"model_dim": 40, "heads": 1},
+            r"config: model_dim 40 / heads 1 and feed-forward widths \[64, 64\], expected mul",
+        ),
+        (
+            {"attention_dim": 40},
+            r"config: attention_dim 40 / heads 2 and feed-forward widths \[64, 64\], expected mult",
+        ),
+        (
+            {"model_dim": 40, "attention_dim": 32},
+            "config: model_dim is 40 and attention_dim 32, expected multiples of 16",
+        ),
+        (
+            {"attention_dim": 64, "attention_projection": False},
+            "model_dim is 32 and attention_dim 64, .* the same number",
+        ),
+        (
+            {"relative_positions": 2, "relative_buckets": 8},
+            "relative_positions and relative_buckets, expected one of th",
+        ),
+        ({"relative_buckets": 3}, "relative_buckets is 3 and relative_distance 128, expected 4 buckets or more"),
+        ({"relative_buckets": 8, "relative_distance": 4}, "relative_distance 4, .* a distance above half of their num"),
+        ({"relative_positions": 1025}, "relative_positions is 1025, expected 0 to 1024"),
+        (
+            {"gated_ffn": True, "ffn_depth": 3},
+            "gated_ffn with an ffn_depth of 3 and a decoder_ffn_depth of 2, expected 2",
+        ),
+        ({"gated_ffn": True, "decoder_ffn_depth": 3}, "an ffn_depth of 2 and a decoder_ffn_depth of 3, expected 2"),
+    ],
+)
+def test_impossible_transformers_are_refused(fields, message):
+    with pytest.raises(ModelFileError, match=message):
+        make_config(**fields)
+    make_config(relative_buckets=8, relative_distance=5)

@@ -55,13 +55,34 @@ def quantized(array, kind) -> dict[str, np.ndarray]:
 
 
 def random_variables(
-    seed=1, d=32, f=64, heads=2, enc=2, dec=1, source=96, target=None, pre_norm=False, stored=40, tied=True
+    seed=1,
+    d=32,
+    f=64,
+    heads=2,
+    enc=2,
+    dec=1,
+    source=96,
+    target=None,
+    pre_norm=False,
+    stored=40,
+    tied=True,
+    width=None,
+    relative=0,
+    buckets=0,
+    furthest=20,
+    shared=True,
+    gated=False,
+    rms=False,
+    biased=True,
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Draws the variables of a model of version 6, float32, and their aliases. `stored`: positions; 0: computed.
 
-    Two vocabularies if `target` is given; else one table, which is the output layer if `tied`.
+    Two vocabularies if `target` is given; else one table, which is the output layer if `tied`. `width`: of queries.
+    `relative`: distances with vectors, for keys and values the same ones, as of OpenNMT-py; `buckets`: those of T5's
+    bias up to `furthest`, the table of each side's first layer unless not `shared`.
     """
     generator = np.random.RandomState(seed)
+    width = width or d
     found, aliases = {}, {}
 
     def normal(name, *shape, deviation=0.1, mean=0.0):
@@ -69,11 +90,25 @@ def random_variables(
 
     def linear(name, inputs, outputs, gain=1.0):
         normal(f"{name}/weight", outputs, inputs, deviation=gain * inputs**-0.5)
-        normal(f"{name}/bias", outputs)
+        if biased:
+            normal(f"{name}/bias", outputs)
 
     def norm(name):
         normal(f"{name}/gamma", d, mean=1.0)
-        normal(f"{name}/beta", d)
+        if not rms:
+            normal(f"{name}/beta", d)
+
+    def distances(block, first):
+        if relative:
+            normal(f"{block}/relative_position_keys", 2 * relative + 1, d // heads, deviation=0.5)
+            aliases[f"{block}/relative_position_values"] = f"{block}/relative_position_keys"
+        if buckets:
+            table, limit = (f"{block}/relative_attention_{part}" for part in ("bias", "max_distance"))
+            found[limit] = np.int32(furthest)
+            if first == block or not shared:
+                normal(table, buckets, heads, deviation=1.0)
+            else:
+                aliases[table] = f"{first}/relative_attention_bias"
 
     sizes = {"encoder": source, "decoder": target or source}
     for side, layers in (("encoder", enc), ("decoder", dec)):
@@ -82,7 +117,7 @@ def random_variables(
         found[f"{side}/scale_embeddings"] = np.int8(1)
         table = f"{side}/embeddings_0" if side == "encoder" else f"{side}/embeddings"
         normal(f"{table}/weight", sizes[side], d, deviation=2 * d**-0.5)
-        if stored:
+        if stored and not (relative or buckets):
             angles = np.arange(stored)[:, None] / 10000 ** (np.arange(d // 2) / (d // 2))
             found[f"{side}/position_encodings/encodings"] = np.hstack([np.sin(angles), np.cos(angles)]).astype("f4")
         if pre_norm:
@@ -90,15 +125,18 @@ def random_variables(
         for i in range(layers):
             block = f"{side}/layer_{i}"
             norm(f"{block}/self_attention/layer_norm")
-            linear(f"{block}/self_attention/linear_0", d, 3 * d)
-            linear(f"{block}/self_attention/linear_1", d, d)
+            linear(f"{block}/self_attention/linear_0", d, 3 * width)
+            linear(f"{block}/self_attention/linear_1", width, d)
+            distances(f"{block}/self_attention", f"{side}/layer_0/self_attention")
             if side == "decoder":
                 norm(f"{block}/attention/layer_norm")
-                linear(f"{block}/attention/linear_0", d, d, 2)
-                linear(f"{block}/attention/linear_1", d, 2 * d, 2)
-                linear(f"{block}/attention/linear_2", d, d, 2)
+                linear(f"{block}/attention/linear_0", d, width, 2)
+                linear(f"{block}/attention/linear_1", d, 2 * width, 2)
+                linear(f"{block}/attention/linear_2", width, d, 2)
             norm(f"{block}/ffn/layer_norm")
             linear(f"{block}/ffn/linear_0", d, f)
+            if gated:
+                linear(f"{block}/ffn/linear_0_noact", d, f)
             linear(f"{block}/ffn/linear_1", f, d)
     found |= {"encoder/embeddings_merge": np.int8(0), "encoder/multi_query_attention": np.int8(0)}
     found |= {"decoder/alignment_layer": np.int16(-1), "decoder/alignment_heads": np.int16(1)}
@@ -114,7 +152,7 @@ def random_variables(
         aliases["decoder/projection/weight"] = "decoder/embeddings/weight"
     else:
         normal("decoder/projection/weight", sizes["decoder"], d, deviation=3 * d**-0.5)
-    if stored:
+    if stored and not (relative or buckets):
         del found["encoder/position_encodings/encodings"]
         aliases["encoder/position_encodings/encodings"] = "decoder/position_encodings/encodings"
     return found, aliases

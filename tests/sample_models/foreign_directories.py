@@ -1,6 +1,7 @@
 """Small model directories in the formats of all other programs, for tests: random weights, trained vocabularies."""
 
 import gzip
+import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,6 +30,7 @@ from tests.sample_models.marian_bin_writer import write_marian_bin
 from tests.sample_models.random_models import random_sources, random_tensors
 from tests.sample_models.recurrents import make_config
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.t5_model import write_t5
 
 CONFIG = ModelConfig.of(
     model_dim=32, ffn_dim=64, heads=2, encoder_layers=2, decoder_parameters=(0, 1), vocab_size=128, scheme="float32"
@@ -197,6 +199,24 @@ def ctranslate2(folder, kind="float32", pre_norm=True) -> Written:
     return Written(folder, found.config, float_tensors(found.tensors))
 
 
+def t5(folder, shape="t5 1.1") -> Written:
+    """Writes a T5 model as `save_pretrained` does, with its tokenizer's pieces."""
+    folder.mkdir()
+    write_t5(folder, shape)
+    found = read_checkpoint(folder)
+    return Written(folder, found.config, float_tensors(found.tensors))
+
+
+def relative(folder) -> Written:
+    """Writes a model of OpenNMT-py with relative positions, as CTranslate2's converter does."""
+    written = ctranslate2(folder)
+    pieces = json.loads((folder / "shared_vocabulary.json").read_text())
+    variables, aliases = random_variables(4, source=len(pieces), pre_norm=True, relative=6, tied=False)
+    write_ctranslate2(folder, [pieces], variables, aliases)
+    found = read_checkpoint(written.path)
+    return Written(folder, found.config, float_tensors(found.tensors))
+
+
 def files_of(folder: Path) -> BergamotFiles:
     """Returns the files of a directory of Marian, or perhaps of another kind."""
     return find_files(FoundModel("marian", folder, listing(folder)))
@@ -216,6 +236,8 @@ KINDS: dict[str, Callable[[Path], Written]] = {
     "words of both languages": lambda folder: words(folder, ("vocab.yml",)),
     "ctranslate2": ctranslate2,
     "ctranslate2 int8": lambda folder: ctranslate2(folder, "int8_float16", pre_norm=False),
+    "ctranslate2 with relative positions": relative,
     "huggingface": huggingface,
     "huggingface with two tables": lambda folder: huggingface(folder, "apart"),
+    "huggingface t5": t5,
 }

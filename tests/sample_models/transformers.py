@@ -3,10 +3,11 @@
 from hypothesis import strategies as st
 
 from cpunmt.architectures.transformer.cells.kinds import CELLS
+from cpunmt.kernels.records import ACTIVATIONS
 from cpunmt.model.config import ModelConfig
 
 VOCAB = 40
-NAMED = {
+OF_MARIAN = {  # networks that Marian has, or nearly so
     "opus": {"cell": "self_attention", "activation": "swish", "ffn_dim": 48},
     "pre-norm": {"cell": "self_attention", "preprocess": "n", "postprocess": "a", "top_norm": True},
     "average": {"cell": "average_attention", "average_dim": 48},
@@ -28,6 +29,35 @@ NAMED = {
     "fairseq": {"cell": "self_attention", "preprocess": "n", "postprocess": "a", "positions": "fairseq"},
     "cell projection": {"cell_projection": True, "activation": "gelu_sigmoid"},
 }
+NAMED = OF_MARIAN | {
+    "gated": {"gated_ffn": True, "activation": "gelu_tanh", "decoder_ffn_dim": 80, "cell": "self_attention"},
+    "T5": {
+        **{"gated_ffn": True, "activation": "gelu_tanh", "rms_norm": True, "preprocess": "n", "postprocess": "a"},
+        **{"top_norm": True, "scale_embedding": False, "positions": "none", "cell": "self_attention"},
+        **{"attention_dim": 64, "attention_scale": 1.0, "relative_buckets": 8, "relative_distance": 12},
+        **{"start_vector": True},
+    },
+    "bias of each layer": {
+        **{"cell": "self_attention", "relative_buckets": 7, "relative_distance": 20, "relative_shared": False},
+        **{"heads": 1, "decoder_parameters": (0, 1, 0)},
+    },
+    "relative positions": {"cell": "self_attention", "relative_positions": 4, "positions": "none"},
+    "relative positions, pre-norm": {
+        **{"cell": "self_attention", "relative_positions": 17, "preprocess": "n", "postprocess": "a"},
+        **{"top_norm": True, "attention_dim": 96, "start_vector": True},
+    },
+    "wide attention": {"attention_dim": 48, "heads": 3, "attention_scale": 0.5},
+    "RMS norms": {"rms_norm": True, "preprocess": "n", "postprocess": "a", "top_norm": True, "activation": "tanh"},
+}
+
+
+_POSITIONS = ["marian", "tensor2tensor", "fairseq", "trained", "none"]
+_RELATIVE = [
+    {"relative_positions": 1},
+    {"relative_positions": 18},
+    {"relative_buckets": 8, "relative_distance": 6},
+    {"relative_buckets": 5, "relative_distance": 30, "relative_shared": False},
+]
 
 
 def make_config(**options) -> ModelConfig:
@@ -37,9 +67,14 @@ def make_config(**options) -> ModelConfig:
 
 
 @st.composite
-def configs(draw):
-    """Draws any architecture of tiny size."""
-    activation = st.sampled_from(["relu", "swish", "gelu", "gelu_sigmoid"])
+def configs(draw, of_marian=False):
+    """Draws any architecture of tiny size; `of_marian`: one without a config's `extensions`."""
+    extended = st.just(False) if of_marian else st.booleans()
+    activation = st.sampled_from(ACTIVATIONS[:4] if of_marian else ACTIVATIONS)
+    gated, projected, relative = draw(extended), draw(st.booleans()), {}
+    if draw(extended):
+        relative = draw(st.sampled_from(_RELATIVE))
+    width = draw(st.sampled_from([None, 64])) if projected and draw(extended) else None
     preprocess = draw(st.sampled_from(["", "", "n"]))
     untied = draw(st.booleans())
     return make_config(
@@ -50,18 +85,23 @@ def configs(draw):
         shared_embedding=not untied,
         tied_output=draw(st.booleans()),
         scale_embedding=draw(st.booleans()),
-        positions=draw(st.sampled_from(["marian", "tensor2tensor", "fairseq", "trained"])),
+        positions=draw(st.sampled_from(["marian", "tensor2tensor", "fairseq", "trained"] if of_marian else _POSITIONS)),
         target_positions=draw(st.booleans()),
         ffn_dim=draw(st.sampled_from([16, 64])),
         decoder_ffn_dim=draw(st.sampled_from([None, 48])),
-        ffn_depth=draw(st.integers(2, 4)),
-        decoder_ffn_depth=draw(st.integers(2, 3)),
+        ffn_depth=2 if gated else draw(st.integers(2, 4)),
+        decoder_ffn_depth=2 if gated else draw(st.integers(2, 3)),
+        gated_ffn=gated,
         activation=draw(activation),
         preprocess=preprocess,
         postprocess=draw(st.sampled_from(["an", "hn", "an", "nan"] if not preprocess else ["a", "an", "ha"])),
+        rms_norm=draw(extended),
         embedding_norm=draw(st.booleans()),
         top_norm=bool(preprocess) or draw(st.booleans()),
-        attention_projection=draw(st.booleans()),
+        **relative,
+        attention_dim=width,
+        attention_scale=draw(st.sampled_from([None, 0.3])) if draw(extended) else None,
+        attention_projection=projected,
         cell=draw(st.sampled_from(list(CELLS))),
         cell_projection=draw(st.booleans()),
         average_dim=draw(st.sampled_from([32, 48])),

@@ -6,6 +6,7 @@ integers        SHA-256 of the sums of `integer_cases()` and `word_cases()`
 kernels         kernel -> SHA-256 of its floats
 overflowing     scheme -> [[ids, log-probability as text], ...] of models whose numbers leave float32
 recurrent       scheme -> [[ids, score in hexadecimal], ...] of random recurrent networks of every kind
+extended        the same of Transformers with a config's `extensions`
 translations    "int8" and "float32" -> [[ids, log-probability and score in hexadecimal], ...]
 """
 
@@ -19,6 +20,7 @@ from cpunmt.engine import program as compiled
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.records import ACTIVATIONS
 from cpunmt.model.tensors import Model
 from cpunmt.search.settings import Search
 from cpunmt.simd import isa
@@ -27,19 +29,22 @@ from tests.kernels import test_additive_attention as additive_attention
 from tests.kernels import test_attention as attention
 from tests.kernels import test_embedding as embedding
 from tests.kernels import test_float_matmul as float_matmul
+from tests.kernels import test_gates as gates
 from tests.kernels import test_int8_matmul as int8_matmul
 from tests.kernels import test_int16_matmul as int16_matmul
 from tests.kernels import test_layer_norm as layer_norm
 from tests.kernels import test_quantize_rows as quantize_rows
 from tests.kernels import test_recurrent_cells as recurrent_cells
+from tests.kernels import test_relative as relative
 from tests.kernels import test_row_products as row_products
 from tests.kernels import test_softmax as softmax
 from tests.kernels import test_sparse_matmul as sparse_matmul
 from tests.kernels import test_top_k as top_k
 from tests.sample_models import real_model, recurrents
 from tests.sample_models.random_models import engine_of, random_sources, random_tensors
-from tests.sample_models.transformers import VOCAB, make_config
+from tests.sample_models.transformers import NAMED, OF_MARIAN, VOCAB, make_config
 
+NETWORK_SCHEMES = ("int8", "log4", "int16", "float32")
 SENTENCES = {"int8": 40, "float32": 8}  # the generic path has no fma: floats take it a second each
 
 
@@ -97,7 +102,11 @@ def kernel_outputs(program):
                 vectors["start"] -= np.int32(offset) * table.sum(axis=1, dtype=np.int32)
             pieces = row_products.chosen_pieces(rows, 79, 79 - rows)
             yield "score_pieces", row_products.score(program, table, vectors, x, pieces)
-        yield "residual_layer_norm", layer_norm.normalize(program, *layer_norm.random_operands(rows, rows, depth))[0]
+        operands = layer_norm.random_operands(rows, rows, depth)
+        yield "residual_layer_norm", layer_norm.normalize(program, *operands)[0]
+        yield "residual_layer_norm", layer_norm.normalize(program, *operands, root_mean_square=True)[0]
+        for function in range(len(ACTIVATIONS)):
+            yield "gate_rows", gates.gate(program, np.concatenate([3 * x, x], axis=1), function)
         for cell in recurrent_cells.WIDTHS:
             operands = recurrent_cells.random_operands(cell, rows, rows, depth)
             yield from ((f"{cell}_row", array) for array in recurrent_cells.step(program, cell, operands))
@@ -109,6 +118,10 @@ def kernel_outputs(program):
         yield "self_attention", attention.self_attention(program, qkv, sixteens)
         query, keys, values = np.split(attention.random_matrix(rows, 2 * rows + 1, depth), [1, rows + 1])
         yield "cross_attention_row", attention.cross_attention(program, query[0], keys, values, sixteens)
+        for kind in ("bias", "vectors"):
+            layer = relative.Layer(rows, (sixteens, depth), rows, kind, 5)
+            yield "self_attention", layer.sentence(program)
+            yield "cross_attention_row", layer.last(program)
         yield "embed", embedding.embed(program, w.T.copy(), np.abs(bias), x, 79, rows - 1)
         yield "embed", embedding.embed(program, w16.T.copy(), np.abs(bias), x, 79, rows - 1)
         yield "embed", embedding.embed(program, x, None, x, rows // 2, 0)
@@ -137,6 +150,7 @@ def translations(scheme):
 def overflowing(scheme):
     """Returns translations of models with weights so large that sums become infinite or NaN."""
     made, plain, normed = [], make_config(), recurrents.make_config(layer_norm="marian", stack=(32, 48))
+    t5, related = (make_config(**NAMED[name]) for name in ("T5", "relative positions"))
     for seed, (sizes, name) in enumerate(
         (
             (plain, "encoder.0.feed_forward.norm.scale"),
@@ -145,6 +159,10 @@ def overflowing(scheme):
             (normed, "encoder.forward.0.0.state_norm.bias"),
             (normed, "stack.0.bias"),
             (normed, "top.state.norm.scale"),
+            (t5, "encoder.0.self_attention.pre_norm.scale"),
+            (t5, "decoder.relative_bias"),
+            (related, "encoder.0.self_attention.relative_keys"),
+            (related, "decoder.0.cell.relative_values"),
         )
     ):
         config, tensors = packed_tensors(sizes, random_tensors(sizes, seed), scheme)
@@ -156,11 +174,14 @@ def overflowing(scheme):
     return made
 
 
-def recurrent_translations(scheme):
-    """Returns translations of every named recurrent network, greedily and by a beam."""
+RECURRENT = [recurrents.make_config(**options) for options in recurrents.NAMED.values()]
+EXTENDED = [make_config(**options) for name, options in NAMED.items() if name not in OF_MARIAN]
+
+
+def network_translations(configs, scheme):
+    """Returns translations of random networks, greedily and by a beam."""
     made = []
-    for seed, options in enumerate(recurrents.NAMED.values()):
-        config = recurrents.make_config(**options)
+    for seed, config in enumerate(configs):
         engine, sources = engine_of(config, random_tensors(config, seed), scheme), random_sources(seed, VOCAB, 6)
         for search in (Search(), Search(beam_size=3, num_hypotheses=3, attention=True)):
             for found in engine.translate(sources, [9] * 6, search):
@@ -183,7 +204,8 @@ def main():
         ),
         "kernels": {name: digest(arrays) for name, arrays in kernels.items()},
         "overflowing": {scheme: overflowing(scheme) for scheme in ("int8", "code4", "int16", "float32")},
-        "recurrent": {scheme: recurrent_translations(scheme) for scheme in ("int8", "log4", "int16", "float32")},
+        "recurrent": {scheme: network_translations(RECURRENT, scheme) for scheme in NETWORK_SCHEMES},
+        "extended": {scheme: network_translations(EXTENDED, scheme) for scheme in NETWORK_SCHEMES},
         "translations": {scheme: translations(scheme) for scheme in real_model.DIRECTORIES},
     }
     print(json.dumps(made))

@@ -96,7 +96,15 @@ def test_models_whose_numbers_leave_float32_say_the_same(run, how, path):
 
 
 @pytest.mark.parametrize("how, path", EVERY_PATH)
-@pytest.mark.parametrize("scheme", ["int8", "log4", "int16", "float32"])
+@pytest.mark.parametrize("scheme", isa_outputs.NETWORK_SCHEMES)
 def test_recurrent_networks_say_the_same_bits(run, how, path, scheme):
     made, expected = run(how, path)["recurrent"][scheme], run(native, PATHS[0])["recurrent"][scheme]
     assert made == expected and len(made) > 18 * 12 and len({tuple(ids) for ids, _ in made}) > 200
+
+
+@pytest.mark.parametrize("how, path", EVERY_PATH)
+@pytest.mark.parametrize("scheme", isa_outputs.NETWORK_SCHEMES)
+def test_transformers_of_other_programs_say_the_same_bits(run, how, path, scheme):
+    made, expected = run(how, path)["extended"][scheme], run(native, PATHS[0])["extended"][scheme]
+    count = len(isa_outputs.EXTENDED)
+    assert made == expected and len(made) == count * 24 and len({tuple(ids) for ids, _ in made}) > count * 8

@@ -1,14 +1,18 @@
 """Text to ids and back; for any text or file, only the documented errors."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
+from cpunmt.text.piece_vocabulary import PieceVocabulary
 from cpunmt.text.vocabulary import Vocabulary
 from tests.sample_models.real_model import DIRECTORIES
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.sample_models.t5_model import write_pieces
 from tests.support.refusal import refusal
 from tests.support.side_by_side import in_threads
 
@@ -188,4 +192,20 @@ def test_where_a_text_begins_after_the_name_of_its_target_language(tmp_path):
     for text in ("A man.", "", ">>fr<< A man.", ">>", ">>de", "A >>de<< man.", ">><< A", "<<de>>"):
         assert named.language_end(text) == 0
     plain = Vocabulary(train_vocabulary(tmp_path / "plain.spm", 128))
-    assert plain.language_end(">>de<< A man.") == 0
+    assert plain.language_end(">>de<< A man.") == plain.language_end("<2de> A man.") == 0
+
+
+def test_where_a_text_begins_after_the_tag_of_its_target_language(tmp_path):
+    """MADLAD's tags are pieces of the usual kind, which win because they cost nothing."""
+    write_pieces(tmp_path / "tags.spm", pad_id=0, eos_id=1, unk_id=2)
+    tagged = Vocabulary(tmp_path / "tags.spm")
+    for text, rest in (("<2de> A man.", "A man."), ("  <2en>A man.", "A man."), ("<2de>", ""), ("<2de> \n", "")):
+        assert text[tagged.language_end(text) :] == rest
+        assert tagged.ids([text.strip()[:5]])[0] in tagged.encode(text)[:2]
+    for text in ("A man.", "", "<2fr> A man.", "<2", "<2de", "A <2de> man.", "<2> A", "<b>A</b>", "< 2de>", "<2de >"):
+        assert tagged.language_end(text) == 0
+    (tmp_path / "table.json").write_text(json.dumps({p: i for i, p in enumerate(tagged.pieces(range(tagged.size)))}))
+    pieces = PieceVocabulary(tmp_path / "tags.spm", tmp_path / "table.json")
+    for text in ("<2de> A man.", "  <2en>A man.", "<2fr> A man.", "<2de", "A <2de> man."):
+        assert pieces.language_end(text) == tagged.language_end(text)
+        assert pieces.encode(text) == tagged.encode(text)

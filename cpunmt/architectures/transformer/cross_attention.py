@@ -24,7 +24,7 @@ from cpunmt.simd.jit import address, count, kernel
 def source_place(network: address, memory: address, slot: count, parameters: count) -> count:
     """Returns the places, in bytes, of a slot's keys for one parameter set in `keys` and of its values in `values`."""
     n, w = at(TRANSFORMER, network, 0), at(MEMORY, memory, 0)
-    return 4 * (slot * n.decoder_sets + parameters) * n.settings.model_dim * w.source_stride
+    return 4 * (slot * n.decoder_sets + parameters) * n.settings.attention_dim * w.source_stride
 
 
 @kernel
@@ -33,7 +33,7 @@ def project_source(
 ):
     """Projects `n` encoded sentences in x to keys and values, in int64 slots [n]. `offsets` as in
     `encoder_attention`."""
-    weights, depth = at(CROSS_ATTENTION, layer, 0), at(TRANSFORMER, network, 0).settings.model_dim
+    weights, depth = at(CROSS_ATTENTION, layer, 0), at(TRANSFORMER, network, 0).settings.attention_dim
     m = at(MEMORY, memory, 0)
     w = at(SCRATCH, address_of(m.scratch), 0)
     start = load_i64(offsets, 0)
@@ -63,9 +63,9 @@ def cross_attention(
     linear(address_of(weights.query), w.input, w.quantized, w.row_scales, n, w.y, AFFINE)
     for i in range(n):
         row = at(ROW, rows, i)
-        place, offset = source_place(network, memory, row.slot, parameters), 4 * i * s.model_dim
+        place, offset = source_place(network, memory, row.slot, parameters), 4 * i * s.attention_dim
         keys, values, context = m.keys + place, m.values + place, w.context + offset
-        cross_attention_row(settings, scratch, w.y + offset, keys, values, row.source_length, context)
+        cross_attention_row(settings, scratch, 0, w.y + offset, keys, values, row.source_length, context)
         if row.alignment != 0 and number == t.alignment_layer:
             stride = (row.source_length + 15) // 16 * 16
             share = np.float32(1.0 / t.alignment_heads)

@@ -18,6 +18,7 @@ from cpunmt.simd import isa
 def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Allocate) -> Memory:
     slots, beam, steps, rows, stride = size
     d, layers, sets, cell = config.model_dim, config.decoder_layers, config.decoder_sets, CELLS[config.cell]
+    width = config.attention_width
     found = linears(config)
     widest = max(linear.columns for linear in found)
     own_stride = -(-steps // PANEL) * PANEL if config.cell == "self_attention" else 0
@@ -34,8 +35,8 @@ def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Al
     buffer(scratch, "wide", float32, rows, widest)
     if cell.state_gates or max(config.ffn_depth, config.decoder_ffn_depth, config.average_depth) > 2:
         buffer(scratch, "wider", float32, rows, widest)
-    for name in ("y", "context", "gate"):
-        buffer(scratch, name, float32, rows, d)
+    for name, size_ in (("y", max(d, width)), ("context", max(d, width)), ("gate", d)):
+        buffer(scratch, name, float32, rows, size_)
     quantized = buffer(scratch, "quantized", np.uint8, rows, max(2, isa.activation_planes()) * widest)
     row_scales = buffer(scratch, "row_scales", float32, rows, 2)
     depth = max((linear.depth for linear in found if linear.rectified), default=0)
@@ -47,15 +48,18 @@ def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Al
     buffer(scratch, "sums", float32, config.heads)
     buffer(scratch, "packed", float32, config.head_dim, stride)
     buffer(scratch, "pointers", np.int64, PANEL)
-    buffer(fields, "keys", float32, slots, sets, d, stride)
-    buffer(fields, "values", float32, slots, sets, stride, d)
+    if config.relative_positions:
+        reach = config.relative_positions
+        buffer(scratch, "relative", float32, max((2 * reach + 1) * stride, config.heads * (reach + PANEL)))
+    buffer(fields, "keys", float32, slots, sets, width, stride)
+    buffer(fields, "values", float32, slots, sets, stride, width)
     fields["state_bytes"] = 4 * cell.state * d
     for name in ("states", "next_states"):
         buffer(fields, name, float32, layers, slots * beam + 1, cell.state * d)[:, slots * beam] = 0
     if own_stride:
-        buffer(fields, "own_rows", float32, layers, slots, steps, beam, 3 * d)
+        buffer(fields, "own_rows", float32, layers, slots, steps, beam, 3 * width)
         buffer(fields, "own_parents", np.int32, slots, steps, beam)
-        buffer(fields, "own_keys", float32, d, own_stride)
-        buffer(fields, "own_values", float32, own_stride, d)
+        buffer(fields, "own_keys", float32, width, own_stride)
+        buffer(fields, "own_values", float32, own_stride, width)
         buffer(fields, "own_places", np.int64, own_stride)
     return Memory(record, hidden, quantized, row_scales)

@@ -15,6 +15,7 @@ CELL = record(
     ("state", LINEAR),  # columns: its state_gates
     ("output", LINEAR),
     ("average", FEED_FORWARD),  # average attention: its network
+    ("relative", ADDRESS),  # self-attention: RELATIVE; 0: absent
     ("forget", LINEAR),  # average attention: the gate of the network's output
     ("residual", RESIDUAL),
 )
@@ -48,15 +49,15 @@ MEMORY = record(
     ("beam", COUNT),  # rows that each may have
     ("steps", COUNT),  # pieces that each row may have
     ("source_stride", COUNT),  # longest source, rounded up to 16
-    ("keys", ADDRESS),  # float32 [slots, decoder_sets, source_stride / 16, model_dim, 16]
-    ("values", ADDRESS),  # float32 [slots, decoder_sets, source_stride, model_dim]
+    ("keys", ADDRESS),  # float32 [slots, decoder_sets, source_stride / 16, attention_dim, 16]
+    ("values", ADDRESS),  # float32 [slots, decoder_sets, source_stride, attention_dim]
     ("state_bytes", COUNT),  # of a row in one layer: see cells.kinds.Cell.state
     ("states", ADDRESS),  # float32 [decoder_layers, slots * beam + 1, state]: by row; the last row is 0
     ("next_states", ADDRESS),  # the same; the two take turns
     # The others are for the decoder's self-attention.
-    ("own_rows", ADDRESS),  # float32 [decoder_layers, slots, steps, beam, 3 * model_dim]: queries, keys, values
+    ("own_rows", ADDRESS),  # float32 [decoder_layers, slots, steps, beam, 3 * attention_dim]: queries, keys, values
     ("own_parents", ADDRESS),  # int32 [slots, steps, beam]: each one's item of the step before
-    ("own_keys", ADDRESS),  # float32 [steps / 16, model_dim, 16]: of one hypothesis
-    ("own_values", ADDRESS),  # float32 [steps, model_dim]
+    ("own_keys", ADDRESS),  # float32 [steps / 16, attention_dim, 16]: of one hypothesis
+    ("own_values", ADDRESS),  # float32 [steps, attention_dim]
     ("own_places", ADDRESS),  # int64 [steps]: addresses of its keys
 )

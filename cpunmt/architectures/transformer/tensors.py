@@ -21,15 +21,15 @@ def _fields(field: str, linears: Mapping[str, Linear]) -> dict[str, Linear]:
 
 def _attention(config: TransformerConfig, block: str, *parts: str) -> dict[str, Linear]:
     """Returns the maps of one input side by side, and the projection after the heads."""
-    d = config.model_dim
-    found = {"_".join(parts): linear(block, d, dict.fromkeys(parts, d))}
+    d, width = config.model_dim, config.attention_width
+    found = {"_".join(parts): linear(block, d, dict.fromkeys(parts, width))}
     if config.attention_projection:
-        found["output"] = linear(block, d, {"output": d})
+        found["output"] = linear(block, width, {"output": d})
     return found | _residual(config, block)
 
 
 def _feed_forward(config: TransformerConfig, block: str, width: int, depth: int) -> dict[str, Linear]:
-    found = feed_forward_linears(block, config.model_dim, width, depth, config.activation)
+    found = feed_forward_linears(block, config.model_dim, width, depth, config.activation, gated=config.gated_ffn)
     return found | _residual(config, block)
 
 
@@ -42,12 +42,12 @@ def encoder_linears(config: TransformerConfig, layer: int) -> dict[str, Linear]:
 
 def decoder_linears(config: TransformerConfig, parameters: int) -> dict[str, Linear]:
     """Returns one decoder parameter set: path of fields in records.DECODER_LAYER -> Linear, in the order of a step."""
-    d = config.model_dim
+    d, width = config.model_dim, config.attention_width
     cell, cross, forward = (f"decoder.{parameters}.{block}" for block in ("cell", "cross_attention", "feed_forward"))
     found = _fields("cell", cell_linears(config, cell) | _residual(config, cell))
     found |= _fields("cross_attention", _attention(config, cross, "query"))
     found |= _fields("feed_forward", _feed_forward(config, forward, config.decoder_width, config.decoder_ffn_depth))
-    return found | {"cross_attention.key_value": linear(cross, d, {"key": d, "value": d})}
+    return found | {"cross_attention.key_value": linear(cross, d, {"key": width, "value": width})}
 
 
 def linears(config: TransformerConfig) -> list[Linear]:
@@ -97,9 +97,30 @@ def norms(config: TransformerConfig) -> list[str]:
     return found + list(other_norms(config).values())
 
 
+def self_attentions(config: TransformerConfig, side: str) -> list[str]:
+    """Returns the blocks of a side, "encoder" or "decoder", that attend to their own pieces, in order."""
+    if side == "encoder":
+        return [f"encoder.{i}.self_attention" for i in range(config.encoder_layers)]
+    return [f"decoder.{p}.cell" for p in range(config.decoder_sets)] if config.cell == "self_attention" else []
+
+
+def bias_table(config: TransformerConfig, block: str) -> str:
+    """Returns the name of the table that biases the self-attention of a block: its own, or that of its side."""
+    side = block.partition(".")[0]
+    return f"{side if config.relative_shared else block}.relative_bias"
+
+
 def others(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
     """Maps names to shapes of all other float32 tensors; 0 stands for any number of rows."""
     tables = ["positions"] if config.positions == "trained" else []
     tables += ["target_positions"] if tables and config.target_positions else []
     found: dict[str, tuple[int, ...]] = dict.fromkeys(tables, (0, config.model_dim))
-    return found | ({"start": (config.model_dim,)} if config.start_vector else {})
+    if config.start_vector:
+        found["start"] = (config.model_dim,)
+    for block in (*self_attentions(config, "encoder"), *self_attentions(config, "decoder")):
+        if config.relative_buckets:
+            found[bias_table(config, block)] = (config.relative_buckets, config.heads)
+        if config.relative_positions:
+            shape = 2 * config.relative_positions + 1, config.head_dim
+            found[f"{block}.relative_keys"] = found[f"{block}.relative_values"] = shape
+    return found

@@ -58,7 +58,6 @@ _TABLE_ENDINGS = (".json", ".txt")
 _BPE = "bpe.model"  # of subword-nmt, in packages of Argos
 _MAX_JSON = 4 << 20  # bytes
 _NAMING = 1000  # pieces at the end of a vocabulary that may name languages
-_EPSILON = 1e-5  # of a model that names none
 _BOS, _EOS, _UNK = "<s>", "</s>", "<unk>"
 _OLD_SETTINGS = {"with_source_bos": "add_source_bos", "with_source_eos": "add_source_eos"}
 _MAX_TOKEN = 256  # bytes
@@ -168,8 +167,6 @@ def _settings(folder: Path, model: ModelBin) -> dict[str, Any]:
     ]
     if problems:
         raise ModelFileError(f"{where}: {'; '.join(problems)}")
-    if found["layer_norm_epsilon"] is None:
-        found["layer_norm_epsilon"] = _EPSILON
     return found
 
 

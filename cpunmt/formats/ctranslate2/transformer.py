@@ -2,7 +2,8 @@
 
 Weights are [out, in], tables [pieces, d]. Products of one input are one matrix: query, key and value, or key and value,
 below one another. int8 has a scale for each output column or row of a table, as ours, and is not rounded again. The
-decoder starts with the vector of a piece, or with zero.
+decoder starts with the vector of a piece, or with zero. RMS norms are those without beta. Outputs that are scaled, as
+T5's, become those of a scaled last norm.
 
 A variable or a value that this network lacks is refused by the name of the feature. So is any variable that is not
 read.
@@ -25,13 +26,13 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors
 from cpunmt.model.tensors import tables as tensor_tables
 
-# the number of an activation -> our name, or None
-_ACTIVATIONS = ("relu", None, "swish", "gelu", "gelu_sigmoid", None, None)
-_ACTIVATION_NAMES = ("ReLU", "GELU by tanh", "SiLU", "GELU", "GELU by sigmoid", "tanh", "sigmoid")
+_ACTIVATIONS = ("relu", "gelu_tanh", "swish", "gelu", "gelu_sigmoid", "tanh", "sigmoid")  # by their numbers
+_EPSILON, _RMS_EPSILON = 1e-5, 1e-6  # of a model that names none
 _HEADS = {"": 8, "TransformerBase": 8, "TransformerBig": 16}  # of specifications that fix their number
 _SPECIFICATIONS = (*_HEADS, "TransformerSpec")
 _MAX_SOURCE = 1024  # pieces; CTranslate2 cuts longer sources there, unless told otherwise
 _COMPUTED = 3 * _MAX_SOURCE  # positions of sinusoids, the last of which stands for all later ones
+_SAME_SCALE = 1e-4  # relative
 _SAME_POSITIONS = 1e-3  # float16 holds a sine to 2.5e-4
 
 
@@ -51,7 +52,7 @@ class NetworkSettings(NamedTuple):
     source_end: bool  # </s> is added to sources
     start: str | None  # the piece whose vector is the decoder's first input, unless that is zero; None: the caller's
     start_id: int | None  # None: not in the vocabulary
-    epsilon: float  # of layer norm
+    epsilon: float | None  # of norms; None: CTranslate2's
 
 
 def network_of(
@@ -102,7 +103,7 @@ def _config(variables: Variables, vocabularies: Vocabularies, settings: NetworkS
     features += [
         f"another {name.replace('_', ' ')} of the encoder ({ours[name]}) than of the decoder ({theirs[name]})"
         for name in ours
-        if name not in ("layers", "ffn_dim") and ours[name] != theirs[name]
+        if name not in ("layers", "ffn_dim", "shares_biases") and ours[name] != theirs[name]
     ]
     if features:
         raise Refused(f"not supported: {'; '.join(features)}")
@@ -115,7 +116,11 @@ def _config(variables: Variables, vocabularies: Vocabularies, settings: NetworkS
         raise Refused(f"alignment_heads is {heads}, but there are {ours['heads']} heads")
     tables = _tables(variables)
     one_size = vocabularies.source_size == vocabularies.target_size
-    rows = len(_positions(variables, ours["model_dim"]))
+    relative = ours["relative_positions"]
+    rows = _MAX_SOURCE if relative else len(_positions(variables, ours["model_dim"]))
+    epsilon = settings.epsilon
+    if epsilon is None:
+        epsilon = _RMS_EPSILON if ours["rms_norm"] else _EPSILON
     return ModelConfig.of(
         model_dim=ours["model_dim"],
         ffn_dim=ours["ffn_dim"],
@@ -129,8 +134,14 @@ def _config(variables: Variables, vocabularies: Vocabularies, settings: NetworkS
         shared_embedding=one_size and variables.are_equal(tables["source"], tables["target"]),
         tied_output=variables.are_equal(tables["target"], tables["output"]),
         scale_embedding=ours["scaled_embeddings"],
-        positions="trained",  # a table, whatever is in it
-        target_positions=_are_apart(variables, ours["model_dim"]),
+        positions="none" if relative else "trained",  # a table, whatever is in it
+        target_positions=not relative and _are_apart(variables, ours["model_dim"]),
+        **relative,
+        relative_shared=ours["shares_biases"] and theirs["shares_biases"],
+        attention_dim=None if ours["attention_width"] == ours["model_dim"] else ours["attention_width"],
+        attention_scale=ours["scale_of_queries"],
+        gated_ffn=ours["gated_ffn"],
+        rms_norm=ours["rms_norm"],
         activation=ours["activation"],
         preprocess="n" if ours["norm_before_blocks"] else "",
         postprocess="a" if ours["norm_before_blocks"] else "an",
@@ -140,7 +151,7 @@ def _config(variables: Variables, vocabularies: Vocabularies, settings: NetworkS
         alignment_layer=layer % decoder,
         alignment_heads=heads or ours["heads"],
         start_vector=not variables.flag("decoder/start_from_zero_embedding"),
-        layer_norm_epsilon=settings.epsilon,
+        layer_norm_epsilon=epsilon,
         source_end=settings.source_end,
         eos_id=vocabularies.eos_id,
         unk_id=vocabularies.unk_id,
@@ -158,34 +169,78 @@ def _side(variables: Variables, side: str) -> dict[str, Any]:
     number = variables.whole(f"{side}/activation", variables.whole("activation", 0))
     if not 0 <= number < len(_ACTIVATIONS):
         raise Refused(f"{side}/activation is {number}, expected 0 to {len(_ACTIVATIONS) - 1}")
-    activation = _ACTIVATIONS[number]
-    if activation is None:
-        raise Refused(f"not supported: {_ACTIVATION_NAMES[number]} as activation ({side}/activation)")
     variables.expect(f"{side}/alibi", 0)
     variables.expect(f"{side}/multi_query_attention", 0)
-    variables.expect(f"{side}/scale_outputs", 1)
-    variables.expect("with_relative_position", 0)
+    norm, final = f"{side}/layer_0/self_attention/layer_norm", f"{side}/layer_norm/gamma" in variables
+    if not final or side == "encoder":
+        variables.expect(f"{side}/scale_outputs", 1)
     # of one table nothing is merged; a norm of embeddings is known by its vectors; the others are settings of ALiBi
     for name in ("embeddings_merge", "layernorm_embedding", "scale_alibi", "alibi_use_positive_positions"):
         variables.ignore(f"{side}/{name}", name)
     layers = variables.layers(side)
-    for i in range(layers):
-        for block in ("self_attention", "attention")[: 1 + (side == "decoder")]:
-            prefix = f"{side}/layer_{i}/{block}"
-            variables.expect(f"{prefix}/queries_scale", (model_dim / heads) ** -0.5)
-            variables.expect(f"{prefix}/num_heads_kv", heads)
-            variables.expect(f"{prefix}/head_dim", model_dim / heads)
+    width = variables.matrix(f"{side}/layer_0/self_attention/linear_1").shape[1]
+    relative, shared = _relative(variables, side, layers)
+    if relative:
+        variables.ignore("with_relative_position")
+    else:
+        variables.expect("with_relative_position", 0)
     return {
         "model_dim": model_dim,
         "ffn_dim": variables.matrix(f"{side}/layer_0/ffn/linear_0").shape[0],
         "heads": heads,
         "layers": layers,
-        "activation": activation,
+        "activation": _ACTIVATIONS[number],
+        "attention_width": width,
+        "scale_of_queries": _scale_of_queries(variables, side, heads, width, model_dim),
+        "relative_positions": relative,
+        "shares_biases": shared,
+        "gated_ffn": f"{side}/layer_0/ffn/linear_0_noact/weight" in variables,
+        "rms_norm": f"{norm}/gamma" in variables and f"{norm}/beta" not in variables,
         "norm_before_blocks": bool(variables.whole(f"{side}/pre_norm", variables.whole("pre_norm", 1))),
         "norm_of_embeddings": f"{side}/layernorm_embedding/gamma" in variables,
-        "final_norm": f"{side}/layer_norm/gamma" in variables,
+        "final_norm": final,
         "scaled_embeddings": _scaled(variables, side, model_dim),
     }
+
+
+def _scale_of_queries(variables: Variables, side: str, heads: int, width: int, model_dim: int) -> float | None:
+    """Returns the factor of queries in all attention layers of a side; None if it is head_dim^-0.5."""
+    found = set()
+    for i in range(variables.layers(side)):
+        for block in ("self_attention", "attention")[: 1 + (side == "decoder")]:
+            prefix = f"{side}/layer_{i}/{block}"
+            variables.expect(f"{prefix}/num_heads_kv", heads)
+            variables.expect(f"{prefix}/head_dim", width / heads)
+            head_dim = variables.number(f"{prefix}/head_dim", model_dim / heads)
+            if not head_dim > 0:
+                raise Refused(f"{prefix}/head_dim is {head_dim:g}, expected a positive number")
+            found.add(variables.number(f"{prefix}/queries_scale", head_dim**-0.5))
+    scale = min(found)
+    if not math.isclose(scale, max(found), rel_tol=_SAME_SCALE):
+        raise Refused(f"not supported: different scales of queries in one model, {scale:g} and {max(found):g}")
+    return None if math.isclose(scale, (width / heads) ** -0.5, rel_tol=_SAME_SCALE) else scale
+
+
+def _relative(variables: Variables, side: str, layers: int) -> tuple[dict[str, int], bool]:
+    """Returns the fields of the config for the terms of distances in a side's self-attention; none without them. Also
+    returns whether all layers have the same biases."""
+    prefixes = [f"{side}/layer_{i}/self_attention" for i in range(layers)]
+    keys, bias = f"{prefixes[0]}/relative_position_keys", f"{prefixes[0]}/relative_attention_bias"
+    if keys in variables:
+        table = variables.floats(keys)
+        if table.ndim != 2 or len(table) % 2 == 0:
+            raise Refused(f"{keys} has shape {list(table.shape)}, expected [2 distances + 1, head_dim]")
+        return {"relative_positions": len(table) // 2}, True
+    if bias not in variables:
+        return {}, True
+    table = variables.floats(bias)
+    if table.ndim != 2:
+        raise Refused(f"{bias} has shape {list(table.shape)}, expected [buckets, heads]")
+    furthest = {variables.whole(f"{prefix}/relative_attention_max_distance") for prefix in prefixes}
+    if len(furthest) > 1:
+        raise Refused("not supported: another relative_attention_max_distance in each layer")
+    shared = all(variables.are_same(bias, f"{prefix}/relative_attention_bias") for prefix in prefixes)
+    return {"relative_buckets": len(table), "relative_distance": furthest.pop()}, shared
 
 
 def _scaled(variables: Variables, side: str, model_dim: int) -> bool:
@@ -231,11 +286,20 @@ def _side_positions(variables: Variables, side: str, model_dim: int) -> Array:
     return table
 
 
-_BLOCKS = {  # our block -> the layer of its variables, and our parts of each of its matrices
-    "self_attention": ("self_attention", (("query", "key", "value"), ("output",))),
-    "cell": ("self_attention", (("query", "key", "value"), ("output",))),
-    "cross_attention": ("attention", (("query",), ("key", "value"), ("output",))),
-    "feed_forward": ("ffn", (("inner",), ("outer",))),
+_Matrices = dict[tuple[str, ...], str]
+_ATTENTION: _Matrices = {("query",): "linear_0", ("key", "value"): "linear_1", ("output",): "linear_2"}
+_SELF_ATTENTION: _Matrices = {("query", "key", "value"): "linear_0", ("output",): "linear_1"}
+# our block -> the layer of its variables, and its matrices: our parts of each one -> its name
+_BLOCKS: dict[str, tuple[str, _Matrices]] = {
+    "self_attention": ("self_attention", _SELF_ATTENTION),
+    "cell": ("self_attention", _SELF_ATTENTION),
+    "cross_attention": ("attention", _ATTENTION),
+    "feed_forward": ("ffn", {("inner",): "linear_0", ("gate",): "linear_0_noact", ("outer",): "linear_1"}),
+}
+_RELATIVE = {  # the end of our name -> that of a variable
+    "relative_keys": "relative_position_keys",
+    "relative_values": "relative_position_values",
+    "relative_bias": "relative_attention_bias",
 }
 _NORM_PARTS = {"scale": "gamma", "bias": "beta"}
 
@@ -255,26 +319,37 @@ def _tensors(config: ModelConfig, variables: Variables, start_id: int) -> dict[s
             found[ours] = np.require(_positions(variables, shape[1]), requirements=["C", "ALIGNED"])
         elif ours == "target_positions":
             found[ours] = np.require(_side_positions(variables, "decoder", shape[1]), requirements=["C", "ALIGNED"])
+        elif ours.rpartition(".")[2] in _RELATIVE:
+            found[ours] = np.require(_relative_table(variables, ours, shape), requirements=["C", "ALIGNED"])
         elif ours == "start":
             found[ours] = _row(found[tensor_tables(config)["target"]], start_id)
         elif ours.endswith(("embedding_norm.scale", "embedding_norm.bias", "top_norm.scale", "top_norm.bias")):
             side, norm, part = ours.split(".")
             theirs = f"{side}/{'layer_norm' if norm == 'top_norm' else 'layernorm_embedding'}"
-            found[ours] = _norm(variables, theirs, part, shape)
+            found[ours] = _norm(config, variables, theirs, part, shape)
+            if norm == "top_norm" and side == "decoder":  # its outputs are scaled
+                found[ours] = found[ours] * np.float32(variables.number("decoder/scale_outputs", 1))
         else:
-            found[ours] = _inner(variables, ours, shape)
+            found[ours] = _inner(config, variables, ours, shape)
     return found
 
 
-def _inner(variables: Variables, ours: str, shape: tuple[int, ...]) -> Weight:
+def _relative_table(variables: Variables, ours: str, shape: tuple[int, ...]) -> Array:
+    """Returns a table of distances. One that all layers of a side share is that of its first layer."""
+    side, *number, part = ours.split(".")
+    layer = number[0] if number else 0
+    return variables.floats(f"{side}/layer_{layer}/self_attention/{_RELATIVE[part]}", shape)
+
+
+def _inner(config: ModelConfig, variables: Variables, ours: str, shape: tuple[int, ...]) -> Weight:
     """Returns a tensor of a layer."""
     side, number, block, part, kind = ours.split(".")
     layer, matrices = _BLOCKS[block]
     prefix = f"{side}/layer_{number}/{layer}"
     if part in ("norm", "pre_norm"):
-        return _norm(variables, f"{prefix}/layer_norm", kind, shape)
-    place = next(i for i, parts in enumerate(matrices) if part in parts)
-    parts, theirs = matrices[place], f"{prefix}/linear_{place}"
+        return _norm(config, variables, f"{prefix}/layer_norm", kind, shape)
+    parts = next(parts for parts in matrices if part in parts)
+    theirs = f"{prefix}/{matrices[parts]}"
     width = shape[-1]
     begin = width * parts.index(part)
     if kind == "bias":
@@ -301,10 +376,15 @@ def _bias(variables: Variables, name: str, size: int) -> Array:
     return variables.floats(bias, (size,)) if bias in variables else np.zeros(size, np.float32)
 
 
-def _norm(variables: Variables, name: str, part: str, shape: tuple[int, ...]) -> Array:
+def _norm(config: ModelConfig, variables: Variables, name: str, part: str, shape: tuple[int, ...]) -> Array:
     gamma, beta = (f"{name}/{parameter}" for parameter in _NORM_PARTS.values())
-    if gamma in variables and beta not in variables:
-        raise Refused(f"not supported: RMS norms ({gamma} without beta)")
+    if (beta in variables) == config.architecture.rms_norm:
+        known = gamma if config.architecture.rms_norm else beta
+        raise Refused(
+            f"not supported: RMS norms beside others ({known})" if gamma in variables else f"{gamma} is missing"
+        )
+    if part == "bias" and config.architecture.rms_norm:
+        return np.zeros(shape, np.float32)
     return variables.floats(f"{name}/{_NORM_PARTS[part]}", shape)
 
 

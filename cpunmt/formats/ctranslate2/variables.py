@@ -18,11 +18,8 @@ _INT16_MULTIPLIER = 1000.0  # of a file that has none
 _LEAST_MULTIPLIER = 1e-30  # so that the largest weight is a float32, too
 # the end of a variable's name -> the feature that needs it
 _FEATURES = {
-    r"relative_position_(keys|values)": "relative positions",
-    r"relative_(attention_bias|attention_max_distance)": "a relative attention bias, as of T5",
     r"relative_(asymmetric_position_keys|(left|right)_max_position)": "asymmetric relative positions",
     r"rotary_\w+|(original_)?max_position_embeddings": "rotary positions",
-    r"linear_0_noact/\w+": "gated feed-forward networks",
     r"[qkv]_norm/\w+": "norms of queries, keys or values",
     r"sliding_window": "attention in a sliding window",
     r"memory_kv/\w+|merged_encoder_attention": "attention to source and target at once",
@@ -39,10 +36,9 @@ _FEATURES = {
 _SETTINGS = {
     r"num_heads_kv|multi_query_attention": "fewer heads of keys than of queries",
     r"head_dim": "heads of another width than model_dim / heads",
-    r"queries_scale": "another scale of queries than head_dim^-0.5",
-    r"scale_outputs": "scaled outputs",
+    r"scale_outputs": "scaled outputs without a norm before them",
     r"alibi": "ALiBi positions",
-    r"with_relative_position": "relative positions",
+    r"with_relative_position": "relative positions without their vectors",
 }
 
 
@@ -177,6 +173,11 @@ class Variables:
     def is_float(self, name: str) -> bool:
         found = self._variable(name)
         return isinstance(found, Bfloat16) or found.dtype.kind == "f"
+
+    def are_same(self, one: str, other: str) -> bool:
+        """Returns whether two tensors are the same variable, or equal."""
+        first, second = self.floats(one), self.floats(other)
+        return self.origin(one) == self.origin(other) or np.array_equal(first, second)
 
     def are_equal(self, one: str, other: str) -> bool:
         """Returns whether two weights are the same variable or, in versions without aliases, equal."""

@@ -222,6 +222,7 @@ def suppressed_pieces(
 def unsupported(
     fields: Mapping[str, Any], supported: Mapping[str, tuple[Any, ...]], file: str, advice: str = ""
 ) -> list[str]:
+    """Reports options of a file with other values than the `supported` ones; of each the first is the default."""
     found = []
     for name, values in supported.items():
         value = fields.get(name, values[0])

@@ -1,6 +1,6 @@
-"""Reads a directory of Hugging Face: of MarianMT, as OPUS-MT publishes its models, or of many languages.
+"""Reads a directory of Hugging Face: of MarianMT, as OPUS-MT publishes its models, of many languages, or of T5.
 
-Of MarianMT; for the others see `many_languages`:
+Of MarianMT; for the others see `many_languages` and `t5`:
 
 config.json
 model.safetensors, ...          weights, see weight_files
@@ -17,10 +17,10 @@ from pathlib import Path
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import optional_json
 from cpunmt.formats.foreign_model import ForeignModel, FoundModel, VocabularyFiles
-from cpunmt.formats.huggingface import many_languages
+from cpunmt.formats.huggingface import many_languages, t5
 from cpunmt.formats.huggingface.huggingface import read_huggingface_config, start_id
-from cpunmt.formats.huggingface.stored_tensors import stored_tensors, stored_type
-from cpunmt.formats.huggingface.weight_files import WEIGHTS, find_weights, read_weights
+from cpunmt.formats.huggingface.stored_tensors import stored_tensors
+from cpunmt.formats.huggingface.weight_files import WEIGHTS, find_weights, read_weights, stored_type
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
 
@@ -36,6 +36,8 @@ def read_directory(found: FoundModel) -> ForeignModel:
     if fields.get("model_type") in many_languages.MODEL_TYPES:
         weights = _checked_weights(folder, found.chosen, ())
         return many_languages.read_directory(folder, weights, fields)
+    if fields.get("model_type") in t5.MODEL_TYPES:
+        return t5.read_directory(folder, _checked_weights(folder, found.chosen, ()), fields)
     weights = _checked_weights(folder, found.chosen, _NEEDED)
     generation, tokenizer = (
         optional_json(folder / f"{name}_config.json", "config", _MAX_JSON) for name in ("generation", "tokenizer")

@@ -37,8 +37,8 @@ from cpunmt.formats.huggingface.huggingface import (
     unsupported,
     wrong_sizes,
 )
-from cpunmt.formats.huggingface.stored_tensors import TABLES, stored_tensors, stored_type
-from cpunmt.formats.huggingface.weight_files import FloatTensors, read_weights
+from cpunmt.formats.huggingface.stored_tensors import TABLES, stored_tensors
+from cpunmt.formats.huggingface.weight_files import FloatTensors, read_weights, stored_type
 from cpunmt.formats.language_families import M2M, MBART, NLLB, WMT, Family, languages_in, with_languages
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_table import read_table

@@ -90,7 +90,7 @@ def stored_tensors(
             expected = (found[0], expected[1])
         if found != expected:
             problems.append(f"{theirs} has shape {found}, expected {expected}")
-        elif not _is_float(array):
+        elif not is_float(array):
             problems.append(f"{theirs} holds integers, expected floats")
         elif not _is_finite(array):
             problems.append(f"{theirs} holds NaN or infinity")
@@ -98,7 +98,7 @@ def stored_tensors(
             makers[ours] = _maker(ours, array, has_pad)
             if ours == tables(config)["target"]:
                 row = -1 if start_id is None else start_id
-                first = _floats(_rows(array, row, found[0] if row == -1 else row + 1))[0]
+                first = floats(_rows(array, row, found[0] if row == -1 else row + 1))[0]
                 if first.any() or config.architecture.start_vector:
                     config = config.changed(start_vector=True)
                     makers["start"] = first.copy
@@ -109,22 +109,16 @@ def stored_tensors(
     return config, StoredTensors(makers)
 
 
-def stored_type(arrays: FloatTensors) -> str:
-    """Returns the narrowest type of the tensors."""
-    types = {"bfloat16" if isinstance(array, Bfloat16) else str(array.dtype) for array in arrays.values()}
-    return next(name for name in ("bfloat16", "float16", "float32", "float64") if name in types)
-
-
 def _maker(name: str, array: Array | Bfloat16, has_pad: bool) -> Callable[[], Array]:
     """Returns the callable that makes a tensor of ours."""
     size = array.shape[0]
     if name in _POSITIONS:
-        return lambda: _floats(_rows(array, _OFFSET, size)).copy()
+        return lambda: floats(_rows(array, _OFFSET, size)).copy()
     if name == "output.bias":
-        return lambda: _floats(array)[0, : -1 if has_pad else None].copy()
+        return lambda: floats(array)[0, : -1 if has_pad else None].copy()
     if _is_table(name):
-        return lambda: _floats(_rows(array, 0, size - has_pad))
-    return lambda: _floats(array).T.copy()  # of the mapped file, which may be written again
+        return lambda: floats(_rows(array, 0, size - has_pad))
+    return lambda: floats(array).T.copy()  # of the mapped file, which may be written again
 
 
 def _is_table(name: str) -> bool:
@@ -139,7 +133,7 @@ def _stored_shape(name: str, shape: tuple[int, ...], has_pad: bool) -> tuple[int
     return (1, shape[0] + has_pad) if name == "output.bias" else shape[::-1]
 
 
-def _is_float(array: Array | Bfloat16) -> bool:
+def is_float(array: Array | Bfloat16) -> bool:
     return isinstance(array, Bfloat16) or array.dtype.kind == "f"
 
 
@@ -147,7 +141,7 @@ def _rows(array: Array | Bfloat16, begin: int, end: int) -> Array | Bfloat16:
     return Bfloat16(array.halves[begin:end]) if isinstance(array, Bfloat16) else array[begin:end]
 
 
-def _floats(array: Array | Bfloat16) -> Array:
+def floats(array: Array | Bfloat16) -> Array:
     """Returns the array in float32, C-contiguous and aligned, copied only if it is not; what that cannot hold is
     infinite."""
     if isinstance(array, Bfloat16):
@@ -159,9 +153,9 @@ def _floats(array: Array | Bfloat16) -> Array:
 def _is_finite(array: Array | Bfloat16) -> bool:
     """Returns whether all numbers are finite in float32; reads a part at a time."""
     if not array.shape:
-        return bool(np.isfinite(_floats(array)).all())
+        return bool(np.isfinite(floats(array)).all())
     parts = range(0, array.shape[0], _ROWS)
-    return all(np.isfinite(_floats(_rows(array, begin, begin + _ROWS))).all() for begin in parts)
+    return all(np.isfinite(floats(_rows(array, begin, begin + _ROWS))).all() for begin in parts)
 
 
 def _names(config: ModelConfig, arrays: FloatTensors) -> dict[str, str]:
@@ -208,7 +202,7 @@ def _differing(
     problems = []
     for table, theirs in names.items():
         for alias in _candidates(config, table) if _is_table(table) and theirs in arrays else ():
-            if alias in arrays and alias not in (_OUTPUT, theirs) and not _are_equal(arrays[alias], arrays[theirs]):
+            if alias in arrays and alias not in (_OUTPUT, theirs) and not are_equal(arrays[alias], arrays[theirs]):
                 problems.append(f"{alias} differs from {theirs}, expected the same table as config.json says")
     kind = config.architecture.positions
     offset = _OFFSET if kind == "fairseq" else 0
@@ -218,13 +212,13 @@ def _differing(
             if len(shape) != 2 or shape[1] != width or not offset <= shape[0] <= 1 << 16:
                 problems.append(f"{name} has shape {shape}, expected (positions, {width})")
                 continue
-            found = _floats(_rows(arrays[name], offset, shape[0])) if _is_float(arrays[name]) else None
+            found = floats(_rows(arrays[name], offset, shape[0])) if is_float(arrays[name]) else None
             if found is None or not np.abs(found - position_signal(len(found), width, kind)).max(initial=0) < 0.01:
                 problems.append(f"{name} holds trained positions, supported are the sinusoids only")
     return problems
 
 
-def _are_equal(one: Array | Bfloat16, other: Array | Bfloat16) -> bool:
+def are_equal(one: Array | Bfloat16, other: Array | Bfloat16) -> bool:
     """Returns whether two arrays have the same bits; reads a part at a time."""
     if one.shape != other.shape:
         return False

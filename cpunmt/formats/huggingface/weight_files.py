@@ -47,6 +47,12 @@ def read_weights(path: Path) -> FloatTensors:
     return _sharded(path, kind) if path.name.endswith(INDEX) else _READERS[kind](path)
 
 
+def stored_type(arrays: FloatTensors) -> str:
+    """Returns the narrowest type of the tensors."""
+    types = {"bfloat16" if isinstance(array, Bfloat16) else str(array.dtype) for array in arrays.values()}
+    return next(name for name in ("bfloat16", "float16", "float32", "float64") if name in types)
+
+
 def _sharded(path: Path, kind: str) -> FloatTensors:
     places = _weight_map(path, kind)
     found: dict[str, Array | Bfloat16] = {}

@@ -38,7 +38,7 @@ def protection_layer(
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
         if all(map(finder.is_clean, texts)):
             return below(texts, align)
-        firsts = [language_end(text) if language_end and ">>" in text else 0 for text in texts]
+        firsts = [language_end(text) if language_end else 0 for text in texts]
         units = [finder.units(*arguments) for arguments in zip(texts, firsts, strict=True)]
         return _translated(below, texts, firsts, units, align)
 

@@ -6,6 +6,7 @@ attended to and never scored.
 """
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,9 @@ _ACTIVATIONS = {  # except relu
     "swish": functional.silu,
     "gelu": functional.gelu,
     "gelu_sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
+    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
 }
 
 
@@ -93,6 +97,9 @@ class Network:
     """
 
     def __init__(self, config: ModelConfig, tensors: dict[str, torch.Tensor]):
+        """Raises ValueError for a network with features that cannot be trained here."""
+        if config.architecture.extensions:
+            raise ValueError(f"networks with {', '.join(config.architecture.extensions)} cannot be trained")
         self.config = config
         self.architecture = config.architecture
         self.tensors = tensors

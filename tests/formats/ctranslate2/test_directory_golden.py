@@ -64,9 +64,9 @@ def test_floats_are_those_of_ctranslate2(name, kind, golden):
             assert ours == theirs or abs(compared.gap(place, ours, theirs)) < NEAR
 
 
-@pytest.mark.parametrize("name", ["marian", "opennmt"])
+@pytest.mark.parametrize("name", ["marian", "opennmt", "opennmt-relative"])
 def test_alignments_are_those_of_ctranslate2(name, golden):
-    """One model aligns by its first head, the other by the mean of all heads."""
+    """The second model aligns by the mean of all heads, the others by their first head."""
     compared = Compared(golden, name, "float32", "float32")
     told = compared.told["attention"]
     sources = compared.sources[: len(told)]
@@ -93,7 +93,7 @@ def test_int8_differs_by_the_rounding_of_activations_alone(name, kind, golden):
     exact, rounded = (Compared(golden, name, kind, compute_type) for compute_type in ("float32", "int8"))
     theirs, ours, none = rounded.their_log_probs(), rounded.log_probs(), exact.log_probs()
     their_error, our_error = np.abs(theirs - none).mean(), np.abs(ours - none).mean()
-    assert our_error < 1.1 * their_error < 0.05  # measured: 0.036 and 0.040, 0.028 and 0.030
+    assert our_error < 1.1 * their_error < 0.12  # measured: 0.024 and 0.027 (t5) to 0.094 and 0.105 (t5-gated)
     assert np.abs(ours - theirs).mean() < 1.5 * their_error
     for search in ("greedy", "beam"):
         told = exact.told[search]

@@ -176,25 +176,27 @@ def test_the_scale_of_embeddings():
 
 
 FEATURES = {
-    "relative positions": {f"{LAYER}/self_attention/relative_position_keys": np.zeros((9, 16), np.float32)},
-    "a relative attention bias": {"encoder/layer_0/self_attention/relative_attention_bias": np.zeros((32, 2), "f4")},
+    "another relative positions of the encoder ({}) than of the decoder ({'relative_positions': 4})": {
+        f"{LAYER}/self_attention/relative_position_keys": np.zeros((9, 16), np.float32)
+    },
+    "asymmetric relative positions": {f"{LAYER}/self_attention/relative_left_max_position": np.int32(4)},
+    "relative positions without their vectors": {"with_relative_position": np.int8(1)},
     "rotary positions": {f"{LAYER}/self_attention/rotary_dim": np.int32(4)},
-    "gated feed-forward networks": {f"{LAYER}/ffn/linear_0_noact/weight": np.zeros((64, 32), np.float32)},
+    "another gated ffn of the encoder (False) than": {f"{LAYER}/ffn/linear_0_noact/weight": np.zeros((64, 32), "f4")},
     "norms of queries": {f"{LAYER}/self_attention/q_norm/gamma": np.zeros(16, np.float32)},
     "fewer heads of keys": {f"{LAYER}/self_attention/num_heads_kv": np.int32(1)},
     "heads of another width": {f"{LAYER}/self_attention/head_dim": np.int32(24)},
     "sliding window": {"decoder/sliding_window": np.int32(4)},
-    "another scale of queries": {f"{LAYER}/attention/queries_scale": np.float32(1)},
+    "different scales of queries in one model, 0.25 and 1": {f"{LAYER}/attention/queries_scale": np.float32(1)},
     "features of source words": {"encoder/embeddings_1/weight": np.zeros((4, 32), np.float32)},
     "embeddings of another width": {"decoder/project_in/weight": np.zeros((32, 16), np.float32)},
     "bounded logits": {"decoder/final_logit_softcapping": np.float32(30)},
-    "scaled outputs": {"decoder/scale_outputs": np.float32(0.2)},
+    "scaled outputs without a norm before them": {"decoder/scale_outputs": np.float32(0.2)},
     "ALiBi": {"decoder/alibi": np.int8(1)},
     "norms before and after each block": {f"{LAYER}/input_layer_norm/gamma": np.zeros(32, np.float32)},
     "AWQ": {f"{LAYER}/ffn/linear_0/weight_zero": np.zeros((4, 4), np.int32)},
-    "GELU by tanh as activation": {"encoder/activation": np.int8(1)},
-    "tanh as activation": {"encoder/activation": np.int8(5)},
-    "RMS norms": {f"{LAYER}/ffn/layer_norm/beta": None},
+    "another activation of the encoder (gelu_tanh) than of the decoder (relu)": {"encoder/activation": np.int8(1)},
+    "RMS norms beside others": {f"{LAYER}/ffn/layer_norm/beta": None},
     "another heads of the encoder (1) than of the decoder (2)": {"encoder/num_heads": np.int16(1)},
     "another norm before blocks of the encoder (True)": {"encoder/pre_norm": np.int8(1)},
     "another norm of embeddings of the encoder (True)": {"encoder/layernorm_embedding/gamma": np.zeros(32, np.float32)},
@@ -217,6 +219,102 @@ def test_settings_that_change_nothing_are_accepted():
         variables[f"{LAYER}/{block}/head_dim"] = np.int32(16)
     variables |= {"decoder/scale_outputs": np.float32(1), "with_relative_position": np.int8(0)}
     assert network(variables, aliases)[0] == expected
+
+
+def relative(**options):
+    """Draws a small model of T5's form, or with relative positions."""
+    variables, aliases = small(pre_norm=True, **options)
+    return variables | {f"{side}/scale_embeddings": np.int8(0) for side in ("encoder", "decoder")}, aliases
+
+
+def test_the_structure_of_t5():
+    variables, aliases = relative(enc=2, dec=2, buckets=8, furthest=12, rms=True, gated=True, biased=False, width=64)
+    variables |= {f"{side}/activation": np.int8(1) for side in ("encoder", "decoder")}
+    variables |= {name.replace("linear_0/weight", "queries_scale"): np.float32(1)
+                  for name in variables if name.endswith("attention/linear_0/weight")}  # fmt: skip
+    variables["decoder/scale_outputs"] = np.float32(0.5)
+    config, tensors = network(variables, aliases, settings=SETTINGS._replace(epsilon=None))
+    found = config.architecture
+    assert (found.relative_buckets, found.relative_distance, found.relative_shared) == (8, 12, True)
+    assert (found.positions, found.attention_dim, found.attention_scale) == ("none", 64, 1.0)
+    assert found.gated_ffn and found.rms_norm and found.activation == "gelu_tanh" and not found.scale_embedding
+    assert found.layer_norm_epsilon == 1e-6 and config.max_source_length == 1024
+    assert np.array_equal(tensors["decoder.top_norm.scale"], 0.5 * variables["decoder/layer_norm/gamma"])
+    assert np.array_equal(tensors["encoder.top_norm.scale"], variables["encoder/layer_norm/gamma"])
+    assert not tensors["encoder.0.feed_forward.pre_norm.bias"].any()
+    table = variables["encoder/layer_0/self_attention/relative_attention_bias"]
+    assert np.array_equal(tensors["encoder.relative_bias"], table)
+    gate = variables["encoder/layer_1/ffn/linear_0_noact/weight"]
+    assert np.array_equal(tensors["encoder.1.feed_forward.gate.weight"], gate.T)
+
+
+def test_biases_of_each_layer_are_one_table_where_they_are_equal():
+    variables, aliases = relative(enc=2, dec=1, buckets=8, shared=False)
+    config, tensors = network(variables, aliases)
+    assert not config.architecture.relative_shared and "encoder.1.self_attention.relative_bias" in tensors
+    names = [f"encoder/layer_{i}/self_attention/relative_attention_bias" for i in range(2)]
+    variables[names[1]] = variables[names[0]].copy()
+    config, tensors = network(variables, aliases)
+    assert config.architecture.relative_shared
+    assert {name for name in tensors if name.endswith("relative_bias")} == {
+        "encoder.relative_bias",
+        "decoder.relative_bias",
+    }
+
+
+def test_the_structure_with_relative_positions():
+    variables, aliases = relative(relative=5)
+    config, tensors = network(variables | {"with_relative_position": np.int8(1)}, aliases)
+    found = config.architecture
+    assert (found.relative_positions, found.positions, found.attention_scale) == (5, "none", None)
+    keys = variables[f"{LAYER}/self_attention/relative_position_keys"]
+    assert np.array_equal(tensors["decoder.0.cell.relative_keys"], keys) and keys.shape == (11, 16)
+    assert np.array_equal(tensors["decoder.0.cell.relative_values"], keys)
+
+
+KEYS, BIAS = "encoder/layer_0/self_attention/relative_position_keys", f"{LAYER}/self_attention/relative_attention_bias"
+WRONG_DISTANCES = {
+    "relative_position_keys has shape [10, 16], expected [2 distances + 1, head_dim]": (
+        {"relative": 5},
+        {KEYS: np.zeros((10, 16), np.float32)},
+    ),
+    "relative_position_keys has shape [11, 15], expected [11, 16]": (
+        {"relative": 5},
+        {KEYS: np.zeros((11, 15), np.float32), KEYS.replace("keys", "values"): np.zeros((11, 16), np.float32)},
+    ),
+    "relative_position_keys holds NaN or infinity": ({"relative": 5}, {KEYS: np.full((11, 16), np.nan, np.float32)}),
+    "relative_positions is 1025, expected 0 to 1024": (
+        {"relative": 1025},
+        {},
+    ),
+    "relative_attention_bias has shape [8, 3], expected [8, 2]": (
+        {"buckets": 8},
+        {BIAS: np.zeros((8, 3), np.float32)},
+    ),
+    "relative_attention_bias has shape [8], expected [buckets, heads]": (
+        {"buckets": 8},
+        {BIAS: np.zeros(8, np.float32)},
+    ),
+    "relative_attention_max_distance is missing": (
+        {"buckets": 8},
+        {BIAS.replace("bias", "max_distance"): None},
+    ),
+    "relative_buckets is 8 and relative_distance 4, expected 4 buckets or more, and a distance above half": (
+        {"buckets": 8, "furthest": 4},
+        {},
+    ),
+    "relative_distance is 1000000000": ({"buckets": 8, "furthest": 10**9}, {}),
+    "another relative_attention_max_distance in each layer": (
+        {"buckets": 8, "enc": 2},
+        {"encoder/layer_1/self_attention/relative_attention_max_distance": np.int32(21)},
+    ),
+}
+
+
+@pytest.mark.parametrize("message", WRONG_DISTANCES)
+def test_wrong_distances_are_named(message):
+    options, changes = WRONG_DISTANCES[message]
+    assert message in refused(changes, pre_norm=True, **options)
 
 
 def test_the_decoder_s_first_piece():

@@ -12,7 +12,7 @@ from quantize.checkpoints.marian_export import marian_options as exported
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.sample_models.marian_model import marian_options, options_item, read_marian_npz
 from tests.sample_models.random_models import random_tensors
-from tests.sample_models.transformers import NAMED, configs, make_config
+from tests.sample_models.transformers import OF_MARIAN, configs, make_config
 
 
 def refusal(options) -> str:
@@ -145,7 +145,7 @@ def test_what_marian_lacks_is_not_exported(change):
         exported(config.changed(**change))
 
 
-@given(configs())
+@given(configs(of_marian=True))
 @settings(deadline=None)
 def test_what_is_exported_is_read_again(config):
     """Except for fields that Marian's options lack."""
@@ -178,9 +178,28 @@ def test_what_is_exported_is_read_again(config):
     assert kept == config.changed(target_positions=False)
 
 
-@pytest.mark.parametrize("name", NAMED)
+EXTENSIONS = {
+    "gated feed-forward networks": {"gated_ffn": True},
+    "RMS norms": {"rms_norm": True},
+    "relative positions": {"relative_positions": 2},
+    "a relative attention bias": {"relative_buckets": 8},
+    "no positions": {"positions": "none"},
+    "attention of another width than the model": {"attention_dim": 64},
+    "another scale of attention": {"attention_scale": 0.5},
+}
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_what_only_other_programs_have_is_not_exported(name):
+    with pytest.raises(ValueError, match=f"^Marian does not have {name}$"):
+        exported(make_config(activation="swish", **EXTENSIONS[name]))
+    with pytest.raises(ValueError, match="^Marian does not have the activation tanh, only relu, swish, gelu_sigmoid$"):
+        exported(make_config(activation="tanh"))
+
+
+@pytest.mark.parametrize("name", OF_MARIAN)
 def test_named_architectures_survive_a_file(name, tmp_path):
-    config = make_config(**NAMED[name])
+    config = make_config(**OF_MARIAN[name])
     if config.architecture.positions in ("tensor2tensor", "fairseq") or config.architecture.activation == "gelu":
         config = config.changed(positions="marian", activation="swish")
     config = config.changed(target_positions=False)

@@ -74,12 +74,18 @@ def _cell(states, layer, rows):
     return np.concatenate(parts, axis=2)
 
 
-@pytest.mark.parametrize("name", [name for name, options in NAMED.items() if options.get("cell", "ssru") in CELLS])
+def is_exported(config) -> bool:
+    """Returns whether the network has a form in ONNX."""
+    architecture = config.architecture
+    return architecture.cell in CELLS and not (architecture.relative_positions or architecture.relative_buckets)
+
+
+@pytest.mark.parametrize("name", [name for name, options in NAMED.items() if is_exported(make_config(**options))])
 def test_a_named_architecture_equals_its_definition(name, tmp_path):
     check(tmp_path / "graphs", make_config(**NAMED[name]), seed=1)
 
 
-@given(configs().filter(lambda config: config.architecture.cell in CELLS), st.integers(0, 2**32 - 1))
+@given(configs().filter(is_exported), st.integers(0, 2**32 - 1))
 @settings(deadline=None, max_examples=15)
 def test_any_architecture_equals_its_definition(tmp_path_factory, config, seed):
     check(tmp_path_factory.mktemp("any") / "graphs", config, seed)
@@ -127,6 +133,13 @@ def test_a_cell_without_a_form_in_onnx_is_refused_by_name(tmp_path, cell):
     with pytest.raises(CpunmtError, match=f"decoders of {cell} are not exported as ONNX, only those of ssru, sru, "):
         export_onnx(tmp_path / "graphs", config, random_tensors(config, 3))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [{"relative_positions": 3}, {"relative_buckets": 8}])
+def test_terms_of_distance_are_not_exported(options, tmp_path):
+    config = make_config(**options)
+    with pytest.raises(CpunmtError, match="^models with relative positions or a relative attention bias are not"):
+        export_onnx(tmp_path / "graphs", config, random_tensors(config, 3))
 
 
 def test_sources_without_an_end_are_not_exported(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.model.tensors import checkpoint_tensors, linears, table_sizes
+from cpunmt.model.tensors import checkpoint_tensors, linears, others, table_sizes
 from quantize.rounding.calibration import InputStatistics, static_alphas
 from tests.sample_models.architectures import NAMED
 from tests.sample_models.random_models import random_tensors
@@ -35,7 +35,7 @@ def test_an_input_that_is_always_zero_has_alpha_1():
 def test_every_weight_of_every_architecture_has_one(name):
     config = NAMED[name]
     alphas = static_alphas(config, statistics(config))
-    matrices = {name for name, shape in checkpoint_tensors(config).items() if len(shape) == 2 and name != "positions"}
+    matrices = {name for name, shape in checkpoint_tensors(config).items() if len(shape) == 2} - others(config).keys()
     assert set(alphas) <= matrices and matrices - set(alphas) <= {"source_embedding", "target_embedding"}
     packed_config, packed = packed_tensors(config, random_tensors(config, 1), "int8", alphas=alphas)
     assert packed_config.activation_scales == "static" and packed["output.multiplier"] == alphas.popitem()[1]

@@ -13,7 +13,7 @@ from quantize.reference.network import Reference
 from tests.definitions.greedy import log_softmax
 from tests.sample_models import recurrents
 from tests.sample_models.random_models import random_tensors
-from tests.sample_models.transformers import NAMED, configs, make_config
+from tests.sample_models.transformers import NAMED, OF_MARIAN, configs, make_config
 
 CLOSE = {"rtol": 2e-3, "atol": 2e-3}  # float32, other orders of summation, random models that amplify differences
 
@@ -71,12 +71,12 @@ def test_every_cell_equals_its_definition(cell, layers):
     check_equals_reference(make_config(cell=cell, decoder_parameters=layers, **width), seed=5)
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", OF_MARIAN)
 def test_a_named_architecture_equals_its_definition(name):
-    check_equals_reference(make_config(**NAMED[name]), seed=3)
+    check_equals_reference(make_config(**OF_MARIAN[name]), seed=3)
 
 
-@given(configs(), st.integers(0, 2**32 - 1))
+@given(configs(of_marian=True), st.integers(0, 2**32 - 1))
 @settings(max_examples=25)
 def test_any_architecture_equals_its_definition(config, seed):
     check_equals_reference(config, seed)
@@ -97,7 +97,7 @@ def test_any_recurrent_architecture_equals_its_definition(config, seed, stepwise
 portions_of_steps = st.lists(st.integers(1, 4), min_size=2, max_size=5)
 
 
-@given(st.one_of(configs(), recurrents.configs()), st.integers(0, 2**32 - 1), portions_of_steps)
+@given(st.one_of(configs(of_marian=True), recurrents.configs()), st.integers(0, 2**32 - 1), portions_of_steps)
 @settings(max_examples=25)
 def test_steps_in_any_portions_are_the_same(config, seed, portions):
     network = network_of(config, torch_tensors(random_tensors(config, seed)))
@@ -123,7 +123,7 @@ def test_steps_in_any_portions_are_the_same(config, seed, portions):
 
 
 EVERY = {"transformer": make_config()}
-EVERY |= {name: make_config(**options) for name, options in NAMED.items()}
+EVERY |= {name: make_config(**options) for name, options in OF_MARIAN.items()}
 EVERY |= {f"recurrent {name}": recurrents.make_config(**options) for name, options in recurrents.NAMED.items()}
 
 
@@ -191,7 +191,7 @@ _ENCODER = ["encoder.0.feed_forward.inner", "encoder.1.feed_forward.inner"]
         ),
         ({"activation": "swish"}, []),
         (
-            {**NAMED["average"], "average_activation": "relu", "activation": "gelu"},
+            {**OF_MARIAN["average"], "average_activation": "relu", "activation": "gelu"},
             ["decoder.0.cell.inner", "decoder.1.cell.inner"],
         ),
     ],
@@ -212,3 +212,10 @@ def test_what_products_take_from_relus_is_told_if_asked(options, expected):
     assert [name for name, _ in found] == expected
     for _, outputs in found:
         assert outputs.shape[:2] == (1, 3) and (outputs >= 0).all() and (outputs == 0).any()
+
+
+@pytest.mark.parametrize("name", sorted(NAMED.keys() - OF_MARIAN.keys()))
+def test_networks_of_other_programs_are_not_trained(name):
+    config = make_config(**NAMED[name])
+    with pytest.raises(ValueError, match=f"^networks with {', '.join(config.architecture.extensions)} cannot be tr"):
+        Network(config, torch_tensors(random_tensors(config, 1)))

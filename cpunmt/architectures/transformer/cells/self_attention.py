@@ -52,7 +52,7 @@ def self_attention_cell(layer: address, number: count, network: address, memory:
     """Computes one step of decoder layer `number` on x, for ROW records [n]."""
     weights, w = at(CELL, layer, 0), at(MEMORY, memory, 0)
     settings, scratch = address_of(at(TRANSFORMER, network, 0).settings), address_of(w.scratch)
-    depth, s = at(SETTINGS, settings, 0).model_dim, at(SCRATCH, scratch, 0)
+    depth, s = at(SETTINGS, settings, 0).attention_dim, at(SCRATCH, scratch, 0)
     before_block(address_of(weights.residual), settings, scratch, n)
     linear(address_of(weights.input), s.input, s.quantized, s.row_scales, n, s.wide, AFFINE)
     own_rows = w.own_rows + 12 * depth * own_place(memory, number * w.slots, 0, 0)
@@ -63,6 +63,7 @@ def self_attention_cell(layer: address, number: count, network: address, memory:
         copy_floats(made, 3 * depth, own_rows + 12 * depth * place)
         gather_own(own_rows, depth, memory, address_of(row))
         context = s.context + 4 * i * depth
-        cross_attention_row(settings, scratch, made, w.own_keys, w.own_values, row.step + 1, context)
+        steps = row.step + 1
+        cross_attention_row(settings, scratch, weights.relative, made, w.own_keys, w.own_values, steps, context)
     projected(address_of(weights.output), settings, scratch, n)
     after_block(address_of(weights.residual), settings, scratch, n)
