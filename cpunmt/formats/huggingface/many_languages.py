@@ -80,7 +80,7 @@ def read_directory(folder: Path, weights: Path, fields: Mapping[str, Any]) -> Fo
         config = config.changed(target_lang=_forced(folder, forced, languages, table))
     config, tensors = stored_tensors(config, arrays, os.fspath(weights), config.eos_id)
     files = VocabularyFiles(folder / PIECES, None, table)
-    metadata = language_families.language_metadata(family, languages)
+    metadata = language_families.language_metadata(family, languages, tokenizer)
     return ForeignModel(config, tensors, None, weights, files, files, None, metadata, stored_type(arrays))
 
 
@@ -88,7 +88,7 @@ def read_metadata(folder: Path, fields: Mapping[str, Any]) -> dict[str, str]:
     """Returns the languages of a model. Raises ModelFileError."""
     tokenizer = optional_json(folder / "tokenizer_config.json", "config", MAX_JSON)
     family = family_of(folder, fields, tokenizer)
-    return language_families.language_metadata(family, _languages(family, _table(folder, family, tokenizer)))
+    return language_families.language_metadata(family, _languages(family, _table(folder, family, tokenizer)), tokenizer)
 
 
 def family_of(folder: Path, fields: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> Family:
