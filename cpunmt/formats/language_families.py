@@ -75,7 +75,8 @@ def with_languages(
     )
 
 
-def language_metadata(family: Family, languages: Iterable[str]) -> dict[str, str]:
-    """Returns the languages of a model as its metadata have them."""
+def language_metadata(family: Family, languages: Iterable[str], tokenizer: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the family and the languages of a model as its metadata have them."""
+    title = "SMaLL-100" if family is M2M and is_small(tokenizer) else family.title
     joined = "+".join(preferred(code_of(piece)) for piece in languages)
-    return {"model_family": family.title, "source_language": joined, "target_language": joined}
+    return {"model_family": title, "source_language": joined, "target_language": joined}

@@ -57,8 +57,9 @@ class PieceTranslator(DocumentMethod, Scorer):
 
     @property
     def target_language(self) -> str | None:
-        """The target language; None if unknown."""
-        return self.spoken(self._default).target
+        """The target language; None if unknown, or if each call of a model of many languages names it."""
+        unnamed = self.config.languages and self._default.options.target_lang is None
+        return None if unnamed else self.spoken(self._default).target
 
     @overload
     def translate_batch(

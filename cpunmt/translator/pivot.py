@@ -225,7 +225,8 @@ class Pivot(DocumentMethod):
 
     def _text_call(self, settings: Sequence[Settings]) -> TextCall:
         of_texts = {name: getattr(settings[0].options, name) for name in TEXT_ONLY}
-        split, languages = of_texts["split"], self.languages
+        split, ends = of_texts["split"], (self.translators[0], self.translators[-1])
+        languages = Languages(ends[0].spoken(settings[0]).source, ends[1].spoken(settings[-1]).target)
         cutter = None if split == "none" else Cutter(split, languages, self.source_vocabulary)
         before = [settings_of(leg.options, **_HANDED_ON) for leg in settings[:-1]]
 

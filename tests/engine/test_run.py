@@ -59,7 +59,7 @@ def test_steps_are_the_translation_and_a_sentence_ends_where_it_is_told_to(batch
         if full[0].attention is not None:
             assert got[0].attention.tobytes() == full[0].attention[: len(pieces)].tobytes()
         if not search.coverage_penalty and np.isfinite(got[0].log_prob):
-            length = np.float32(len(pieces))
+            length = np.float32(len(search.prompt) + len(pieces))
             penalty = np.float32(search.word_penalty) * length
             expected = (np.float32(got[0].log_prob) - penalty) / length ** np.float32(search.length_penalty)
             assert got[0].score == pytest.approx(float(expected), rel=1e-5, abs=1e-6)

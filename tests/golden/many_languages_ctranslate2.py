@@ -6,8 +6,8 @@ VENV is an environment with `pip install ctranslate2==4.8.5 numpy`. The director
 `tests.sample_models.many_languages_model`, as CTranslate2's converter of transformers writes them.
 
 As its users do, the pieces of the languages are in the sources and in `target_prefix`, all directions in one batch. For
-each of the first sentences: the translation, greedy and with a beam of 4, as pieces without the prefix, and the
-log-probabilities of the target's pieces behind it.
+each of the first sentences: the greedy translation as pieces without the prefix, and the log-probabilities of the
+target's pieces behind it. Beams are not recorded: there CTranslate2 gives the share of suppressed pieces to the others.
 """
 
 import argparse

@@ -110,7 +110,8 @@ def test_a_translator_has_defaults(directories):
     given = Translator(directories["nllb"], source_lang="en", target_lang="German")
     plain = Translator(directories["nllb"])
     expected = plain.translate(TEXT, **named(("en", "de")), **LAST)
-    assert given.translate(TEXT, **LAST) == expected and given.target_language == "de"
+    assert given.translate(TEXT, **LAST) == expected
+    assert (given.target_language, plain.target_language) == ("de", None)
     assert given.translate(TEXT, options=Options(**LAST)) == expected  # other defaults do not unset them
     french = plain.translate(TEXT, **named(("en", "fr")), **LAST)
     assert given.translate(TEXT, target_lang="fr", **LAST) == french != expected

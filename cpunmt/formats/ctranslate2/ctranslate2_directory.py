@@ -101,7 +101,7 @@ def read_directory(found: FoundModel) -> ForeignModel:
     metadata = {}
     if (named := _languages(tables, source)) is not None:
         config = with_languages(config, *named, _tokenizer(folder))
-        metadata = language_metadata(*named)
+        metadata = language_metadata(*named, _tokenizer(folder))
     return ForeignModel(config, tensors, None, weights, files[0], files[1], None, metadata, _stored(model, tensors))
 
 
@@ -109,7 +109,7 @@ def read_metadata(found: FoundModel) -> dict[str, str]:
     """Returns the languages of a model of many; of others nothing. Raises ModelFileError."""
     tables = _tables(found.folder)
     named = _languages(tables, read_table(tables[0])) if tables[0] == tables[1] else None
-    return {} if named is None else language_metadata(*named)
+    return {} if named is None else language_metadata(*named, _tokenizer(found.folder))
 
 
 def _languages(tables: Sequence[Path], pieces: Mapping[str, int]) -> tuple[Family, tuple[str, ...]] | None:

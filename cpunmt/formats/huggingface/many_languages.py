@@ -74,13 +74,13 @@ def read_directory(folder: Path, weights: Path, fields: Mapping[str, Any]) -> Fo
     table = _table(folder, family, tokenizer)
     arrays = read_weights(weights)
     config = _config(folder, fields, generation, arrays, table)
-    languages = languages_in(family, table)
+    languages = _languages(family, table)
     config = with_languages(config, family, languages, tokenizer)
     if forced := generation.get("forced_bos_token_id", fields.get("forced_bos_token_id")):
         config = config.changed(target_lang=_forced(folder, forced, languages, table))
     config, tensors = stored_tensors(config, arrays, os.fspath(weights), config.eos_id)
     files = VocabularyFiles(folder / PIECES, None, table)
-    metadata = language_families.language_metadata(family, languages)
+    metadata = language_families.language_metadata(family, languages, tokenizer)
     return ForeignModel(config, tensors, None, weights, files, files, None, metadata, stored_type(arrays))
 
 
@@ -88,7 +88,7 @@ def read_metadata(folder: Path, fields: Mapping[str, Any]) -> dict[str, str]:
     """Returns the languages of a model. Raises ModelFileError."""
     tokenizer = optional_json(folder / "tokenizer_config.json", "config", MAX_JSON)
     family = family_of(folder, fields, tokenizer)
-    return language_families.language_metadata(family, languages_in(family, _table(folder, family, tokenizer)))
+    return language_families.language_metadata(family, _languages(family, _table(folder, family, tokenizer)), tokenizer)
 
 
 def family_of(folder: Path, fields: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> Family:
@@ -105,6 +105,12 @@ def family_of(folder: Path, fields: Mapping[str, Any], tokenizer: Mapping[str, A
     if name == "nllbtokenizer" or (not name and not (folder / TABLE).exists()):
         return NLLB
     return WMT if tokenizer.get("language_codes") == "wmt21" else M2M
+
+
+def _languages(family: Family, table: Table) -> tuple[str, ...]:
+    """Returns the pieces that name languages, which follow those of texts."""
+    first = table[family.pieces[0]]
+    return languages_in(family, (piece for piece, id_ in table.items() if id_ >= first))
 
 
 def _table(folder: Path, family: Family, tokenizer: Mapping[str, Any]) -> Table:

@@ -66,7 +66,7 @@ def test_a_directory(directories, name):
     assert source.pieces([0, 1, 2, 3]) == ["<s>", "<pad>", "</s>", "<unk>"]
     assert read_metadata(directories[name]) == found.metadata
     described = describe(directories[name], False)
-    assert described["model family"] == {"m2m": "M2M-100", "small": "M2M-100", "mbart": "mBART-50"}.get(
+    assert described["model family"] == {"m2m": "M2M-100", "small": "SMaLL-100", "mbart": "mBART-50"}.get(
         name, "NLLB-200"
     )
     assert described["languages"].startswith(f"{len(shape.languages)}: ")
