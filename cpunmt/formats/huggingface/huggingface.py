@@ -171,10 +171,7 @@ def start_id(fields: Mapping[str, Any], generation: Mapping[str, Any]) -> Any:
 def _search(fields: Mapping[str, Any], generation: Mapping[str, Any], file: str, problems: list[str]) -> dict[str, Any]:
     """Returns the config's fields for the search."""
     given = dict(generation or fields)
-    longest, beams, penalty = (
-        default if given.get(name) is None else given[name]
-        for name, default in (("max_length", 512), ("num_beams", 1), ("length_penalty", 1.0))
-    )
+    longest = 512 if given.get("max_length") is None else given["max_length"]
     positions = fields.get("max_position_embeddings", 1024)
     for name, value in (("max_length", longest), ("max_position_embeddings", positions)):
         if type(value) is not int or value < 2:
@@ -189,10 +186,15 @@ def _search(fields: Mapping[str, Any], generation: Mapping[str, Any], file: str,
         "max_source_length": min(longest, positions, 4096),
         # theirs counts the first input too
         "max_length": None if given.get("max_length") is None else min(longest, positions, 1 << 16) - 1,
-        "no_repeat_ngram_size": given.get("no_repeat_ngram_size") or 0,
-        "beam_size": beams,
-        "length_penalty": penalty,
+        **beam_search(given),
     }
+
+
+def beam_search(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the config's fields for a file's settings of the search, except for lengths."""
+    defaults = {"num_beams": 1, "length_penalty": 1.0, "no_repeat_ngram_size": 0}
+    found = {name: default if given.get(name) is None else given[name] for name, default in defaults.items()}
+    return {"beam_size": found.pop("num_beams"), **found}
 
 
 def suppressed_pieces(

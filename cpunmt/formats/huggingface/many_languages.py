@@ -32,6 +32,7 @@ from cpunmt.formats.foreign_model import ForeignModel, VocabularyFiles
 from cpunmt.formats.huggingface.huggingface import (
     ACTIVATIONS,
     SEARCH,
+    beam_search,
     flag_fields,
     suppressed_pieces,
     unsupported,
@@ -222,9 +223,7 @@ def _config(
             max_source_length=min(positions, _MOST_SOURCE),
             # theirs counts the first input, and the language
             max_length=None if longest is None else min(longest, positions) - 2,
-            no_repeat_ngram_size=given.get("no_repeat_ngram_size") or 0,
-            beam_size=given.get("num_beams") or 1,
-            length_penalty=1.0 if given.get("length_penalty") is None else given["length_penalty"],
+            **beam_search(given),
             suppress_sequences=sequences,
         )
     except ModelFileError as error:

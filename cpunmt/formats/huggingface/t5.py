@@ -28,7 +28,7 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import optional_json
 from cpunmt.formats.foreign_model import Array, ForeignModel, VocabularyFiles
-from cpunmt.formats.huggingface.huggingface import SEARCH, suppressed_pieces, unsupported
+from cpunmt.formats.huggingface.huggingface import SEARCH, beam_search, suppressed_pieces, unsupported
 from cpunmt.formats.huggingface.stored_tensors import are_equal, floats, is_float
 from cpunmt.formats.huggingface.weight_files import FloatTensors, read_weights, stored_type
 from cpunmt.model.config import ModelConfig
@@ -152,9 +152,7 @@ def read_t5_config(
             unk_id=vocabulary.unk_id,
             max_source_length=_MOST_SOURCE,
             max_length=None if longest is None else min(longest, 1 << 16) - 1,  # theirs counts the first input
-            no_repeat_ngram_size=given.get("no_repeat_ngram_size") or 0,
-            beam_size=given.get("num_beams") or 1,
-            length_penalty=1.0 if given.get("length_penalty") is None else given["length_penalty"],
+            **beam_search(given),
             suppress_sequences=banned,
         )
     except ModelFileError as error:
