@@ -14,7 +14,8 @@ from cpunmt.files.console import say
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.any_directory import read_metadata
 from cpunmt.options.arguments import MOST_MODELS
-from cpunmt.registry.store import METADATA, installed, languages_of, located, models_folder
+from cpunmt.registry.documents import METADATA
+from cpunmt.registry.store import installed, languages_of, located, models_folder
 from cpunmt.text.language_codes import named_code, plain, preferred
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a checkout; a wheel has no model

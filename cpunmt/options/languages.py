@@ -37,16 +37,25 @@ class LanguageTag(str):
     name: str = ""
 
 
-def language(value: object) -> str:
-    """Returns the value of an option. Raises TypeError or ValueError for anything but a short text."""
+def source_language(value: object) -> str:
+    """Returns the value of `source_lang`. Raises TypeError or ValueError for anything but a short text."""
+    return _language("source_lang", value)
+
+
+def target_language(value: object) -> str:
+    """Returns the value of `target_lang`, as `source_language` does."""
+    return _language("target_lang", value)
+
+
+def _language(name: str, value: object) -> str:
     if isinstance(value, LanguageTag):
         return value
     expected = "expected a code or a name, as de, deu_Latn or German"
     if not isinstance(value, str):
-        raise TypeError(f"a language is {shown(value)}, {expected}")
+        raise TypeError(f"{name} is {shown(value)}, {expected}")
     text = str.__str__(value).strip()  # a subclass may print differently
     if not 0 < len(text) <= _LONGEST:
-        raise ValueError(f"a language is {shown(text)}, {expected}")
+        raise ValueError(f"{name} is {shown(text)}, {expected}")
     return text
 
 

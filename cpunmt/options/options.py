@@ -99,14 +99,14 @@ class Options:
     source_lang: str | None = option(
         None,
         "the language of the text, for a model of many languages: a code or a name, as en, eng_Latn or English",
-        read="languages.language",
+        read="languages.source_language",
         takes="LANGUAGE",
         meant="src_lang",
     )
     target_lang: str | None = option(
         None,
         "the language to translate into, for a model of several languages",
-        read="languages.language",
+        read="languages.target_language",
         takes="LANGUAGE",
         meant="tgt_lang",
     )

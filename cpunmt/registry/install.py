@@ -17,11 +17,11 @@ from cpunmt.files.output_files import remedy, swap, sync
 from cpunmt.formats.any_directory import PACKAGE_FILE
 from cpunmt.registry import store
 from cpunmt.registry.archive import BrokenArchiveError, unpack, unpack_package
+from cpunmt.registry.documents import METADATA
 from cpunmt.registry.download import download, download_through_library
 from cpunmt.registry.entries import ModelEntry, check_entry
 from cpunmt.registry.lock import locked
 from cpunmt.registry.package_file import read_package
-from cpunmt.registry.store import METADATA
 
 _PLAN = ".plan.json"  # identifies the temporary folder's model
 

@@ -18,9 +18,9 @@ from cpunmt.files.input_files import read_json
 from cpunmt.files.user_folder import user_folder
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.argos_folder import installed_packages
+from cpunmt.registry.documents import METADATA
 from cpunmt.values.spelling import hint, nearest
 
-METADATA = "metadata.json"  # of a fetched model
 _NAME = re.compile(r"(firefox|opus|argos|hf):(.*)", re.DOTALL)
 _REST = {
     "firefox": r"[A-Za-z][A-Za-z_-]*(@[A-Za-z0-9][A-Za-z0-9._-]*)?",

@@ -82,7 +82,10 @@ from tests.support.command_line import ROOT, here
         ),
         (["translate", "--from", "en"], "give both --from and --to, or neither"),
         (["score", "--to", "de"], "give both --from and --to, or neither"),
-        (["translate", "--from", " ", "--to", "de"], "a language is '', expected a code or a name, as de, deu_Latn or"),
+        (
+            ["translate", "--from", " ", "--to", "de"],
+            "--from is '', expected a code or a name, as de, deu_Latn or",
+        ),
         (["translate", "Hello.", "-i", "a"], "give TEXT, or a file of lines with -i, not both: 'Hello.' and 'a'"),
         (["translate", "README.md"], "README.md is a file; -i README.md translates the lines in it"),
         (["translate", "models/ende-tiny"], "models/ende-tiny is a directory; -m models/ende-tiny names a model"),

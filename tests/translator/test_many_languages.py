@@ -77,8 +77,8 @@ def test_the_usual_script_is_meant(nllb, spelling, code):
         (named(("en", "Klingon")), "^target_lang is 'Klingon'; expected a code or a name of .*: ace_Arab, "),
         (named(("en", "deu_Lata")), r"^target_lang is 'deu_Lata' \(did you mean deu_Latn\?\); expected"),
         (named(("en", "deu_Cyrl")), "^target_lang is 'deu_Cyrl' "),
-        (named(("en", "")), "^a language is '', expected a code or a name, as de, deu_Latn or German"),
-        (named(("en", "x" * 101)), "^a language is 'xxx"),
+        (named(("en", "")), "^target_lang is '', expected a code or a name, as de, deu_Latn or German"),
+        (named(("en", "x" * 101)), "^target_lang is 'xxx"),
     ],
 )
 def test_what_is_missing_or_wrong_is_told_with_what_there_is(nllb, given, problem):
@@ -96,7 +96,7 @@ def test_what_is_missing_or_wrong_is_told_with_what_there_is(nllb, given, proble
 
 @pytest.mark.parametrize("value", [3, True, b"de", ["de"]])
 def test_other_types_are_refused(nllb, value):
-    with pytest.raises(TypeError, match="^a language is "):
+    with pytest.raises(TypeError, match="^target_lang is "):
         nllb.translate("A dog.", target_lang=value)
 
 
