@@ -69,6 +69,9 @@ def test_extreme_weights(value):
 def test_a_depth_that_leaves_no_bits_is_refused():
     with pytest.raises(ValueError, match="sums of 200000 products with activations up to 32767 leave no bits"):
         quantize_columns(np.ones((200000, 1), np.float32), 32767)
+    quantize_columns(np.ones((2, 1), np.float32), LARGEST_SUM // 3)  # one bit is left
+    with pytest.raises(ValueError, match="leave no bits"):
+        quantize_columns(np.ones((2, 1), np.float32), LARGEST_SUM // 2)
 
 
 def test_overflow_is_found_to_the_last_unit():

@@ -119,6 +119,7 @@ def test_a_sentence_in_parts_ends_with_the_part_that_does(student):
     pieces = [piece for line in sentences(40) for piece in student.tokenize(line)]
     assert len(pieces) > 2 * student.config.max_source_length
     (full,) = student.translate_batch([pieces], return_end_token=True)
+    assert full.hypotheses[0].index("</s>") == len(full.hypotheses[0]) - 1
     end = full.hypotheses[0][len(full.hypotheses[0]) * 3 // 4]
     (result,) = student.translate_batch([pieces], end_token=end)
     assert result.hypotheses[0] == full.hypotheses[0][: full.hypotheses[0].index(end)]
