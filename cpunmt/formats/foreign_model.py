@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import plain_name
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary, PieceVocabulary
@@ -107,6 +108,12 @@ def open_vocabularies(model: Any) -> tuple[AnyVocabulary, AnyVocabulary]:
     same. Raises ModelFileError as they do; whether they fit the model is not checked."""
     languages = model.config.languages
     source = open_vocabulary(model.source_vocabulary, model.config.source_size, languages)
+    unknown = [piece for piece, id_ in zip(languages, source.ids(languages), strict=True) if id_ == source.unk_id]
+    if unknown:
+        raise ModelFileError(
+            f"{model.source_vocabulary.ids_from}: lacks the piece {unknown[0][:80]!r}, which names a language by "
+            "config.json; fetch or convert the model again"
+        )
     same = model.source_vocabulary == model.target_vocabulary
     return source, source if same else open_vocabulary(model.target_vocabulary, model.config.vocab_size, languages)
 

@@ -39,10 +39,12 @@ MBART = Family("mBART-50", re.compile(r"[a-z]{2}_[A-Z]{2}"), tuple(MBART_50))
 
 
 def family_of(pieces: Iterable[str]) -> Family | None:
-    """Returns the family whose form at least two of the pieces have, which are those outside a SentencePiece model."""
+    """Returns the family whose form at least two of the pieces have, one after the other, as those of languages are
+    added to a vocabulary; words of that form stand apart."""
     some = list(pieces)
     for family in (M2M, NLLB, MBART):
-        if sum(family.form.fullmatch(piece) is not None for piece in some) >= _LEAST:
+        places = [place for place, piece in enumerate(some) if family.form.fullmatch(piece)]
+        if len(places) >= _LEAST and places[-1] - places[0] == len(places) - 1:
             return family
     return None
 
@@ -52,7 +54,7 @@ def languages_in(family: Family, pieces: Iterable[str]) -> tuple[str, ...]:
     return tuple(piece for piece in pieces if family.form.fullmatch(piece))
 
 
-def is_small(tokenizer: Mapping[str, Any], layers: tuple[int, int] | None = None) -> bool:
+def is_small(tokenizer: Mapping[str, Any], layers: tuple[Any, Any] | None = None) -> bool:
     """Returns whether a model of M2M-100's form is a SMaLL-100: by its tokenizer's name or, without one, by its 12
     encoder and 3 decoder layers."""
     name = tokenizer.get("tokenizer_class")
@@ -75,8 +77,16 @@ def with_languages(
     )
 
 
-def language_metadata(family: Family, languages: Iterable[str], tokenizer: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the family and the languages of a model as its metadata have them."""
-    title = "SMaLL-100" if family is M2M and is_small(tokenizer) else family.title
-    joined = "+".join(preferred(code_of(piece)) for piece in languages)
-    return {"model_family": title, "source_language": joined, "target_language": joined}
+def language_metadata(
+    family: Family, languages: Iterable[str], small: bool, target: str | None = None
+) -> dict[str, str]:
+    """Returns the family and the languages of a model as its metadata have them.
+
+    `small`: it is a SMaLL-100; `target`: the piece of its only target language, if there is one.
+    """
+    codes = [preferred(code_of(piece)) for piece in languages]
+    return {
+        "model_family": "SMaLL-100" if small else family.title,
+        "source_language": "+".join(codes),
+        "target_language": "+".join(codes) if target is None else preferred(code_of(target)),
+    }

@@ -133,6 +133,12 @@ class ModelConfig:
             raise ModelFileError(f"config: a shared vocabulary of {self.source_size} and {self.vocab_size} pieces")
         if self.shared_embedding and self.source_size != self.vocab_size:
             raise ModelFileError(f"config: one embedding for {self.source_size} and {self.vocab_size} pieces")
+        if self.languages and not self.shared_vocabulary:
+            raise ModelFileError("config: languages of two vocabularies, expected shared_vocabulary")
+        if not self.languages and (self.source_tag != "none" or self.target_tag):
+            raise ModelFileError("config: source_tag or target_tag without languages")
+        if self.target_lang is not None and self.target_lang not in self.languages:
+            raise ModelFileError(f"config: target_lang is {checks.shown(self.target_lang)}, expected one of languages")
 
     def to_json(self) -> dict[str, Any]:
         """Returns the fields as a dict that `json.dump` takes, with the format version."""

@@ -29,7 +29,15 @@ from cpunmt.files.input_files import ENDINGS, optional_json, read_json
 from cpunmt.formats.ctranslate2.model_bin import ModelBin, read_model_bin
 from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, check_specification, network_of
 from cpunmt.formats.foreign_model import ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, Weight
-from cpunmt.formats.language_families import Family, family_of, language_metadata, languages_in, with_languages
+from cpunmt.formats.language_families import (
+    M2M,
+    Family,
+    family_of,
+    is_small,
+    language_metadata,
+    languages_in,
+    with_languages,
+)
 from cpunmt.formats.packed.safetensors_file import Bfloat16
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
@@ -101,7 +109,7 @@ def read_directory(found: FoundModel) -> ForeignModel:
     metadata = {}
     if (named := _languages(tables, source)) is not None:
         config = with_languages(config, *named, _tokenizer(folder))
-        metadata = language_metadata(*named, _tokenizer(folder))
+        metadata = language_metadata(*named, config.source_tag == "target")
     return ForeignModel(config, tensors, None, weights, files[0], files[1], None, metadata, _stored(model, tensors))
 
 
@@ -109,12 +117,15 @@ def read_metadata(found: FoundModel) -> dict[str, str]:
     """Returns the languages of a model of many; of others nothing. Raises ModelFileError."""
     tables = _tables(found.folder)
     named = _languages(tables, read_table(tables[0])) if tables[0] == tables[1] else None
-    return {} if named is None else language_metadata(*named, _tokenizer(found.folder))
+    if named is None:
+        return {}
+    return language_metadata(*named, named[0] is M2M and is_small(_tokenizer(found.folder)))
 
 
 def _languages(tables: Sequence[Path], pieces: Mapping[str, int]) -> tuple[Family, tuple[str, ...]] | None:
     """Returns the family and the pieces of the languages of a shared vocabulary; None if it names none."""
-    last = list(pieces)[-_NAMING:] if tables[0] == tables[1] else []
+    is_cut = tables[0] == tables[1] and any(piece.startswith(WORD) for piece in pieces)  # by SentencePiece
+    last = list(pieces)[-_NAMING:] if is_cut else []
     family = family_of(last)
     return None if family is None else (family, languages_in(family, last))
 

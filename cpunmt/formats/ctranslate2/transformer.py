@@ -326,9 +326,13 @@ def _tensors(config: ModelConfig, variables: Variables, start_id: int) -> dict[s
         elif ours.endswith(("embedding_norm.scale", "embedding_norm.bias", "top_norm.scale", "top_norm.bias")):
             side, norm, part = ours.split(".")
             theirs = f"{side}/{'layer_norm' if norm == 'top_norm' else 'layernorm_embedding'}"
-            found[ours] = _norm(config, variables, theirs, part, shape)
+            vector = _norm(config, variables, theirs, part, shape)
             if norm == "top_norm" and side == "decoder":  # its outputs are scaled
-                found[ours] = found[ours] * np.float32(variables.number("decoder/scale_outputs", 1))
+                with np.errstate(over="ignore"):
+                    vector = vector * np.float32(variables.number("decoder/scale_outputs", 1))
+                if not np.isfinite(vector).all():
+                    raise Refused(f"{theirs} times decoder/scale_outputs is not finite")
+            found[ours] = vector
         else:
             found[ours] = _inner(config, variables, ours, shape)
     return found

@@ -27,7 +27,6 @@ from typing import Any
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import optional_json
-from cpunmt.formats import language_families
 from cpunmt.formats.foreign_model import ForeignModel, VocabularyFiles
 from cpunmt.formats.huggingface.huggingface import (
     ACTIVATIONS,
@@ -40,7 +39,17 @@ from cpunmt.formats.huggingface.huggingface import (
 )
 from cpunmt.formats.huggingface.stored_tensors import TABLES, stored_tensors
 from cpunmt.formats.huggingface.weight_files import FloatTensors, read_weights, stored_type
-from cpunmt.formats.language_families import M2M, MBART, NLLB, WMT, Family, languages_in, with_languages
+from cpunmt.formats.language_families import (
+    M2M,
+    MBART,
+    NLLB,
+    WMT,
+    Family,
+    is_small,
+    language_metadata,
+    languages_in,
+    with_languages,
+)
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
@@ -68,28 +77,37 @@ Table = dict[str, int]
 
 def read_directory(folder: Path, weights: Path, fields: Mapping[str, Any]) -> ForeignModel:
     """Reads a directory, given its file of weights and its config. Raises ModelFileError."""
-    generation, tokenizer = (
-        optional_json(folder / f"{name}_config.json", "config", MAX_JSON) for name in ("generation", "tokenizer")
-    )
+    generation, tokenizer = _other_configs(folder)
     family = family_of(folder, fields, tokenizer)
     table = _table(folder, family, tokenizer)
     arrays = read_weights(weights)
     config = _config(folder, fields, generation, arrays, table)
     languages = _languages(family, table)
     config = with_languages(config, family, languages, tokenizer)
-    if forced := generation.get("forced_bos_token_id", fields.get("forced_bos_token_id")):
-        config = config.changed(target_lang=_forced(folder, forced, languages, table))
+    forced = _forced(folder, fields, generation, languages, table)
+    config = config.changed(target_lang=forced)
     config, tensors = stored_tensors(config, arrays, os.fspath(weights), config.eos_id)
     files = VocabularyFiles(folder / PIECES, None, table)
-    metadata = language_families.language_metadata(family, languages, tokenizer)
+    metadata = language_metadata(family, languages, config.source_tag == "target", forced)
     return ForeignModel(config, tensors, None, weights, files, files, None, metadata, stored_type(arrays))
 
 
 def read_metadata(folder: Path, fields: Mapping[str, Any]) -> dict[str, str]:
     """Returns the languages of a model. Raises ModelFileError."""
-    tokenizer = optional_json(folder / "tokenizer_config.json", "config", MAX_JSON)
+    generation, tokenizer = _other_configs(folder)
     family = family_of(folder, fields, tokenizer)
-    return language_families.language_metadata(family, _languages(family, _table(folder, family, tokenizer)), tokenizer)
+    table = _table(folder, family, tokenizer)
+    languages = _languages(family, table)
+    small = family is M2M and is_small(tokenizer, (fields.get("encoder_layers"), fields.get("decoder_layers")))
+    return language_metadata(family, languages, small, _forced(folder, fields, generation, languages, table))
+
+
+def _other_configs(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the content of generation_config.json and of tokenizer_config.json."""
+    generation, tokenizer = (
+        optional_json(folder / f"{name}_config.json", "config", MAX_JSON) for name in ("generation", "tokenizer")
+    )
+    return generation, tokenizer
 
 
 def family_of(folder: Path, fields: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> Family:
@@ -185,14 +203,14 @@ def _config(
     if generation.get("forced_eos_token_id", fields.get("forced_eos_token_id")) not in (None, eos_id):
         problems.append(f"forced_eos_token_id differs from eos_token_id, expected {eos_id}")
     size, last = fields.get("vocab_size"), max(table.values())
-    rows = next((arrays[name].shape[0] for name in TABLES if name in arrays and arrays[name].shape), None)
-    if type(size) is int and rows is not None and size == rows:
+    shape = next((arrays[name].shape for name in TABLES if name in arrays), None)
+    if type(size) is int and shape == (size, fields.get("d_model")):  # so many rows that the file is as large
         if last >= size:
             problems.append(f"config.json: vocab_size is {size}, but the tokenizer has ids up to {last}")
         else:
             _name_rows(table, size)
     else:
-        problems.append(f"config.json: vocab_size is {reprlib.repr(size)}, but the embedding has {rows} rows")
+        problems.append(f"config.json: vocab_size is {reprlib.repr(size)}, but the embedding has shape {shape}")
     sequences = suppressed_pieces(given.get("bad_words_ids"), {unk_id}, table, file, problems)
     if problems:
         raise ModelFileError(f"{folder}: not supported: {'; '.join(problems)}")
@@ -237,8 +255,13 @@ def _name_rows(table: Table, size: int) -> None:
         table[_UNNAMED.format(number)] = id_
 
 
-def _forced(folder: Path, forced: Any, languages: tuple[str, ...], table: Table) -> str:
-    """Returns the language that every translation is in, by the id of its piece."""
+def _forced(
+    folder: Path, fields: Mapping[str, Any], generation: Mapping[str, Any], languages: tuple[str, ...], table: Table
+) -> str | None:
+    """Returns the piece of the language that every translation is in; None if there may be several."""
+    forced = generation.get("forced_bos_token_id", fields.get("forced_bos_token_id"))
+    if not forced:
+        return None
     ids = {table[piece]: piece for piece in languages}
     if type(forced) is not int or forced not in ids:
         raise ModelFileError(
