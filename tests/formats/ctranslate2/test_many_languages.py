@@ -9,6 +9,7 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.formats.any_directory import read_checkpoint, read_metadata
+from cpunmt.formats.language_families import MBART, family_of
 from tests.formats.huggingface.test_many_languages_golden import GOLDEN
 from tests.golden.many_languages import LIMIT
 from tests.golden.many_languages_ctranslate2 import RESULTS, written_by_users
@@ -69,6 +70,13 @@ def test_without_the_tokenizers_settings(tmp_path):
         config = read_checkpoint(tmp_path / name / "converted").config
         assert (config.source_tag, config.source_tag_last, config.target_tag) == ("source", False, True)
         assert read_metadata(tmp_path / name / "converted")["model_family"] in ("M2M-100", "NLLB-200")
+
+
+def test_words_that_look_like_languages_are_none():
+    languages = [f"x{number}" for number in range(5)] + ["en_XX", "de_DE", "fr_XX", "<mask>"]
+    assert family_of(languages) is MBART
+    for words in (["en_US", "and", "pt_BR"], ["deu_Latn"], ["the", "dog"], []):
+        assert family_of(words) is None
 
 
 @pytest.mark.parametrize("kind", ["int8", "int16", "float16"])

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt import ModelFileError, Translator
+from cpunmt.commands.cli import main
 from cpunmt.commands.models import describe
 from cpunmt.formats.any_directory import kind_of, read_checkpoint, read_metadata
 from cpunmt.formats.foreign_model import open_vocabularies
@@ -118,8 +119,43 @@ def test_a_model_of_one_target_language(copied):
     assert model.options.target_lang == "fr_XX" and model.target_language == "fr"
     expected = model.translate(SENTENCE, source_lang="en", target_lang="fr")
     assert model.translate(SENTENCE, source_lang="en") == expected
+    assert model.metadata["target_language"] == "fr" and read_metadata(folder) == model.metadata
     changed(folder, "generation_config.json", forced_bos_token_id=7)
     assert "forced_bos_token_id is 7, expected the id of a language's piece" in refusal(folder)
+
+
+def test_rows_without_weights_are_not_believed(copied):
+    """No pieces are made for them: of a small file, they would take a gigabyte."""
+    folder = changed(copied("m2m"), vocab_size=1 << 22)
+    tensors = tensors_of(json.loads((copied("nllb") / "config.json").read_text()))
+    tensors["model.shared.weight"] = np.zeros((1 << 22, 0), np.float32)
+    (folder / "model.safetensors").write_bytes(safetensors_bytes(tensors, "F32"))
+    assert "vocab_size is 4194304, but the embedding has shape (4194304, 0)" in refusal(folder)
+
+
+def test_tables_that_are_one_number(copied):
+    folder = copied("m2m")
+    tensors = tensors_of(json.loads((folder / "config.json").read_text()))
+    tensors |= dict.fromkeys(("model.shared.weight", "model.encoder.embed_tokens.weight"), np.float32(1).reshape(()))
+    (folder / "model.safetensors").write_bytes(safetensors_bytes(tensors, "F32"))
+    assert "the embedding has shape ()" in refusal(folder)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"languages": ["__en__", "__de__"]}, "lacks the piece '__en__', which names a language by config.json"),
+        ({"target_lang": "zz"}, "target_lang is 'zz', expected one of languages"),
+        ({"languages": []}, "source_tag or target_tag without languages"),
+        ({"shared_vocabulary": False}, "languages of two vocabularies, expected shared_vocabulary"),
+    ],
+)
+def test_packed_models_that_are_refused(directories, tmp_path, fields, problem):
+    packed = tmp_path / "packed"
+    assert main(["convert", str(directories["nllb"]), str(packed)]) == 0
+    path = packed / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+    assert problem in refusal(packed)
 
 
 def test_languages_that_were_added(copied):
