@@ -13,7 +13,7 @@ from cpunmt.commands.flags import add_fields, add_options, checked_options, fiel
 from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.corpora.job import LEFT_OUT, SHARD_ROWS, Filters, Job
 from cpunmt.files.console import is_watched, progress_bar, say
-from cpunmt.options.options import Options
+from cpunmt.options.options import SPOKEN, Options
 from cpunmt.registry.store import located
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def batch(given: argparse.Namespace) -> int:
     options = checked_options(given)
     model = translator_arguments(given)
     if given.score:
-        options = {name: value for name, value in options.items() if name not in ("source_lang", "target_lang")}
+        options = {name: value for name, value in options.items() if name not in SPOKEN}
     from cpunmt.corpora.batch import Batch, checked_corpora
     from cpunmt.corpora.pool import Pool
     from cpunmt.corpora.translation_cache import settle
@@ -92,7 +92,11 @@ def batch(given: argparse.Namespace) -> int:
     except ValueError as error:
         given.parser.error(str(error))
     models = [{"model_path": list(map(str, model["model_path"])), "weights": model["weights"]}]
-    models += [{"model_path": [str(located(given.reverse))]}] if given.score else []
+    if given.score:
+        spoken = given.source_lang, given.target_lang
+        models.append({"model_path": [str(located(given.reverse))]})
+        models[0] |= zip(SPOKEN, spoken, strict=True)
+        models[1] |= zip(SPOKEN, spoken[::-1], strict=True)
     work = work_of(models, options, job, given.cache)
     made = Batch(corpora, given.out, given.shard_rows, given.part or (0, 1))
     with Pool(work, given.workers) as pool:

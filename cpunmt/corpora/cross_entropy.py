@@ -9,6 +9,7 @@ scored (a side is blank, or has more than 4,095 pieces) has 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from cpunmt.corpora.flags import ratio
 from cpunmt.corpora.inputs.rows import Made, Rows
@@ -38,6 +39,8 @@ class Scoring:
 
     def __init__(self, forward: Translator, backward: Translator, job: Job):
         """`forward` translates sources to targets, `backward` targets to sources."""
+        for translator in (forward, backward):
+            translator.score([], [])  # raises ValueError if it does not know its languages
         self._forward, self._backward, self._job = forward, backward, job
 
     def made(self, rows: Rows, progress: Progress) -> Made:
@@ -62,11 +65,8 @@ class Scoring:
             (len(forward.source_vocabulary.encode(source)), len(forward.target_vocabulary.encode(target)))
             for source, target in pairs
         ]
-        back = [
-            max(len(backward.source_vocabulary.encode(target)), len(backward.target_vocabulary.encode(source)))
-            for source, target in pairs
-        ]
-        can_be = [min(size) > 1 and max(*size, other) <= LONGEST for size, other in zip(sizes, back, strict=True)]
+        longest = map(max, _longest(forward, pairs), _longest(backward, [pair[::-1] for pair in pairs]))
+        can_be = [min(size) > 1 and most <= LONGEST for size, most in zip(sizes, longest, strict=True)]
         chosen = [pair for pair, can in zip(pairs, can_be, strict=True) if can]
         sources, targets = [pair[0] for pair in chosen], [pair[1] for pair in chosen]
         there, again = forward.score(sources, targets), backward.score(targets, sources)
@@ -86,6 +86,15 @@ class Scoring:
         if filters.max_length_ratio is not None and ratio(source - 1, target - 1) > filters.max_length_ratio:
             found.append("ratio")
         return tuple(found)
+
+
+def _longest(translator: Translator, pairs: Sequence[Pair]) -> list[int]:
+    """Returns the number of pieces of each pair's longer side, as it is scored."""
+    sources = translator.named([source for source, _ in pairs], translator.call_settings({}, None))
+    sides = sources, [target for _, target in pairs]
+    vocabularies = translator.source_vocabulary, translator.target_vocabulary
+    encoded = [vocabulary.encode_batch(side) for vocabulary, side in zip(vocabularies, sides, strict=True)]
+    return [max(map(len, pair)) for pair in zip(*encoded, strict=True)]
 
 
 def _entropy(result: ScoringResult) -> float:

@@ -29,11 +29,13 @@ from cpunmt.corpora.model_digest import model_digest
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import one_line, say
 from cpunmt.files.line_stream import write_all
+from cpunmt.options.options import SPOKEN
 from cpunmt.process.interrupts import abandon
 
 if TYPE_CHECKING:
     from cpunmt.corpora.shard import Part
     from cpunmt.corpora.translating import Maker
+    from cpunmt.translator.translator import Translator
 
 SIZES = struct.Struct(">QQ")
 Frame = tuple[dict[str, Any], bytes]
@@ -43,7 +45,7 @@ Frame = tuple[dict[str, Any], bytes]
 class Work:
     """The models, the options and the job of a run.
 
-    models   arguments of a `Translator`; with a second one, pairs are scored
+    models   arguments of a `Translator`; with a second one, pairs are scored, in the languages that these name
     digests  of the models, see `work_of`
     options  of translations
     job      see `Job.to_dict`
@@ -92,7 +94,7 @@ class PartMaker:
         digest = "+".join(work.digests)
         if reverse:
             self._maker: Maker = Scoring(translator, reverse[0], job)
-            self.identity = sidecar.identity(digest, {}, work.job)
+            self.identity = sidecar.identity(digest, _spoken(translator, *reverse), work.job)
             """The identity of parts, apart from their rows."""
             return
         options = dict(work.options)
@@ -107,6 +109,12 @@ class PartMaker:
         from cpunmt.corpora.shard import make_part
 
         return make_part(part, payload, self._job, self._maker, self.identity, progress)
+
+
+def _spoken(*translators: Translator) -> dict[str, list[str | None]]:
+    """Returns the languages of translators, as their models write them, for a sidecar; empty if no call names any."""
+    named = {name: [getattr(one.options, name) for one in translators] for name in SPOKEN}
+    return {name: codes for name, codes in named.items() if any(codes)}
 
 
 def attempt(kind: str, call: Callable[[], Any], *expected: type[Exception], where: str = "") -> tuple[str, Any]:

@@ -6,7 +6,6 @@ from cpunmt.decoding.batching import SourcePart, translate_parts
 from cpunmt.decoding.call_settings import Settings
 from cpunmt.decoding.loading import LoadedModel
 from cpunmt.engine.engine import Hypothesis
-from cpunmt.options.options import Options
 from cpunmt.process.stopping import SharedWork
 from cpunmt.results.results import ScoringResult
 
@@ -44,7 +43,7 @@ def score_pairs(
     for part, hypotheses in zip(parts, translate_parts(model.engine, parts, options, search, shared), strict=True):
         found[part.sentence] = hypotheses[0] if hypotheses else None
     tokens = model.target_vocabulary.pieces
-    return [scoring_result(tokens(t), h, options, offset) for t, h in zip(targets, found, strict=True)]
+    return [scoring_result(tokens(t), h, settings, offset) for t, h in zip(targets, found, strict=True)]
 
 
 def refuse_long(name: str, number: int, ids: list[int]) -> None:
@@ -56,7 +55,7 @@ def refuse_long(name: str, number: int, ids: list[int]) -> None:
         )
 
 
-def scoring_result(tokens: list[str], found: Hypothesis | None, options: Options, offset: int) -> ScoringResult:
+def scoring_result(tokens: list[str], found: Hypothesis | None, settings: Settings, offset: int) -> ScoringResult:
     """Makes the result of one pair. `tokens`: the target's pieces, with </s>; `found`: its forced translation.
 
     A blank source has only the empty translation: that is certain, all others are impossible.
@@ -69,6 +68,7 @@ def scoring_result(tokens: list[str], found: Hypothesis | None, options: Options
     if offset:
         tokens, log_probs = tokens[offset:], log_probs[offset:]
         log_prob = math.fsum(log_probs) if -math.inf not in log_probs else -math.inf
-        length = len(log_probs)
-        score = (log_prob - options.word_penalty * length) / length**options.length_penalty if length else 0.0
+        options = settings.options
+        length = len(log_probs) + len(settings.search.prompt)  # the piece of a language counts, as in a search
+        score = (log_prob - options.word_penalty * length) / length**options.length_penalty if log_probs else 0.0
     return ScoringResult(tokens, log_probs, log_prob, score)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cpunmt.model.config import ModelConfig
+from cpunmt.options.options import SPOKEN as NAMES
 from cpunmt.text.language_codes import code_of, found_in, preferred, script_of
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.values.checks import shown
@@ -21,7 +22,6 @@ from cpunmt.values.spelling import hint, nearest
 if TYPE_CHECKING:
     from cpunmt.registry.store import Languages
 
-NAMES = ("source_lang", "target_lang")
 _LONGEST = 100  # characters
 
 

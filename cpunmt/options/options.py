@@ -532,6 +532,7 @@ _KNOWN = {one.name: one for one in _FIELDS}
 _NEEDING = [one for one in _FIELDS if one.metadata["needs"]]
 _AS_WIDE = ("num_hypotheses", "num_candidates")  # the beam is at least as wide
 TEXT_ONLY = tuple(_Texts.__annotations__)
+SPOKEN = tuple(_Spoken.__annotations__)  # the languages
 OF_PIECES = tuple(name for name in _KNOWN if name not in TEXT_ONLY)
 SCORING = tuple(name for name in _KNOWN if name in ScoringOptions.__annotations__)
 GENERATING = tuple(name for name in _KNOWN if name in GenerationOptions.__annotations__)

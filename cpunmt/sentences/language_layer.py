@@ -14,26 +14,34 @@ from cpunmt.text.piece_vocabulary import AnyVocabulary
 Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]
 
 
+def named(texts: Sequence[str], name: str, vocabulary: AnyVocabulary) -> list[str]:
+    """Returns texts that begin with `name`, a language's, unless they are blank or name one themselves."""
+    if not name:
+        return list(texts)
+    return [name + text if text.strip() and not vocabulary.language_end(text) else text for text in texts]
+
+
 def told(sentences: Sentences, name: str, vocabulary: AnyVocabulary) -> Sentences:
     """Returns a layer that translates `sentences` into the language `name`, unless a sentence names another itself."""
 
     def translate(texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
-        adds = [len(name) if text and not vocabulary.language_end(text) else 0 for text in texts]
-        given = [name + text if more else text for text, more in zip(texts, adds, strict=True)]
-        made = sentences(given, forced, settings)
-        return [_without(one, more) if more else one for one, more in zip(made, adds, strict=True)]
+        made = sentences(named(texts, name, vocabulary), forced, settings)
+        return [without_name(one, text) for one, text in zip(made, texts, strict=True)]
 
     return translate
 
 
-def _without(one: Aligned, count: int) -> Aligned:
-    """Returns a translation whose source begins `count` characters later."""
+def without_name(one: Aligned, text: str) -> Aligned:
+    """Returns the translation of `text` from the one of the text with a language's name before it."""
+    count = len(one.source) - len(text)
+    if not count:
+        return one
     found = one.found
     if found is not None:
         found = _result_without(found, count)
     sources = _back([source for source, _ in one.kept], count)
     kept = list(zip(sources, [target for _, target in one.kept], strict=True))
-    return one._replace(source=one.source[count:], source_spans=_back(one.source_spans, count), found=found, kept=kept)
+    return one._replace(source=text, source_spans=_back(one.source_spans, count), found=found, kept=kept)
 
 
 def _result_without(result: Result, count: int) -> Result:

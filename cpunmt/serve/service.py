@@ -18,6 +18,7 @@ from cpunmt.decoding.call_settings import Settings
 from cpunmt.engine import program
 from cpunmt.errors import CpunmtError
 from cpunmt.files.windows import windows
+from cpunmt.options.options import SPOKEN
 from cpunmt.process.stopping import Watch, under
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.serve.detection import AUTO, Detector, Wanted, settled
@@ -227,7 +228,7 @@ def _settled(hosted: Hosted, pair: tuple[str, str], options: Mapping[str, Any]) 
     """Returns a configured call and its hashable name. Raises ServeError for a wrong option, and if a model of several
     languages does not know these."""
     if hosted.has_several:
-        named = dict(zip(("source_lang", "target_lang"), pair, strict=True))
+        named = dict(zip(SPOKEN, pair, strict=True))
         try:
             hosted.translator.text_call(named)
         except ValueError:

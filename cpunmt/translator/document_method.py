@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpunmt.decoding.call_settings import watch_of
 from cpunmt.options.arguments import AnyPath
+from cpunmt.options.options import SPOKEN
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import under
 from cpunmt.translator.text_pipeline import TextCall, translate_units
@@ -37,7 +38,7 @@ class DocumentMethod(abc.ABC):
 
     def language_into(self, given: Mapping[str, Any]) -> str | None:
         """Returns the target language of a call with these options; None if unknown."""
-        named = {name: given[name] for name in ("source_lang", "target_lang") if given.get(name) is not None}
+        named = {name: given[name] for name in SPOKEN if given.get(name) is not None}
         return self.text_call(named).languages.target if named else self.target_language
 
     def translating(self, given: Mapping[str, Any], pages: bool = False) -> Callable[[Sequence[Unit]], list[Page]]:

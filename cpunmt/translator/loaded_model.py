@@ -18,18 +18,19 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.options.arguments import MOST_MODELS, MOST_THREADS, AnyPath, expect, in_order, piece_list, wrong_item
 from cpunmt.options.contradictions import refuse_missing
 from cpunmt.options.option_sets import SetName, option_set
-from cpunmt.options.options import Options, make_options, model_options
+from cpunmt.options.options import SPOKEN, Options, make_options, model_options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.workers import Workers
 from cpunmt.registry.store import Languages, is_name, languages_of, located, model_languages
 from cpunmt.sentence_layers.all_layers import SentenceLayers
+from cpunmt.sentences.language_layer import named
 from cpunmt.sentences.sentence_cache import SentenceCache
 from cpunmt.text.language_codes import preferred
 from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.values.checks import whole
+from cpunmt.text.vocabulary import WORD
+from cpunmt.values.checks import shown, whole
 
 _Owner = TypeVar("_Owner", bound="ModelOwner")
-_SPOKEN = ("source_lang", "target_lang")
 
 
 class ModelOwner:
@@ -167,7 +168,7 @@ class ModelOwner:
         self.config, self.metadata = model.config, model.metadata
         self.source_vocabulary, self.target_vocabulary = model.source_vocabulary, model.target_vocabulary
         self.languages = model_languages(model.metadata, self._names[0] or str(self.path))
-        spoken = zip(_SPOKEN, self._spoken, strict=True)
+        spoken = zip(SPOKEN, self._spoken, strict=True)
         named: dict[str, Any] = {name: value for name, value in spoken if value is not None}
         self.options = self._with_ids(replace(model_options(model.config), **named))
         self._default = settings_of(self.options)
@@ -307,8 +308,30 @@ class ModelOwner:
                 from cpunmt.options.languages import refuse_unnamed
             refuse_unnamed(settings.options, self.config)
 
-    def spoken(self, settings: Settings) -> Languages:
-        """Returns the languages of a call."""
+    def named(self, texts: Sequence[str], settings: Settings) -> list[str]:
+        """Returns texts as the model reads them: each begins with the name of its target language, if need be.
+
+        Raises ValueError as `refuse_unnamed`.
+        """
+        self.refuse_unnamed(settings)
+        return named(texts, getattr(settings.options.target_lang, "name", ""), self.source_vocabulary)
+
+    def refuse_unnamed_pieces(self, settings: Settings, sentences: Iterable[Sequence[int]]) -> None:
+        """Raises ValueError if a source, as ids, does not name the language of the call, where the model reads it
+        there: the name is a piece of the source.
+        """
+        name, vocabulary = getattr(settings.options.target_lang, "name", ""), self.source_vocabulary
+        for ids in sentences if name else ():
+            first = "".join(vocabulary.pieces(ids[:2])).replace(WORD, " ")
+            if len(ids) > 1 and not vocabulary.language_end(first):
+                raise ValueError(
+                    f"target_lang is {shown(settings.options.target_lang)}, and the source is given as pieces, which "
+                    f"do not name it; begin the pieces with {name.strip()}"
+                )
+
+    def spoken(self, settings: Settings | None = None) -> Languages:
+        """Returns the languages of a call; None: of one without options."""
+        settings = settings or self._default
         given = settings.options.source_lang, settings.options.target_lang
         if given == (None, None):
             return self.languages
@@ -319,7 +342,7 @@ class ModelOwner:
         if options is None:
             return self.options
         chosen = option_set(options)
-        unnamed = [name for name in _SPOKEN if getattr(chosen, name) is None]
+        unnamed = [name for name in SPOKEN if getattr(chosen, name) is None]
         return chosen.changed(**{name: getattr(self.options, name) for name in unnamed}) if unnamed else chosen
 
     def __repr__(self) -> str:
@@ -345,7 +368,7 @@ class ModelOwner:
             "inter_threads": threads,
             "max_queued_batches": queued,
             "sentence_cache": self._cache_size,
-            **dict(zip(_SPOKEN, self._spoken, strict=True)),
+            **dict(zip(SPOKEN, self._spoken, strict=True)),
         }
         added = {name: value for name, value in self.__dict__.items() if name not in ModelOwner.__annotations__}
         return {"arguments": arguments, "loaded": self.model_is_loaded, "added": added}

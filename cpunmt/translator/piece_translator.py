@@ -59,7 +59,7 @@ class PieceTranslator(DocumentMethod, Scorer):
     def target_language(self) -> str | None:
         """The target language; None if unknown, or if each call of a model of many languages names it."""
         unnamed = self.config.languages and self._default.options.target_lang is None
-        return None if unnamed else self.spoken(self._default).target
+        return None if unnamed else self.spoken().target
 
     @overload
     def translate_batch(
@@ -210,6 +210,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         chosen: dict[str, Any] = {**given}
         watch, settings = watch_of(chosen), self.call_settings(chosen, options, GENERATING)
         ids = source_ids(piece_list(source, 0), self.source_vocabulary)
+        self.refuse_unnamed_pieces(settings, [ids])
         prefix = self._prefixes(target_ids).ids(target_prefix)
         with_log_prob = switch("return_log_prob", return_log_prob)
         return watched(generated_pieces(self.loaded, settings, ids, prefix, with_log_prob), watch)
@@ -297,6 +298,7 @@ class PieceTranslator(DocumentMethod, Scorer):
         first: int = 0,
     ) -> Call[TranslationResult]:
         """Makes the call that translates lists of pieces to TranslationResults; `sentences` are their ids."""
+        self.refuse_unnamed_pieces(settings, sentences)
         model = self.loaded
         if not settings.options.return_scores:
             settings = settings._replace(search=settings.search._replace(scored=False))

@@ -13,7 +13,7 @@ from cpunmt.decoding.call_settings import CHARS_PER_PIECE, Settings, aligning, s
 from cpunmt.files.windows import windows
 from cpunmt.options.arguments import Prefixes, in_order, plain_text, text_ids, text_list
 from cpunmt.options.option_sets import SetName, option_set
-from cpunmt.options.options import TEXT_ONLY, Options
+from cpunmt.options.options import SPOKEN, TEXT_ONLY, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import under
 from cpunmt.process.workers import Workers
@@ -21,6 +21,7 @@ from cpunmt.registry.store import Languages
 from cpunmt.results.results import Result
 from cpunmt.sentence_layers.all_layers import SentenceLayers
 from cpunmt.sentences.engine_layer import Forced, forced_layer
+from cpunmt.sentences.language_layer import without_name
 from cpunmt.sentences.sentence_layer import Cutter
 from cpunmt.text.language_codes import base_of
 from cpunmt.text.piece_vocabulary import AnyVocabulary
@@ -40,7 +41,9 @@ _AS_GIVEN: dict[str, Any] = {
     "lower_capitals": False,
     "glossary": None,
 }
-_OF_THE_LAST = ("suppress_sequences", "end_token")  # the pieces of another language may be unable to express these
+_OF_THE_FIRST = (SPOKEN[0],)
+# The pieces of another language may be unable to express the first two
+_OF_THE_LAST = ("suppress_sequences", "end_token", SPOKEN[1])
 _HANDED_ON = {**_AS_GIVEN, "num_hypotheses": 1, "return_scores": False, "return_token_log_probs": False}
 
 
@@ -73,7 +76,7 @@ class Pivot(DocumentMethod):
         self.translators = tuple(made)
         self._layers = self._new_layers()
         for before, after in pairwise(made):
-            written, read = before.languages.target, after.languages.source
+            written, read = before.spoken().target, after.spoken().source
             if written and read and _languages(written).isdisjoint(_languages(read)):
                 raise ValueError(
                     f"{shown(str(before.path))} translates into {written!r}, but {shown(str(after.path))} from "
@@ -82,13 +85,13 @@ class Pivot(DocumentMethod):
 
     @property
     def target_language(self) -> str | None:
-        """The target language of the last model; None if unknown."""
-        return self.languages.target
+        """The target language of the last model; None if unknown, or if each call names it."""
+        return self.translators[-1].target_language
 
     @property
     def languages(self) -> Languages:
-        """The first model's source and the last model's target, as far as their directories name them."""
-        return Languages(self.translators[0].languages.source, self.translators[-1].languages.target)
+        """The first model's source and the last model's target: their defaults, or what their directories name."""
+        return Languages(self.translators[0].spoken().source, self.translators[-1].spoken().target)
 
     @property
     def source_vocabulary(self) -> AnyVocabulary:
@@ -143,8 +146,8 @@ class Pivot(DocumentMethod):
         Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary) are taken from the
         first model's and apply to the whole chain: texts are cut into sentences once, and terms are those of the last
         translation. num_hypotheses, return_scores and return_token_log_probs are taken from the last model's: the
-        others pass on their best translation. So are suppress_sequences and end_token, unless `options` is a list. Of
-        the languages among `given`, source_lang is the first model's and target_lang the last one's.
+        others pass on their best translation. So are suppress_sequences, end_token and target_lang, unless `options` is
+        a list; source_lang is the first model's.
         """
         if given and (watch := watch_of(given)):
             with under(watch):
@@ -245,16 +248,17 @@ class Pivot(DocumentMethod):
 
     def _forced(self, settings: Sequence[Settings]) -> Forced | None:
         """Returns a callable that forces beginnings upon the last translations; None if the last model cannot."""
-        *before, last = settings
-        forced = forced_layer(self.translators[-1].loaded, last)
+        (*before, last), model = settings, self.translators[-1]
+        forced = forced_layer(model.loaded, last)
         if forced is None:
             return None
         layer = pivot_layer([_leg(*leg, None) for leg in zip(self.translators, before, strict=False)])
 
         def translate(texts: Sequence[str], beginnings: Sequence[str]) -> list[Aligned | None]:
             middle = layer(texts, True)
-            found = forced([aligned.target for aligned in middle], beginnings)
-            return [made and composed(first, made) for first, made in zip(middle, found, strict=True)]
+            found = forced(model.named([aligned.target for aligned in middle], last), beginnings)
+            pairs = zip(middle, found, strict=True)
+            return [made and composed(first, without_name(made, first.target)) for first, made in pairs]
 
         return translate
 
@@ -264,22 +268,20 @@ class Pivot(DocumentMethod):
         if isinstance(options, str):
             options = option_set(options)
         if options is None or isinstance(options, Options | Mapping):
-            options = [*[_without_pieces(options)] * (count - 1), options]
+            options = [_own(options, number, count) for number in range(count)]
         chosen = list(in_order(options, "options", "Options, a dict, or a list with one for each model"))
         if len(chosen) != count:
             raise ValueError(f"options has {len(chosen)} items, expected one for each of the {count} models")
         found = []
         for number, (translator, leg) in enumerate(zip(self.translators, chosen, strict=True)):
-            own = given if number == count - 1 else _without_pieces(given)
-            foreign = {"source_lang"} if number else set()
-            foreign |= {"target_lang"} if number < count - 1 else set()
-            own = {name: value for name, value in own.items() if name not in foreign}
+            own = _own(given, number, count)
             if isinstance(leg, Mapping):
                 settings = translator.call_settings({**leg, **own}, None)
             elif leg is None or isinstance(leg, Options | str):
                 settings = translator.call_settings(own, leg if leg is None else option_set(leg))
             else:
                 raise TypeError(f"options: item {number} is {shown(leg)}, expected cpunmt.Options, a dict or None")
+            translator.refuse_unnamed(settings)
             found.append(settings)
         return found
 
@@ -304,11 +306,12 @@ def _languages(codes: str) -> set[str]:
     return set(map(base_of, codes.split("+")))
 
 
-def _without_pieces(options: Any) -> Any:
-    """Returns options, or keywords, for a model before the last: without options that name target pieces."""
+def _own(options: Any, number: int, count: int) -> Any:
+    """Returns options, or keywords, for one of `count` models: without those of only the first or the last one."""
+    foreign = (_OF_THE_FIRST if number else ()) + (_OF_THE_LAST if number < count - 1 else ())
     if isinstance(options, Options):
-        return options.changed(suppress_sequences=None, end_token=None)
-    return options and {name: value for name, value in options.items() if name not in _OF_THE_LAST}
+        return options.changed(**dict.fromkeys(foreign))
+    return options and {name: value for name, value in options.items() if name not in foreign}
 
 
 def _leg(translator: Translator, settings: Settings, forced: Sequence[list[int]] | None) -> Layer:

@@ -77,7 +77,9 @@ class Scorer(ModelOwner):
         settings = self._scoring(given, options)
         self.refuse_unnamed(settings)
         texts = ([source], [target]) if isinstance(source, str) else (source, target)
-        sources = self.source_vocabulary.encode_batch(text_list(texts[0], "source of score", "source"))
+        sources = self.source_vocabulary.encode_batch(
+            self.named(text_list(texts[0], "source of score", "source"), settings)
+        )
         given_targets = text_list(texts[1], "target of score", "target", len(sources) + 1)
         targets = self.target_vocabulary.encode_batch(given_targets)
         call = self._scores(sources, targets, settings)
@@ -179,7 +181,8 @@ class Scorer(ModelOwner):
         with LOCK:
             from cpunmt.translator.streams.item_stream import checked_pairs
         vocabularies = self.source_vocabulary, self.target_vocabulary
-        for window in windows(checked_pairs(pairs, vocabularies), 1, WINDOW):
+        checked = checked_pairs(pairs, vocabularies, lambda text: self.named([text], settings)[0])
+        for window in windows(checked, 1, WINDOW):
             sources, targets = zip(*window, strict=True)
             call = self._scores(sources, targets, settings, offset)
             with under(watch):
@@ -243,6 +246,7 @@ class Scorer(ModelOwner):
         for name, side in (("source", sources), ("target", targets)):
             for number, ids in enumerate(side):
                 refuse_long(name, number, ids)
+        self.refuse_unnamed_pieces(settings, sources)
         model = self.loaded
 
         def score(numbers: Sequence[int], shared: SharedWork | None) -> list[ScoringResult]:

@@ -16,6 +16,7 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, is_watched, under, watched
 from cpunmt.results.results import Result, TranslationResult
 from cpunmt.sentences.engine_layer import engine_layer, forced_layer
+from cpunmt.sentences.language_layer import told
 from cpunmt.sentences.sentence_layer import Cutter, found_of
 from cpunmt.text.language_codes import is_unspaced
 from cpunmt.text.signs import has_digits, has_no_codes, is_plain
@@ -322,8 +323,6 @@ class Translator(PieceTranslator):
     ) -> list[Aligned]:
         """Translates single sentences, shared among the workers; for `Pivot`, and for the server's `text_call`."""
         if name := getattr(settings.options.target_lang, "name", ""):
-            with LOCK:
-                from cpunmt.sentences.language_layer import told
             return told(self._kept_or_translated, name, self.source_vocabulary)(texts, forced, settings)
         return self._kept_or_translated(texts, forced, settings)
 

@@ -4,6 +4,7 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.commands import cli
+from cpunmt.corpora.cross_entropy import dual_score
 from tests.sample_models.many_languages_model import write_model
 from tests.sample_models.small_vocabulary import TEXT
 
@@ -73,3 +74,26 @@ def test_corpora(folder, source, expected, tmp_path):
         assert cli.main(["batch", "-m", str(folder), *flags, str(source), "--out", str(tmp_path / "out")]) == 0
     (part,) = [path for path in (tmp_path / "out").iterdir() if path.suffix == ".txt"]
     assert part.read_text("utf-8").splitlines() == expected
+
+
+def test_pairs_of_corpora(folder, tmp_path, capfd):
+    """Both models of `--score` get the languages, swapped for `--reverse`; parts of other languages are made again."""
+    (tmp_path / "p.tsv").write_text("".join(f"{text}\t{TEXT[0]}\n" for text in TEXT[:4]), "utf-8")
+    batch = ["batch", "-m", str(folder), "--score", "--reverse", str(folder), str(tmp_path / "p.tsv")]
+    batch += ["--out", str(tmp_path / "out")]
+    assert cli.main(batch) == 1
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1 and "source_lang and target_lang not given, and the model has 202 languages" in said
+    translator = Translator(folder)
+    for source, target in (("en", "de"), ("deu", "English")):
+        there = translator.score(TEXT[:4], TEXT[:1] * 4, source_lang=source, target_lang=target)
+        back = translator.score(TEXT[:1] * 4, TEXT[:4], source_lang=target, target_lang=source)
+        expected = [
+            dual_score(*(-side.log_prob / len(side.tokens) for side in pair)) for pair in zip(there, back, strict=True)
+        ]
+        assert cli.main([*batch, "--from", source, "--to", target]) == 0
+        (part,) = [path for path in (tmp_path / "out").iterdir() if path.suffix == ".tsv"]
+        assert [float(line.split("\t")[2]) for line in part.read_text("utf-8").splitlines()] == expected
+    capfd.readouterr()
+    assert cli.main([*batch, "--from", "de", "--to", "eng_Latn"]) == 0
+    assert "there already" in capfd.readouterr().err

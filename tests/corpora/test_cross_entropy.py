@@ -10,6 +10,8 @@ from cpunmt import Translator
 from cpunmt.corpora.cross_entropy import Scoring, dual_score
 from cpunmt.corpora.inputs.rows import Rows
 from cpunmt.corpora.job import Filters, Job
+from cpunmt.decoding.scoring import LONGEST
+from tests.sample_models.many_languages_model import write_model
 from tests.sample_models.real_model import GERMAN, SHIPPED
 
 ENTROPIES = st.floats(0, 50)
@@ -67,3 +69,25 @@ def test_pairs_are_scored_by_both_models(models):
     assert flags == [(), (), ("ratio",)]
     alone = [scored(models, Job(target="target"), [pair])[0].columns["score"][0] for pair in PAIRS[:2]]
     assert alone == scores[:2]
+
+
+def test_the_name_of_a_language_counts_among_the_pieces():
+    """A source that is too long only with its name cannot be scored, and has no error."""
+    path, job = SHIPPED.parent / "ende-deen", Job(target="target")
+    models = Translator(path, source_lang="en", target_lang="de"), Translator(path, source_lang="de", target_lang="en")
+    plain, pair = Translator(path), PAIRS[0]
+    long = "a " * 4095
+    sizes = [len(plain.source_vocabulary.encode(text)) for text in (long, f">>de<< {long}")]
+    assert sizes[0] <= LONGEST < sizes[1]
+    assert scored(models, job, [(long, "Ein Mann.")])[0].columns["score"] == [0]
+    (score,) = scored(models, job, [pair])[0].columns["score"]
+    there = plain.score(f">>de<< {pair[0]}", pair[1])
+    back = plain.score(f">>en<< {pair[1]}", pair[0])
+    assert score == dual_score(*[-one.log_prob / len(one.tokens) for one in (there, back)])
+
+
+def test_models_that_do_not_know_their_languages_are_refused_before_a_pair(tmp_path):
+    write_model(tmp_path / "m2m", "m2m", 5)
+    known = Translator(tmp_path / "m2m", source_lang="en", target_lang="de")
+    with pytest.raises(ValueError, match="^source_lang and target_lang not given"):
+        Scoring(known, Translator(tmp_path / "m2m"), Job(target="target"))

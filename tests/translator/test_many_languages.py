@@ -13,7 +13,7 @@ from cpunmt import Options, Pivot, Translator
 from cpunmt.commands.models import converted
 from cpunmt.text.language_codes import code_of
 from tests.sample_models.many_languages_model import SHAPES, write_model
-from tests.sample_models.real_model import SHIPPED
+from tests.sample_models.real_model import GERMAN, SHIPPED
 from tests.sample_models.small_vocabulary import TEXT
 from tests.support.option_values import consistent_options
 
@@ -88,6 +88,7 @@ def test_what_is_missing_or_wrong_is_told_with_what_there_is(nllb, given, proble
         lambda: list(nllb.translate_iterable(["A dog."], **given)),
         lambda: list(nllb.generate_text("A dog.", **given)),
         lambda: nllb.score("A dog.", "Ein Hund.", **given),
+        lambda: list(nllb.score_iterable(["A dog."], ["Ein Hund."], **given)),
         lambda: nllb.text_call(given),
     ):
         with pytest.raises(ValueError, match=problem):
@@ -161,6 +162,25 @@ def test_a_score_is_that_of_the_search(model):
             assert count - len(hypothesis.pieces) in (0, 1)
             length = count + model.config.target_tag
             assert hypothesis.score == pytest.approx(sum(hypothesis.token_log_probs) / length, abs=1e-5)
+
+
+def test_the_score_of_a_rest_counts_the_piece_of_the_language_too(model):
+    """A score without offset is the search's, so a rest's has the same length for the same number of pieces."""
+    options = named(DIRECTIONS[0])
+    source, target = model.tokenize(TEXT[0]), model.target_vocabulary.surfaces(TEXT[1])
+    for penalties in ({}, {"word_penalty": 0.5}, {"length_penalty": 0.3}):
+        (whole,), (rest,) = (
+            model.score_batch([source], [target], offset=offset, **options, **penalties) for offset in (0, 3)
+        )
+        assert rest.log_probs == whole.log_probs[3:] and rest.log_prob == pytest.approx(sum(rest.log_probs))
+        for one in (whole, rest):
+            length = len(one.log_probs) + model.config.target_tag
+            expected = (one.log_prob - penalties.get("word_penalty", 0) * length) / length ** penalties.get(
+                "length_penalty", 1
+            )
+            assert one.score == pytest.approx(expected, rel=1e-5)
+        (none,) = model.score_batch([source], [target], offset=1000, **options, **penalties)
+        assert (none.tokens, none.score) == ([], 0)
 
 
 def test_alignments_and_prefixes(model):
@@ -300,3 +320,109 @@ def test_a_pivot_gives_each_model_its_languages(nllb):
     assert [one.text for one in made] == [one.text for one in expected]
     (again,) = chain.translate(TEXT[:1], options=[None, {"source_lang": "de", **LAST}], target_lang="fr")
     assert again.text == made[0].text
+
+
+def test_what_a_pivot_is_not_told_is_refused(nllb):
+    """No model of a chain translates without the pieces of its languages."""
+    first, last = Pivot([nllb, SHIPPED.parent / "ende-deen"]), Pivot([SHIPPED, nllb])
+    for chain, chosen, missing in (
+        (first, {}, "source_lang and target_lang not given"),
+        (first, named(("fr", "de")), "target_lang not given"),
+        (last, {}, "source_lang and target_lang not given"),
+        (last, {"target_lang": "fr"}, "source_lang not given"),
+    ):
+        for call in (
+            lambda chain=chain, chosen=chosen: chain.translate("A dog.", **chosen),
+            lambda chain=chain, chosen=chosen: chain.translate(["A dog."], **chosen),
+            lambda chain=chain, chosen=chosen: chain.translate_iterable(["A dog."], **chosen),
+            lambda chain=chain, chosen=chosen: chain.text_call(chosen),
+        ):
+            with pytest.raises(ValueError, match=f"^{missing}, and the model has 202 languages"):
+                call()
+
+
+def test_languages_for_all_models_of_a_pivot_are_those_of_its_ends(directories):
+    path = directories["nllb"]
+    one, other = Translator(path, target_lang="de"), Translator(path, source_lang="de")
+    chain, ends = Pivot([one, other]), named(("en", "fr"))
+    middle = one.translate(TEXT[:2], **ends | {"target_lang": "de"}, **LAST)
+    expected = [other.translate(text.text, split="none", **ends | {"source_lang": "de"}, **LAST) for text in middle]
+    for options, chosen in (
+        (None, {**ends, **LAST}),
+        ({**ends, **LAST}, {}),
+        (Options(**ends, **LAST), {}),
+        ([{"source_lang": "en", **LAST}, {"target_lang": "fr", **LAST}], {}),
+        (Options(**named(("zh", "zh"))), {**ends, **LAST}),
+    ):
+        made = chain.translate(TEXT[:2], split="line", protect="none", copy_numbers=False, options=options, **chosen)
+        assert [result.text for result in made] == [result.text for result in expected]
+
+
+def test_the_languages_of_a_pivot_are_the_defaults_of_its_ends(directories, tmp_path):
+    path = directories["m2m"]
+    with pytest.raises(ValueError, match="translates into 'fr', but .* from 'de'; expected models in the order"):
+        Pivot([Translator(path, source_lang="en", target_lang="fr"), GERMAN])
+    with pytest.raises(ValueError, match="translates into 'de', but .* from 'fr'"):
+        Pivot([SHIPPED, Translator(path, source_lang="fr")])
+    to_french = Pivot([SHIPPED, Translator(path, source_lang="de", target_lang="fr")])
+    assert (to_french.target_language, to_french.languages) == ("fr", ("en", "fr"))
+    (tmp_path / "a.txt").write_text(TEXT[0], "utf-8")
+    assert to_french.translate_document(tmp_path / "a.txt", **LAST) == tmp_path / "a.fr.txt"
+    unnamed = Pivot([SHIPPED, Translator(path, source_lang="de")])
+    assert unnamed.target_language is None
+    assert unnamed.translate_document(tmp_path / "a.txt", target_lang="zh", **LAST) == tmp_path / "a.zh.txt"
+    from_chinese = Pivot([Translator(path, source_lang="zh", target_lang="en"), SHIPPED])
+    assert (from_chinese.target_language, from_chinese.languages) == ("de", ("zh", "de"))
+
+
+def test_a_beginning_is_forced_in_the_language_of_a_pivots_last_model():
+    chain = Pivot([SHIPPED, SHIPPED.parent / "ende-deen"])
+    both, texts = chain.translators[1], ["Two dogs are playing in the snow.", "A man is riding a bicycle."]
+    options = {"split": "none", "target_lang": "en"}
+    found = chain._forced(chain._settings(None, options))(texts, ["There"] * 2)
+    for text, one in zip(texts, found, strict=True):
+        middle = chain.translators[0].translate(text, split="none").text
+        expected = both.translate(f">>en<< {middle}", "There", split="none", vocabulary="full")
+        assert one.source == text and one.target == expected.text
+        assert both.translate(middle, "There", split="none", vocabulary="full").text != expected.text
+        assert one.links and all(end <= len(text) for _, end in one.source_spans)
+
+
+def test_a_name_is_written_before_each_text_that_is_scored():
+    both = Translator(SHIPPED.parent / "ende-deen")
+    sources = ["A man is riding a bicycle.", "", " ", ">>en<< Ein Hund.", "Two dogs!"]
+    targets = ["Ein Mann fährt Fahrrad.", "", "Nein.", "A dog.", "Zwei Hunde!"]
+    plain = [f">>de<< {text}" if text.strip() and ">>" not in text else text for text in sources]
+    expected = both.score(plain, targets)
+    assert both.score(sources, targets) != expected
+    given = Translator(SHIPPED.parent / "ende-deen", target_lang="de")
+    for translator, options in ((both, {"target_lang": "German"}), (given, {})):
+        assert translator.score(sources, targets, **options) == expected
+        assert [translator.score(*pair, **options) for pair in zip(sources, targets, strict=True)] == expected
+        assert list(translator.score_iterable(iter(sources), targets, **options)) == expected
+
+
+def test_pieces_name_the_language_themselves(tmp_path):
+    both = Translator(SHIPPED.parent / "ende-deen")
+    said, pieces = both.tokenize(">>de<< A dog."), both.tokenize("A dog.")
+    target = both.target_vocabulary.surfaces("Ein Hund.")
+    for name, source in (("said", said), ("plain", pieces), ("blank", [])):
+        (tmp_path / name).write_text(" ".join(source) + "\n", "utf-8")
+    (tmp_path / "target").write_text(" ".join(target) + "\n", "utf-8")
+    calls = (
+        lambda name, source, given: both.translate_batch([source, []], **given),
+        lambda name, source, given: list(both.translate_iterable([source], **given)),
+        lambda name, source, given: list(both.generate_tokens(source, **given)),
+        lambda name, source, given: both.translate_file(tmp_path / name, tmp_path / "out", **given).num_tokens,
+        lambda name, source, given: both.score_batch([source, []], [target, []], **given),
+        lambda name, source, given: list(both.score_iterable([source], [target], **given)),
+        lambda name, source, given: (
+            both.score_file(tmp_path / name, tmp_path / "target", tmp_path / "out", **given).num_tokens
+        ),
+    )
+    for call in calls:
+        assert call("said", said, {"target_lang": "de"}) == call("said", said, {})
+        assert call("blank", [], {"target_lang": "de"}) == call("blank", [], {})
+        with pytest.raises(ValueError, match="^target_lang is 'de', and .* pieces, .*; begin the pieces with >>de<<$"):
+            call("plain", pieces, {"target_lang": "de"})
+    assert both.translate_batch([said[1:]], target_lang="de") == both.translate_batch([said[1:]])

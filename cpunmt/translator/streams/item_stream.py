@@ -154,9 +154,13 @@ def paired_arguments(source: object, target: object) -> Iterator[tuple[object, o
 
 
 def checked_pairs(
-    pairs: Iterator[tuple[object, object]], vocabularies: tuple[AnyVocabulary, AnyVocabulary]
+    pairs: Iterator[tuple[object, object]],
+    vocabularies: tuple[AnyVocabulary, AnyVocabulary],
+    named: Callable[[str], str],
 ) -> Iterator[Pair]:
     """Yields the ids of pairs of texts, or of lists of pieces if the first source is a list.
+
+    `named` returns a source text as the model reads it, see `ModelOwner.named`.
 
     Raises TypeError or ValueError for a wrong pair, or one too long to be scored, when it comes.
     """
@@ -165,7 +169,7 @@ def checked_pairs(
         if is_text is None:
             is_text = isinstance(source, str)
         if is_text:
-            texts = plain_text(source, number, "source"), plain_text(target, number, "target")
+            texts = named(plain_text(source, number, "source")), plain_text(target, number, "target")
             ids = [vocabulary.encode(text) for vocabulary, text in zip(vocabularies, texts, strict=True)]
         else:
             pieces = piece_list(source, number, "source")
