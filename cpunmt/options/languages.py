@@ -96,8 +96,8 @@ def refuse_unnamed(options: Any, config: ModelConfig) -> None:
     if missing:
         codes = list(map(code_of, config.languages))
         raise ValueError(
-            f"{' and '.join(missing)} not given, and the model has {len(codes)} languages; give {missing[0]}, to the "
-            f"call or to the Translator: {', '.join(codes)}, or another code or name of one of these, as German"
+            f"{' and '.join(missing)} not given, and the model has {len(codes)} languages; give them to the call or the "
+            f"Translator, in commands as --from and --to: a name such as German, or one of {', '.join(codes)}"
         )
 
 
@@ -108,7 +108,7 @@ def _chosen(name: str, value: str | None, config: ModelConfig, languages: Langua
     side = languages.source if name == NAMES[0] else languages.target
     codes = list(map(code_of, config.languages)) if config.languages else (side or "").split("+")
     if codes == [""]:
-        raise ValueError(f"{name} is {shown(value)}, but nothing tells the languages of the model; expected None")
+        raise ValueError(f"{name} is {shown(value)}, but the languages of the model are not known; leave it out")
     found = found_in(code_of(value), codes)
     scripts = {script for script in (script_of(value), found and script_of(found)) if script}
     if found is None or len(scripts) > 1:
