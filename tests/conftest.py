@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, settings
 from cpunmt import Translator
 from cpunmt.engine import program as compiled
 from cpunmt.engine.program_files import cache_file
+from cpunmt.simd import isa
 from tests.sample_models.real_model import DIRECTORIES, ENSEMBLE
+from tests.support.built_programs import warmed_up
 from tests.support.command_line import sentences
 
 # No deadline: a busy or emulated machine may be slow.
@@ -108,9 +110,13 @@ def once(tmp_path_factory):
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_once(once):
-    """If several workers begin without a compiled program, one compiles it, and the others wait."""
+    """If several workers begin without a compiled program, the first one compiles it, and the others those of the
+    other paths meanwhile."""
     file = cache_file()
     if file is not None and not file.exists():
+        worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+        if 0 < worker < len(isa.supported()):
+            warmed_up(isa.supported()[worker].value)
         once("program", lambda: str(compiled.warm_up()))
 
 
