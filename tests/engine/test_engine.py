@@ -14,7 +14,14 @@ from quantize.reference.network import Reference
 from tests.definitions.greedy import greedy, log_softmax
 from tests.definitions.packed_network import PackedReference
 from tests.sample_models import real_model
-from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
+from tests.sample_models.random_models import (
+    engine_of,
+    random_checkpoint,
+    random_shortlist,
+    random_sources,
+    random_tensors,
+)
+from tests.sample_models.transformers import make_config
 from tests.support.processes import output
 from tests.support.searches import bits
 from tests.support.side_by_side import in_threads
@@ -85,6 +92,19 @@ def test_int8_equals_the_reference_with_quantized_products(checkpoint):
     assert len(pairs) >= 0.9 * len(sources)
     difference = [abs(t.log_prob - e.log_prob) / len(e.ids) for t, e in pairs]
     assert max(difference) < 0.05 and np.median(difference) < 1e-5
+
+
+@pytest.mark.parametrize("cell", ["self_attention", "ssru"])
+def test_states_that_no_norm_follows_are_quantized_for_the_output_layer(cell):
+    plain = {"preprocess": "n", "postprocess": "a", "top_norm": False}
+    config = make_config(cell=cell, layer_norm_epsilon=1e-6, **plain)
+    config, tensors = packed_tensors(config, random_tensors(config, 5), "int8")
+    reference = PackedReference(config, tensors)
+    sources = random_sources(6, config.vocab_size, 20)
+    made = [found[0] for found in Engine(Model(config, tensors)).translate(sources, limits_of(sources))]
+    expected = [greedy(reference, source, max_length_factor=3) for source in sources]
+    same = sum(one.ids == other.ids for one, other in zip(made, expected, strict=True))
+    assert same >= 0.9 * len(sources) and len({tuple(one.ids) for one in made}) > 5
 
 
 @pytest.fixture(scope="module", params=["int8", "float32"])

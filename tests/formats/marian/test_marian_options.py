@@ -178,6 +178,11 @@ def test_what_is_exported_is_read_again(config):
     assert kept == config.changed(target_positions=False)
 
 
+def test_the_aligning_layer_is_counted_from_one():
+    for layer, number in ((0, 1), (1, 2), (None, "last")):
+        assert exported(make_config(alignment_layer=layer))["transformer-guided-alignment-layer"] == number
+
+
 EXTENSIONS = {
     "gated feed-forward networks": {"gated_ffn": True},
     "RMS norms": {"rms_norm": True},
