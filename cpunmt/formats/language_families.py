@@ -1,9 +1,9 @@
 """The families of models of many languages: the pieces that name their languages, and where these stand.
 
-M2M-100    __de__      before the source; said before the translation
-SMaLL-100  __de__      that of the target, before the source
-NLLB-200   deu_Latn    before the source, or behind its </s> (`legacy_behaviour`); said before the translation
-mBART-50   de_DE       before the source; said before the translation
+M2M-100    __de__      the source's before the source, the target's before the translation
+SMaLL-100  __de__      the target's before the source
+NLLB-200   deu_Latn    as M2M-100; with `legacy_behaviour` the source's stands behind </s>
+mBART-50   de_DE       as M2M-100
 
 Such a piece is in the model's table of pieces, and not in its SentencePiece model, so no text contains it.
 
@@ -19,7 +19,7 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.text.language_codes import code_of, preferred
 from cpunmt.text.language_lists import M2M_100, MBART_50, NLLB_200, WMT_21
 
-_LEAST = 2  # languages: fewer pieces of the form are no sign of a family
+_LEAST = 2  # pieces of the form that make a family
 _LENGTH_FACTOR = 5.0  # languages differ in the pieces of a word
 _SMALL = "small100"  # in the name of SMaLL-100's tokenizer, which is a Python file of its own repository
 

@@ -65,7 +65,7 @@ def with_tags(options: Any, config: ModelConfig, vocabulary: AnyVocabulary, lang
     Parameters
     ----------
     vocabulary : of the source; a model that names languages has one for both sides
-    languages : those that the model's metadata name
+    languages : source and target languages in the model's metadata
 
     Raises ValueError for a language that the model lacks; the message lists what it has.
     """

@@ -108,7 +108,7 @@ GREEDY = Search()
 
 _TYPES = {int: COUNT, bool: COUNT, float: np.float32}
 
-# What compiled code reads: the numbers of `Search` by the same names, and what follows from them; 1 is yes.
+# The record of compiled code: the numbers of `Search` by the same names, and fields made from them. 1 means yes.
 SEARCH = record(
     *((name, _TYPES[type(value)]) for name, value in Search._field_defaults.items() if type(value) in _TYPES),
     ("prompt", COUNT),  # pieces at the beginning of every prefix that are forced, and have no log-probability

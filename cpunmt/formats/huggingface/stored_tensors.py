@@ -142,7 +142,7 @@ def _rows(array: Array | Bfloat16, begin: int, end: int) -> Array | Bfloat16:
 
 
 def floats(array: Array | Bfloat16) -> Array:
-    """Returns the array in float32, C-contiguous and aligned, copied only if it is not; what that cannot hold is
+    """Returns the array in float32, C-contiguous and aligned, copied only if it is not; larger values become
     infinite."""
     if isinstance(array, Bfloat16):
         return array.floats()
