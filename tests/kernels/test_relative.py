@@ -124,7 +124,8 @@ def test_buckets_are_those_of_the_formula(buckets, furthest, both_ways):
 
 
 def test_known_buckets():
-    """Of T5: the encoder's directions have 16 each, of which 8 are single distances; the decoder's only one has 32."""
+    """T5 has 32 buckets. The encoder splits them between two directions: of 16 buckets, 8 hold a single distance. The
+    decoder looks in one direction, and uses all 32."""
     encoder, decoder = distance_buckets(32, 128, True), distance_buckets(32, 128, False)
     behind = {0: 0, 1: 1, 7: 7, 8: 8, 11: 8, 12: 9, 16: 10, 32: 12, 64: 14, 90: 14, 91: 15, 128: 15}
     assert {n: encoder[128 - n] for n in behind} == behind

@@ -71,6 +71,7 @@ _UNNAMED = "madeupword{}"
 MAX_JSON = 4 << 20  # bytes of added_tokens.json and tokenizer_config.json: NLLB's has 70 KiB
 _MOST_SOURCE = 512  # pieces of a source: NLLB's longest in training
 _MAX_ADDED = 10_000
+_MAX_UNNAMED = 10_000  # rows that only fill up a table: M2M-100 has 8
 _ID = re.compile(r"[0-9]{1,7}")
 Table = dict[str, int]
 
@@ -204,9 +205,14 @@ def _config(
         problems.append(f"forced_eos_token_id differs from eos_token_id, expected {eos_id}")
     size, last = fields.get("vocab_size"), max(table.values())
     shape = next((arrays[name].shape for name in TABLES if name in arrays), None)
-    if type(size) is int and shape == (size, fields.get("d_model")):  # so many rows that the file is as large
+    if type(size) is int and shape == (size, fields.get("d_model")):
         if last >= size:
             problems.append(f"config.json: vocab_size is {size}, but the tokenizer has ids up to {last}")
+        elif size - len(table) > _MAX_UNNAMED:  # a row of one number costs a file 2 bytes, its piece 200
+            problems.append(
+                f"config.json: vocab_size is {size}, but the tokenizer has {len(table)} pieces, expected at most "
+                f"{_MAX_UNNAMED} rows without one"
+            )
         else:
             _name_rows(table, size)
     else:

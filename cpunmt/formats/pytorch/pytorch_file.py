@@ -63,8 +63,6 @@ def _zip(content: Bytes, where: str) -> tuple[Any, dict[str, Bytes]]:
     if order is not None and order[:8].tobytes() != b"little":
         raise ModelFileError(f"{where}: is big-endian, expected little-endian numbers; save it on another machine")
     pickled = members[f"{root}/data.pkl"]
-    if pickled.size > MAX_PICKLE:
-        raise ModelFileError(f"{where}: pickle of {pickled.size} bytes, expected at most {MAX_PICKLE} of a state dict")
     state, end = _pickle(pickled, where)
     if end != pickled.size:
         raise ModelFileError(f"{where}: pickle: ends at byte {end} of {pickled.size}; {_AGAIN}")

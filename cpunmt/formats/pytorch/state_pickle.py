@@ -113,6 +113,8 @@ class _Machine:
     def take(self, count: int) -> bytes:
         """Returns the next `count` bytes."""
         end = self.position + count
+        if end > len(self._content) >= MAX_PICKLE:
+            raise self.broken(f"it has more than {MAX_PICKLE} bytes")
         if end > len(self._content):
             raise self.broken(f"{count} bytes are needed, {len(self._content) - self.position} are left")
         taken = self._content[self.position : end]

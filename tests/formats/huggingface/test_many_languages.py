@@ -13,6 +13,7 @@ from cpunmt.commands.cli import main
 from cpunmt.commands.models import describe
 from cpunmt.formats.any_directory import kind_of, read_checkpoint, read_metadata
 from cpunmt.formats.foreign_model import open_vocabularies
+from cpunmt.formats.huggingface import many_languages
 from tests.sample_models.huggingface_model import safetensors_bytes
 from tests.sample_models.many_languages_model import SHAPES, tensors_of, write_model
 from tests.sample_models.torch_writer import torch_bytes
@@ -124,13 +125,22 @@ def test_a_model_of_one_target_language(copied):
     assert "forced_bos_token_id is 7, expected the id of a language's piece" in refusal(folder)
 
 
-def test_rows_without_weights_are_not_believed(copied):
-    """No pieces are made for them: of a small file, they would take a gigabyte."""
-    folder = changed(copied("m2m"), vocab_size=1 << 22)
+@pytest.mark.parametrize(
+    ("width", "fields", "problem"),
+    [
+        (0, {}, "vocab_size is 4194304, but the embedding has shape (4194304, 0)"),
+        (0, {"d_model": 0}, "pieces, expected at most 10000 rows without one"),
+        (1, {"d_model": 1}, "pieces, expected at most 10000 rows without one"),
+    ],
+)
+def test_rows_without_pieces_are_limited(copied, monkeypatch, width, fields, problem):
+    """A name for each would take a gigabyte, of a file of a few megabytes."""
+    folder = changed(copied("m2m"), vocab_size=1 << 22, **fields)
     tensors = tensors_of(json.loads((copied("nllb") / "config.json").read_text()))
-    tensors["model.shared.weight"] = np.zeros((1 << 22, 0), np.float32)
-    (folder / "model.safetensors").write_bytes(safetensors_bytes(tensors, "F32"))
-    assert "vocab_size is 4194304, but the embedding has shape (4194304, 0)" in refusal(folder)
+    tensors["model.shared.weight"] = np.zeros((1 << 22, width), np.float32)
+    (folder / "model.safetensors").write_bytes(safetensors_bytes(tensors, "F16"))
+    monkeypatch.setattr(many_languages, "_name_rows", None)  # it is not reached
+    assert problem in refusal(folder)
 
 
 def test_tables_that_are_one_number(copied):

@@ -232,3 +232,11 @@ def test_offsets_of_legacy_numbers_need_not_be_aligned(path):
         path.write_bytes(named)
         assert read_torch_tensors(path)["a" * (1 + extra)].tolist() == [[0, 1, 2], [3, 4, 5]]
     assert struct.unpack("<q", content[-32:-24])[0] == 6
+
+
+@pytest.mark.parametrize(("container", "data"), [(archive, NUMBERS), (legacy, (6, NUMBERS))])
+def test_a_pickle_over_the_limit_is_refused(container, data, path):
+    long = pickled(*(part for number in range(600) for part in (text(f"{number:03}" + "a" * 3997), tensor())))
+    assert len(long) > 2 << 20
+    path.write_bytes(container(long, {"0": data}))
+    assert "it has more than 2097152 bytes; expected a state dict" in refusal(read_torch_tensors, path)
