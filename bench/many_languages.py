@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt import Translator
-from cpunmt.text.language_lists import M2M_100
+from cpunmt.text.languages.lists import M2M_100
 
 FIELDS = {
     **{"model_type": "m2m_100", "is_encoder_decoder": True, "activation_function": "relu", "d_model": 1024},

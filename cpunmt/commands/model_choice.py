@@ -16,7 +16,7 @@ from cpunmt.formats.any_directory import read_metadata
 from cpunmt.options.arguments import MOST_MODELS
 from cpunmt.registry.documents import METADATA
 from cpunmt.registry.store import installed, languages_of, located, models_folder
-from cpunmt.text.language_codes import named_code, plain, preferred
+from cpunmt.text.languages.codes import named_code, plain, preferred
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a checkout; a wheel has no model
 _SHOWN = 6  # models of a message

@@ -32,7 +32,7 @@ from cpunmt.formats.packed.safetensors_file import check_tensors
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, second_layout_bytes
-from cpunmt.text.language_codes import code_of
+from cpunmt.text.languages.codes import code_of
 
 
 def info_arguments(parser: argparse.ArgumentParser) -> None:

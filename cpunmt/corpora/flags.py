@@ -9,7 +9,7 @@ from cpunmt.corpora.translation_cache import Translated
 from cpunmt.errors import CpunmtError
 from cpunmt.registry.store import model_languages
 from cpunmt.sentences.detection import Detector
-from cpunmt.text.language_codes import base_of
+from cpunmt.text.languages.codes import base_of
 from cpunmt.translator.translator import Translator
 
 IsIn = Callable[[str], bool]  # whether a text seems to be in the wanted language

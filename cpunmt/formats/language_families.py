@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.language_codes import code_of, preferred
-from cpunmt.text.language_lists import M2M_100, MBART_50, NLLB_200, WMT_21
+from cpunmt.text.languages.codes import code_of, preferred
+from cpunmt.text.languages.lists import M2M_100, MBART_50, NLLB_200, WMT_21
 
 _LEAST = 2  # pieces of the form that make a family
 _LENGTH_FACTOR = 5.0  # languages differ in the pieces of a word

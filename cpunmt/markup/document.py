@@ -26,7 +26,7 @@ from cpunmt.markup.html_elements import (
 from cpunmt.markup.html_syntax import CLOSE, OPEN, RAW, REST, SPACE, Token, scan
 from cpunmt.markup.units import Mark
 from cpunmt.options.element_roles import SPLIT, WITHIN
-from cpunmt.text.language_codes import first_part
+from cpunmt.text.languages.codes import first_part
 from cpunmt.text.scripts import LETTER
 
 MOST_NESTED = 32  # nested inline elements within a block; deeper ones separate texts

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError
 from cpunmt.process.first_use import LOCK
-from cpunmt.text.language_codes import base_of
+from cpunmt.text.languages.codes import base_of
 
 _SCRIPTS = {
     "ARABIC": "ar fa ur ps ug sd",

@@ -14,7 +14,7 @@ from cpunmt.results.results import Result
 from cpunmt.results.sentence import shifted
 from cpunmt.sentences.cut_text import CutText, joined, moved_spans, without_line_breaks
 from cpunmt.sentences.engine_layer import aligned_of
-from cpunmt.text.language_codes import is_unspaced
+from cpunmt.text.languages.codes import is_unspaced
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.units import Splitter, is_one, units
 

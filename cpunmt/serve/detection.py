@@ -9,7 +9,7 @@ from cpunmt.sentences import detection
 from cpunmt.sentences.detection import Detected as Detected
 from cpunmt.serve.errors import bad, said
 from cpunmt.serve.model_host import ModelHost
-from cpunmt.text.language_codes import base_of, found_in
+from cpunmt.text.languages.codes import base_of, found_in
 
 AUTO = "auto"
 

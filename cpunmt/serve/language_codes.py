@@ -1,6 +1,6 @@
 """Codes of languages in the spelling of each HTTP dialect."""
 
-from cpunmt.text.language_codes import preferred
+from cpunmt.text.languages.codes import preferred
 
 
 def libretranslate(code: str) -> str:

@@ -13,7 +13,7 @@ from cpunmt.decoding.loading import contains_model
 from cpunmt.errors import CpunmtError
 from cpunmt.formats.any_directory import model_folder, read_metadata
 from cpunmt.registry.store import located, model_languages
-from cpunmt.text.language_codes import plain
+from cpunmt.text.languages.codes import plain
 from cpunmt.translator.pivot import Pivot
 from cpunmt.translator.translator import Translator
 

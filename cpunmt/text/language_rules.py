@@ -4,7 +4,7 @@ import dataclasses
 import functools
 
 from cpunmt.text.abbreviations import COMMON, LANGUAGES, ORDINALS, SAME
-from cpunmt.text.language_codes import first_part
+from cpunmt.text.languages.codes import first_part
 
 ALWAYS, UNLESS, NUMBERS, UNITS = range(4)
 _KINDS = {"always": ALWAYS, "unless": UNLESS, "numbers": NUMBERS, "units": UNITS}

@@ -25,7 +25,7 @@ from cpunmt.registry.store import Languages, is_name, languages_of, located, mod
 from cpunmt.sentence_layers.all_layers import SentenceLayers
 from cpunmt.sentences.language_layer import named
 from cpunmt.sentences.sentence_cache import SentenceCache
-from cpunmt.text.language_codes import preferred
+from cpunmt.text.languages.codes import preferred
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.vocabulary import WORD
 from cpunmt.values.checks import shown, whole

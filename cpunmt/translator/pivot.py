@@ -23,7 +23,7 @@ from cpunmt.sentence_layers.all_layers import SentenceLayers
 from cpunmt.sentences.engine_layer import Forced, forced_layer
 from cpunmt.sentences.language_layer import without_name
 from cpunmt.sentences.sentence_layer import Cutter
-from cpunmt.text.language_codes import base_of
+from cpunmt.text.languages.codes import base_of
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.translator.document_method import DocumentMethod
 from cpunmt.translator.text_pipeline import TextCall, translate_texts

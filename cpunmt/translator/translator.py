@@ -18,7 +18,7 @@ from cpunmt.results.results import Result, TranslationResult
 from cpunmt.sentences.engine_layer import engine_layer, forced_layer
 from cpunmt.sentences.language_layer import told
 from cpunmt.sentences.sentence_layer import Cutter, found_of
-from cpunmt.text.language_codes import is_unspaced
+from cpunmt.text.languages.codes import is_unspaced
 from cpunmt.text.signs import has_digits, has_no_codes, is_plain
 from cpunmt.translator.piece_translator import PieceTranslator
 from cpunmt.translator.scorer import WINDOW as WINDOW

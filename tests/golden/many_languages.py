@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cpunmt.text.language_codes import code_of
+from cpunmt.text.languages.codes import code_of
 from tests.sample_models.many_languages_model import PIECES, SHAPES, write_model
 from tests.sample_models.small_vocabulary import TEXT
 

@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from cpunmt.text.language_codes import code_of
+from cpunmt.text.languages.codes import code_of
 from tests.golden.many_languages import LIMIT
 from tests.sample_models.many_languages_model import SHAPES, write_ctranslate2_model
 from tests.sample_models.real_model import ROOT

@@ -12,7 +12,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.registry import store
 from cpunmt.registry.misspelt import _folders, beside, published
 from cpunmt.registry.store import Languages, model_languages
-from cpunmt.text.language_codes import is_unspaced
+from cpunmt.text.languages.codes import is_unspaced
 
 
 def put(name, **metadata) -> Path:

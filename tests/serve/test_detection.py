@@ -11,7 +11,7 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from cpunmt.serve.detection import AUTO, Detector, settled
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.model_host import ModelHost
-from cpunmt.text.language_codes import base_of
+from cpunmt.text.languages.codes import base_of
 from tests.sample_models.real_model import SHIPPED
 from tests.serve.serving import serving
 

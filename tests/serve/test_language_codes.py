@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cpunmt.serve.dialects.google import _code as google
 from cpunmt.serve.errors import said
 from cpunmt.serve.language_codes import deepl, libretranslate
-from cpunmt.text.language_codes import NAMES, base_of, found_in, name_of, plain
+from cpunmt.text.languages.codes import NAMES, base_of, found_in, name_of, plain
 
 ALIKE = [  # each list is one language; the first is how models write it
     ["zh", "zh-hans", "zh-cn", "zh-sg", "zho", "cmn"],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cpunmt import Options, Pivot, Translator
 from cpunmt.commands.models import converted
-from cpunmt.text.language_codes import code_of
+from cpunmt.text.languages.codes import code_of
 from tests.sample_models.many_languages_model import SHAPES, write_model
 from tests.sample_models.real_model import GERMAN, SHIPPED
 from tests.sample_models.small_vocabulary import TEXT

@@ -18,7 +18,7 @@ from cpunmt.serve.dialects.deepl_glossary_routes import add_glossary_routes
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import QuotaError, ServeError, bad
 from cpunmt.serve.parameters import Parameters
-from cpunmt.text.language_codes import base_of, name_of, plain
+from cpunmt.text.languages.codes import base_of, name_of, plain
 
 _NO_LIMIT = 1_000_000_000_000  # characters: clients require a number
 _VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # clients refuse these targets without a country

@@ -21,7 +21,7 @@ from cpunmt.serve.dialects.deepl_glossaries import (
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.parameters import Parameters
-from cpunmt.text.language_codes import base_of, found_in
+from cpunmt.text.languages.codes import base_of, found_in
 
 _MOST_PAIRS = 100
 _OF_FORM = re.compile(r"dictionaries\[([0-9]{1,2})\]\.([a-z_]{1,20})")  # as deepl-node sends them

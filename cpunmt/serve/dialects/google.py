@@ -10,7 +10,7 @@ from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import libretranslate
-from cpunmt.text.language_codes import name_of, plain
+from cpunmt.text.languages.codes import name_of, plain
 
 _SURE = 0.5  # from this confidence on a detection is reliable
 _STATUS = {400: "INVALID_ARGUMENT", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED"}

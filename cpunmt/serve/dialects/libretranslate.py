@@ -20,7 +20,7 @@ from cpunmt.serve.dialects.translated_files import (
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import libretranslate
 from cpunmt.serve.openapi import described
-from cpunmt.text.language_codes import name_of
+from cpunmt.text.languages.codes import name_of
 
 _PAUSE = 500  # milliseconds that a page waits for the next letter
 

@@ -14,7 +14,7 @@ from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.language_codes import deepl, libretranslate
-from cpunmt.text.language_codes import base_of
+from cpunmt.text.languages.codes import base_of
 
 _NAMES = {  # Hcfy's names of languages; it is a browser extension
     "中文(简体)": "zh-Hans",

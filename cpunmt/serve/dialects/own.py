@@ -20,7 +20,7 @@ from cpunmt.serve.dialects.events import event_stream
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.parameters import Parameters
 from cpunmt.serve.settings import ServeSettings
-from cpunmt.text.language_codes import name_of
+from cpunmt.text.languages.codes import name_of
 
 RETURNS = ("sentences", "alignments", "alternatives", "scores")
 _LIMITS = ("text", "characters", "texts", "alternatives")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cpunmt import Translator
-from cpunmt.text.language_codes import code_of
+from cpunmt.text.languages.codes import code_of
 from tests.golden.many_languages import LIMIT, READ
 from tests.sample_models.many_languages_model import SHAPES, write_model
 from tests.sample_models.real_model import ROOT

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cpunmt.text.language_lists import MBART_50, NLLB_200
-from cpunmt.text.language_names import ENTRIES
+from cpunmt.text.languages.lists import MBART_50, NLLB_200
+from cpunmt.text.languages.names import ENTRIES
 
 _LISTED = [entry.split(" ", 1) for entry in ENTRIES.replace("\n", " ").split("; ")]
 # Code -> its other spellings. Argos' zt and pb are LibreTranslate's; a code for Chinese without a script means the
