@@ -26,7 +26,7 @@ from cpunmt.files.input_files import read_json
 from cpunmt.formats.ctranslate2 import ctranslate2_directory
 from cpunmt.formats.ctranslate2.model_bin import read_model_bin
 from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, network_of
-from cpunmt.formats.foreign_model import FoundModel, StoredIntegers
+from cpunmt.formats.foreign_model import METADATA, FoundModel, StoredIntegers
 from cpunmt.formats.huggingface.huggingface import read_huggingface_config
 from cpunmt.formats.huggingface.stored_tensors import stored_tensors
 from cpunmt.formats.huggingface.t5 import read_t5_config, t5_tensors
@@ -35,7 +35,7 @@ from cpunmt.formats.marian.marian import read_marian, read_marian_file
 from cpunmt.formats.marian.marian_transformer import parse_options
 from cpunmt.formats.marian.npz import read_npz
 from cpunmt.formats.packed.clusters_file import clusters_bytes, read_clusters
-from cpunmt.formats.packed.packed_directory import METADATA, read_directory, verify, write_directory
+from cpunmt.formats.packed.packed_directory import read_directory, verify, write_directory
 from cpunmt.formats.packed.safetensors_file import read_float_tensors, read_safetensors, write_safetensors
 from cpunmt.formats.pytorch.pytorch_file import read_torch_tensors
 from cpunmt.model.config import ModelConfig

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.input_files import AnyPath, describe, expanded, read_json
 from cpunmt.files.output_files import replacing_directory, sync
-from cpunmt.formats.foreign_model import VocabularyFiles
+from cpunmt.formats.foreign_model import METADATA, VocabularyFiles
 from cpunmt.formats.packed.safetensors_file import Array, read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
@@ -33,7 +33,6 @@ CONFIG = "config.json"
 WEIGHTS = "weights.safetensors"
 SHORTLIST = "shortlist.bin"
 CLUSTERS = "clusters.safetensors"
-METADATA = "metadata.json"
 SHARED_VOCABULARY = ("vocabulary.spm",)
 SPLIT_VOCABULARY = ("source.spm", "target.spm")
 SHARED_TABLE = ("vocabulary.json",)
