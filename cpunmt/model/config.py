@@ -20,6 +20,7 @@ ACTIVATION_SCALES = ("dynamic", "static")  # int8: computed for each row, or sto
 MOST_BEAM = 64  # the most hypotheses that a search keeps of a sentence
 FORMAT_VERSION = 4  # of the packed model directory; raised when an older reader could not read a newer file
 _NESTED = 4  # the first version in which the architecture's fields are an object of their own
+SEARCH_NUMBERS = ("beam_size", "length_penalty", "word_penalty", "no_repeat_ngram_size")  # a model recommends them
 _MOST_PIECES = 1 << 22
 _MOST_LANGUAGES = 2000
 _MOST_SEQUENCES, _MOST_SUPPRESSED = 10_000, 100  # the limits of the option suppress_sequences

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from cpunmt.errors import ModelFileError
-from cpunmt.model.config import ModelConfig
+from cpunmt.model.config import SEARCH_NUMBERS, ModelConfig
 
 ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 # option -> the only values that are supported, the first being the default
@@ -192,9 +192,8 @@ def _search(fields: Mapping[str, Any], generation: Mapping[str, Any], file: str,
 
 def beam_search(given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the config's fields for a file's settings of the search, except for lengths."""
-    defaults = {"num_beams": 1, "length_penalty": 1.0, "no_repeat_ngram_size": 0}
-    found = {name: default if given.get(name) is None else given[name] for name, default in defaults.items()}
-    return {"beam_size": found.pop("num_beams"), **found}
+    keys = {name: name for name in SEARCH_NUMBERS} | {"beam_size": "num_beams"}
+    return {name: given[key] for name, key in keys.items() if given.get(key) is not None}
 
 
 def suppressed_pieces(
