@@ -7,6 +7,8 @@ TORCH ?= torch==2.13.0
 TESTERS ?= 2
 # Architecture of wheels: x86_64 or aarch64.
 MACHINE ?= $(shell uname -m)
+# Hundreds of tests start a Python; without its kept bytecode each compiles all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 # Number of Pythons that test-pythons must test, or it fails.
 PYTHONS ?= 1
 

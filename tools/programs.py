@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
@@ -70,24 +71,26 @@ def link(code: bytes, target: Path) -> None:
 
 
 def compile_path(path: Isa, folder: Path) -> None:
-    """Compiles one path in this process, which must not compile anything else; prints its manifest entry."""
+    """Compiles one path in this process, which must not compile anything else; prints what `linked` returns."""
     isa.compile_for(path)
     if processor.machine() != platform.machine():
         compile_on_behalf_of(processor.machine())
     from cpunmt.engine import compiler  # imported late: Numba's settings are the path's
 
-    target = compiler.Target(*isa.target_cpu(path, tuned=False))
-    built = compiler.build(target=target)
+    built = compiler.build(target=compiler.Target(*isa.target_cpu(path, tuned=False)))
+    print(json.dumps(linked(path, folder, built.code, built.signatures)))
+
+
+def linked(path: Isa, folder: Path, code: bytes, signatures: dict[str, str], tuned: bool = False) -> dict[str, Any]:
+    """Links the object file of a path. Returns its manifest entry and LLVM's version."""
+    from cpunmt.engine import compiler
+
+    cpu, features = isa.target_cpu(path, tuned)
     file = folder / f"{path.value}.so"
-    link(built.code, file)
-    entry = {
-        "file": file.name,
-        "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
-        "cpu": target.cpu,
-        "features": target.features,
-        "signatures": built.signatures,
-    }
-    print(json.dumps({"entry": entry, "llvm": compiler.llvm_version()}))
+    link(code, file)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    entry = {"file": file.name, "sha256": digest, "cpu": cpu, "features": features, "signatures": signatures}
+    return {"entry": entry, "llvm": compiler.llvm_version()}
 
 
 def _compiled(path: Isa, folder: Path) -> dict[str, Any]:
@@ -128,8 +131,12 @@ def _is_up_to_date(folder: Path, paths: Any) -> bool:
         return False
 
 
-def build(folder: Path, paths: Any, processes: int = 1) -> None:
-    """Builds the programs of `paths`, `processes` at a time, into `folder`, and the manifest last."""
+def build(
+    folder: Path, paths: Any, processes: int = 1, make: Callable[[Isa, Path], dict[str, Any]] = _compiled
+) -> None:
+    """Builds the programs of `paths`, `processes` at a time, into `folder`, and the manifest last.
+
+    `make` returns what `linked` does."""
     folder = folder.resolve()  # the compilers run in the checkout's folder
     if _is_up_to_date(folder, paths):
         return
@@ -138,7 +145,7 @@ def build(folder: Path, paths: Any, processes: int = 1) -> None:
     for old in folder.glob("*.so"):
         old.unlink()
     with ThreadPoolExecutor(processes) as pool:
-        made = list(pool.map(lambda path: _compiled(path, folder), paths))
+        made = list(pool.map(lambda path: make(path, folder), paths))
     manifest = {
         **_facts(paths),
         "tools": {"llvm": made[0]["llvm"], **_tools()},

@@ -71,7 +71,8 @@ def _best_scale(column: np.ndarray, levels: np.ndarray, borders: np.ndarray, wid
         ends = np.zeros((len(tried), len(borders) + 2), np.int64)
         ends[:, 1:-1] = np.searchsorted(ordered, tried[:, None] * borders)
         ends[:, -1] = len(column)
-        mass, moment = np.diff(ends).astype(np.float64), np.diff(running[ends])  # of the weights of each level
+        sums = running[ends]
+        mass, moment = ends[:, 1:] - ends[:, :-1], sums[:, 1:] - sums[:, :-1]  # of the weights of each level
         across, square = moment @ levels, mass @ levels**2
         gained = np.where((square > 0) & (across > 0), across**2 / np.where(square > 0, square, 1), 0.0)
         i = int(np.argmax(gained))  # the error is sum w^2 minus this
