@@ -74,7 +74,7 @@ KINDS = {
     "huggingface": Kind(
         "Hugging Face",
         "a MarianMT model of Hugging Face: config.json, model.safetensors or pytorch_model.bin, vocab.json, source.spm "
-        "and target.spm; or one of many languages, with sentencepiece.bpe.model, or a T5 or mT5, with spiece.model",
+        "and target.spm; or one of many languages, with sentencepiece.bpe.model; or a T5, mT5, UMT5, with spiece.model",
         {"model_type": None},
         (
             *("model.safetensors", "model.safetensors.index.json"),

@@ -43,13 +43,15 @@ SHAPES = {
     "trained on": {},
     "trained on, apart": _APART | {"encoder_layers": 1},
     "apart, of two sizes": _APART | {"decoder_vocab_size": 113, "bad_words_ids": [[112]], "decoder_layers": 1},
+    "tc-big": {"activation_function": "relu", "encoder_ffn_dim": 96},
 }
 
 
-def random_tensors(fields, seed=0, trained_on=False) -> dict[str, np.ndarray]:
+def random_tensors(fields, seed=0, trained_on=False, two_heads=False) -> dict[str, np.ndarray]:
     """Name -> float32 array, as `save_pretrained` names them, scaled so that translations depend on the source.
 
-    `trained_on`: the row of <pad> is not zero. The weights are small: larger ones magnify the last bits of float32
+    `trained_on`: the row of <pad> is not zero. `two_heads`: `lm_head.weight` is stored, too, and differs from the tied
+    embedding. The weights are small: larger ones magnify the last bits of float32
     until two correct programs differ by 1e-4.
     """
     generator = np.random.RandomState(seed)
@@ -76,7 +78,7 @@ def random_tensors(fields, seed=0, trained_on=False) -> dict[str, np.ndarray]:
             found[f"{name}.weight"][-1] = 0
     if shared and not tied:  # then the library takes them for three tables
         found |= {f"model.{side}.embed_tokens.weight": found["model.shared.weight"] for side in ("encoder", "decoder")}
-    if not tied:
+    if not tied or two_heads:
         normal("lm_head.weight", size, d, deviation=3 * d**-0.5)
     normal("final_logits_bias", 1, size)
     found["final_logits_bias"][0, 0] += 2 if tied else 3
@@ -116,7 +118,7 @@ def safetensors_bytes(tensors, kind="F32") -> bytes:
 def write_huggingface(folder, shape="shared", seed=0, kind="F32", **changes):
     """Writes config.json and model.safetensors; returns (fields, tensors). Of other weights: `torch_writer`."""
     fields = FIELDS | SHAPES[shape] | changes
-    tensors = random_tensors(fields, seed, "trained on" in shape)
+    tensors = random_tensors(fields, seed, "trained on" in shape, two_heads=shape == "tc-big")
     folder.mkdir(exist_ok=True)
     (folder / "config.json").write_text(json.dumps(fields))
     (folder / "model.safetensors").write_bytes(safetensors_bytes(tensors, kind))

@@ -172,16 +172,22 @@ def ctranslate2_variables(fields, tensors) -> tuple[dict[str, np.ndarray], dict[
     return found, dict.fromkeys(names, "decoder/embeddings/weight")
 
 
-def write_ctranslate2_model(folder, name, seed=0, spm=None, kind="float32", with_tokenizer=True) -> list[str]:
+def write_ctranslate2_model(
+    folder, name, seed=0, spm=None, kind="float32", with_tokenizer=True, is_biased=False
+) -> list[str]:
     """Writes the model of `write_model` as CTranslate2's converter does; returns its pieces.
 
-    `with_tokenizer`: tokenizer_config.json lies beside it, which the converter can copy.
+    `with_tokenizer`: tokenizer_config.json lies beside it, which the converter can copy. `is_biased`: against <pad> and
+    <unk>, so that nobody has to forbid them.
     """
     table = write_model(folder / "source", name, seed, spm)
     source, folder = folder / "source", folder / "converted"
     fields, shape = json.loads((source / "config.json").read_text()), SHAPES[name]
     pieces = [*table, *(f"madeupword{i}" for i in range(shape.unnamed))]
     variables, aliases = ctranslate2_variables(fields, tensors_of(fields, seed))
+    if is_biased:
+        bias = variables.get("decoder/projection/bias", np.zeros(fields["vocab_size"], np.float32))
+        variables["decoder/projection/bias"] = bias - 30 * np.isin(np.arange(len(bias)), (1, 3)).astype(np.float32)
     config = {"decoder_start_token": "</s>", "layer_norm_epsilon": None}
     write_ctranslate2(folder, [pieces], stored_as(variables, kind), aliases, config=config)
     names = ["sentencepiece.bpe.model"] + ["tokenizer_config.json"] * with_tokenizer

@@ -40,6 +40,10 @@ SHAPES = {
     "madlad": _GATED | {"d_kv": 32, "num_heads": 4, "pad_token_id": 1, "eos_token_id": 2},
     "mt5": _GATED | {"model_type": "mt5", "feed_forward_proj": "gated-silu"}
     | {"architectures": ["MT5ForConditionalGeneration"]},
+    "umt5": _GATED | {"model_type": "umt5", "architectures": ["UMT5ForConditionalGeneration"]},
+    # as transformers 5 writes it: called tied, which scales outputs, with an output layer of its own
+    "umt5, scaled": _GATED | {"model_type": "umt5", "architectures": ["UMT5ForConditionalGeneration"]}
+    | {"tie_word_embeddings": True, "num_decoder_layers": 1},
 }  # fmt: skip
 
 
@@ -59,7 +63,7 @@ def random_tensors(fields, seed=0, named_alike=True) -> dict[str, np.ndarray]:
     normal(table, fields["vocab_size"], d)
     end = fields["eos_token_id"]
     found[f"{table}.weight"][end] *= 2.5  # so that translations end
-    if fields.get("tie_word_embeddings") is False:
+    if fields.get("tie_word_embeddings") is False or fields["model_type"] == "umt5":
         normal("lm_head", fields["vocab_size"], d, deviation=2 * d**-0.5)
         found["lm_head.weight"][end] *= 2.5
     for side, layers in (("encoder", fields["num_layers"]), ("decoder", fields["num_decoder_layers"])):
@@ -74,7 +78,7 @@ def random_tensors(fields, seed=0, named_alike=True) -> dict[str, np.ndarray]:
                     normal(f"{prefix}.{module}.{part}", width, d, deviation=gain * small * d**-0.5)
                 normal(f"{prefix}.{module}.o", d, width, deviation=gain * width**-0.5)
                 normal(f"{prefix}.layer_norm", d, deviation=0.1, mean=1.0)
-                if module == "SelfAttention" and i == 0:
+                if module == "SelfAttention" and (i == 0 or fields["model_type"] == "umt5"):
                     buckets = fields["relative_attention_num_buckets"]
                     normal(f"{prefix}.{module}.relative_attention_bias", buckets, fields["num_heads"])
             prefix = f"{side}.block.{i}.layer.{len(blocks)}"

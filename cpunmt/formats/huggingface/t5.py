@@ -1,19 +1,20 @@
-"""Reads a directory of Hugging Face's T5 or mT5, of any version; MADLAD-400 is a T5 of version 1.1.
+"""Reads a directory of Hugging Face's T5, mT5 or UMT5, of any version; MADLAD-400 is a T5 of version 1.1.
 
-config.json                     model_type t5 or mt5
+config.json                     model_type t5, mt5 or umt5
 model.safetensors, ...          weights, see weight_files
 generation_config.json          settings of the search; may be absent
 spiece.model                    SentencePiece's pieces, whose ids are the model's
 
 The network is a Transformer whose blocks normalize their input by RMS norms. It has no positions: tables in the first
-layer of each side bias self-attention by the distance of two pieces. Queries are not scaled, nothing has a bias, and
-from version 1.1 on the feed-forward networks are gated. Version 1.0 scales the input of the output layer by
-d_model^-0.5, which here the last norm does. The decoder's first input is the row of a piece, <pad>.
+layer of each side (UMT5: in each layer) bias self-attention by the distance of two pieces. Queries are not scaled,
+nothing has a bias, and from version 1.1 on the feed-forward networks are gated. Version 1.0, and UMT5 with tied tables,
+scale the input of the output layer by d_model^-0.5, which here the last norm does. The decoder's first input is the row
+of a piece, <pad>.
 
 The tables have rows beyond the pieces of spiece.model: T5's <extra_id_N>, and others that only fill them up. No text
 has these pieces, so they are left out, and a piece's probability is that among the others.
 
-Source: `models/t5/` and `models/mt5/` in https://github.com/huggingface/transformers.
+Source: `models/{t5,mt5,umt5}/` in https://github.com/huggingface/transformers.
 """
 
 import os
@@ -35,11 +36,10 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, tables
 from cpunmt.text.vocabulary import Vocabulary
 
-_SUPPORTED = ("t5", "mt5")
-MODEL_TYPES = (*_SUPPORTED, "umt5")  # the last is refused: versions of transformers differ in the scale of its outputs
+MODEL_TYPES = ("t5", "mt5", "umt5")
 PIECES = "spiece.model"
 _ARCHITECTURE: dict[str, tuple[Any, ...]] = {
-    "model_type": _SUPPORTED,
+    "model_type": MODEL_TYPES,
     "is_encoder_decoder": (True,),
     "quantization_config": (None,),
 }
@@ -137,6 +137,7 @@ def read_t5_config(
             positions="none",
             relative_buckets=sizes["relative_attention_num_buckets"],
             relative_distance=sizes["relative_attention_max_distance"],
+            relative_shared=fields.get("model_type") != "umt5",
             attention_dim=None if (width := sizes["num_heads"] * sizes["d_kv"]) == sizes["d_model"] else width,
             attention_scale=1.0,
             gated_ffn=gated,
@@ -185,8 +186,11 @@ def _feed_forward(fields: Mapping[str, Any], problems: list[str]) -> tuple[str, 
 
 
 def _is_scaled(fields: Mapping[str, Any]) -> bool:
-    """Returns whether the input of the output layer is scaled. A newer file says it, an older one by tied tables."""
-    tied = fields.get("model_type") == "t5" and fields.get("tie_word_embeddings") is not False
+    """Returns whether the input of the output layer is scaled. A newer file of T5 says it, others by tied tables.
+
+    mT5 never scales it. Transformers 5 scales every UMT5's, and writes into its files that the tables are tied.
+    """
+    tied = fields.get("model_type") != "mt5" and fields.get("tie_word_embeddings") is not False
     return bool(fields.get("scale_decoder_outputs", tied))
 
 
@@ -254,7 +258,8 @@ def _their_name(config: ModelConfig, ours: str) -> str:
     """Returns the file's name of a tensor of ours."""
     side, *middle = ours.split(".")
     if middle[-1] == "relative_bias":
-        return f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+        number = "0" if config.architecture.relative_shared else middle[0]
+        return f"{side}.block.{number}.layer.0.SelfAttention.relative_attention_bias.weight"
     if middle[0] == "top_norm":
         return f"{side}.final_layer_norm.weight"
     number, block, part, _ = middle

@@ -15,6 +15,7 @@ from tests.golden.many_languages import LIMIT
 from tests.golden.many_languages_ctranslate2 import RESULTS, written_by_users
 from tests.sample_models.many_languages_model import SHAPES, write_ctranslate2_model
 from tests.sample_models.small_vocabulary import TEXT
+from tests.support.speeds import slow_after
 
 CLOSE = 1e-3  # of log-probabilities
 PAIR = {"source_lang": "en", "target_lang": "de"}
@@ -34,19 +35,65 @@ def model(request, golden, tmp_path_factory):
     return request.param, pieces, *both
 
 
-def test_pieces_of_languages_give_what_ctranslate2_gives(model, golden):
-    name, pieces, translator, _ = model
+@pytest.fixture(scope="module", params=SHAPES)
+def biased(request, golden, tmp_path_factory):
+    """Returns (shape, pieces, a Translator) of the recorded directory."""
+    folder, number = tmp_path_factory.mktemp(request.param), list(SHAPES).index(request.param)
+    spm = base64.b64decode(golden["spm"])
+    pieces = write_ctranslate2_model(folder, request.param, number, spm, is_biased=True)
+    return request.param, pieces, Translator(folder / "converted", compute_type="float32")
+
+
+BEAMS = {
+    "greedy": {},
+    "beam": {"beam_size": 4, "patience": 1.0},
+    "longer": {"beam_size": 4, "patience": 1.0, "length_penalty": 0.0, "min_length": 1},
+}
+COUNTS = slow_after(1, [20, 300])
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_pieces_of_languages_give_what_ctranslate2_gives(biased, count, golden):
+    """Its users write them into sources and prefixes."""
+    name, pieces, translator = biased
     told = json.loads(gzip.decompress(RESULTS.read_bytes()))[name]
-    asked = written_by_users(name, pieces, golden[name], len(told["greedy"]))
-    count = int(SHAPES[name].prompt)
+    asked, tags = written_by_users(name, pieces, golden[name], count), int(SHAPES[name].prompt)
     targets = [[*(prefix or []), *target] for prefix, target in zip(asked["prefixes"], asked["targets"], strict=True)]
-    scored = translator.score_batch(asked["sources"], targets)
-    for one, expected in zip(scored, told["log_probs"], strict=True):
-        assert np.abs(np.subtract(one.log_probs[count:], expected)).max() < CLOSE
-    options = {"max_length": LIMIT + count, "max_length_factor": 100.0, "suppress_sequences": [["<pad>"]]}
+    scored = [one.log_probs[tags:] for one in translator.score_batch(asked["sources"], targets)]
+    expected = told["log_probs"][:count]
+    difference = max(np.abs(np.subtract(*pair)).max() for pair in zip(scored, expected, strict=True))
+    print(name, "log-probabilities", difference)
+    assert difference < CLOSE
+    options = {"max_length": LIMIT + tags, "max_length_factor": 100.0}
     made = translator.translate_batch(asked["sources"], asked["prefixes"], **options)
-    assert [one.hypotheses[0][:count] for one in made] == [prefix or [] for prefix in asked["prefixes"]]
-    assert [one.hypotheses[0][count:] for one in made] == told["greedy"]
+    assert [one.hypotheses[0][:tags] for one in made] == [prefix or [] for prefix in asked["prefixes"]]
+    ids = [translator.target_vocabulary.ids(one.hypotheses[0][tags:]) for one in made]
+    assert ids == told["greedy"][:count]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("search", BEAMS)
+def test_languages_give_what_ctranslate2_gives(biased, search, count, golden):
+    """Scores leave out the piece of the target language then, as CTranslate2's leave out prefixes."""
+    name, _, translator = biased
+    told = json.loads(gzip.decompress(RESULTS.read_bytes()))[name][search]
+    options = {"max_length": LIMIT, "max_length_factor": 100.0, "return_scores": True, **BEAMS[search]}
+    same = 0
+    for pair, source, expected in list(zip(golden[name]["languages"], golden[name]["sources"], told, strict=True))[
+        :count
+    ]:
+        languages = dict(zip(("source_lang", "target_lang"), pair, strict=True))
+        source = translator.source_vocabulary.pieces(source[:-1])
+        (made,) = translator.translate_batch([source], **options, **languages)
+        if translator.target_vocabulary.ids(made.hypotheses[0]) == expected:
+            same += 1
+            continue
+        # CTranslate2 did not let it end at once
+        assert (name, search) == ("mbart", "beam")
+        (made,) = translator.translate_batch([source], num_hypotheses=4, **options, **languages)
+        assert [] in made.hypotheses
+    print(name, search, same)
+    assert same >= 0.8 * count
 
 
 def test_it_is_the_model_of_the_other_format(model):

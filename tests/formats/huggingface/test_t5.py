@@ -1,7 +1,5 @@
 """Hugging Face's T5: its config and tensors as our network, what is not supported by name, and its directories."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -75,7 +73,7 @@ def test_settings_of_the_search(vocabulary):
 
 
 WRONG = {
-    "model_type is 'umt5', supported is 't5' or 'mt5'": {"model_type": "umt5"},
+    "model_type is 'byt5', supported is 't5' or 'mt5' or 'umt5'": {"model_type": "byt5"},
     "is_encoder_decoder is False, supported is True": {"is_encoder_decoder": False},
     "d_model is None, expected a number": {"d_model": None},
     "num_layers is 0, expected a number": {"num_layers": 0},
@@ -129,6 +127,16 @@ def test_tensors(vocabulary):
     assert not any(array.any() for name, array in found.items() if name.endswith(".bias"))
     scaled = tensors_of(vocabulary, arrays, scaled=True)[1]["decoder.top_norm.scale"]
     assert np.array_equal(scaled, found["decoder.top_norm.scale"] * np.float32(32**-0.5))
+
+
+def test_each_layer_of_umt5_has_a_table(vocabulary):
+    fields = FIELDS | {"model_type": "umt5", "num_decoder_layers": 1}
+    arrays = random_tensors(fields)
+    config, found = tensors_of(vocabulary, arrays, **fields)
+    assert not config.architecture.relative_shared
+    for ours, theirs in (("encoder.1.self_attention", "encoder.block.1"), ("decoder.0.cell", "decoder.block.0")):
+        table = arrays[f"{theirs}.layer.0.SelfAttention.relative_attention_bias.weight"]
+        assert np.array_equal(found[f"{ours}.relative_bias"], table)
 
 
 def test_the_names_of_the_tables(vocabulary):
@@ -186,6 +194,8 @@ def test_a_bias_that_old_files_have_is_not_used(vocabulary):
         ({"tie_word_embeddings": False}, False),
         ({"tie_word_embeddings": True, "scale_decoder_outputs": False}, False),
         ({"model_type": "mt5"}, False),
+        ({"model_type": "umt5"}, True),
+        ({"model_type": "umt5", "tie_word_embeddings": False}, False),
     ],
 )
 def test_whether_outputs_are_scaled(fields, scaled, tmp_path):
@@ -231,7 +241,3 @@ def test_missing_files_are_named(tmp_path):
     write_pieces(tmp_path / "spiece.model", pad_id=0, eos_id=1, unk_id=2)
     (tmp_path / "model.safetensors").unlink()
     assert "model.safetensors or pytorch_model.bin is missing" in refusal(lambda _: read_checkpoint(tmp_path), tmp_path)
-    write_t5(tmp_path)
-    fields = json.loads((tmp_path / "config.json").read_text()) | {"model_type": "umt5"}
-    (tmp_path / "config.json").write_text(json.dumps(fields))
-    assert "model_type is 'umt5', supported is 't5' or 'mt5'" in refusal(lambda _: read_checkpoint(tmp_path), tmp_path)
