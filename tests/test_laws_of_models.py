@@ -13,7 +13,7 @@ from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.model.config import SCHEMES
 from cpunmt.search.settings import Search
 from tests.sample_models import real_model, recurrents, transformers
-from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors
+from tests.sample_models.random_models import engine_of, random_map, random_shortlist, random_sources, random_tensors
 from tests.support.searches import bits, searches
 from tests.support.speeds import slow_after
 
@@ -32,10 +32,15 @@ def any_config(data, kind):
     return config.changed(cell=kind, **sizes_)
 
 
-def engine_with(config, seed, scheme, with_shortlist):
+LISTS = st.sampled_from([None, "shortlist", "map"])
+
+
+def engine_with(config, seed, scheme, lists):
     shortlist = None
-    if with_shortlist and config.source_size == config.vocab_size:
+    if lists == "shortlist" and config.source_size == config.vocab_size:
         shortlist = random_shortlist(seed, config.vocab_size)
+    elif lists == "map":
+        shortlist = random_map(seed, config.source_size, config.vocab_size)
     return engine_of(config, random_tensors(config, seed), scheme, shortlist)
 
 
@@ -44,7 +49,7 @@ def engine_with(config, seed, scheme, with_shortlist):
 @settings(deadline=None, max_examples=15)
 def test_law_2_alone_and_in_any_batch(kind, seed, scheme, search, count, slots, data):
     config = any_config(data, kind)
-    engine = engine_with(config, seed, scheme, data.draw(st.booleans(), "with a shortlist"))
+    engine = engine_with(config, seed, scheme, data.draw(LISTS, "lists"))
     search = search._replace(full=data.draw(st.booleans(), "full vocabulary"))
     generator = np.random.default_rng(seed)
     sources = random_sources(seed, config.source_size, count, longest=int(generator.integers(1, 60)))
@@ -63,13 +68,11 @@ def test_law_2_alone_and_in_any_batch(kind, seed, scheme, search, count, slots, 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@given(seeds, st.sampled_from(list(SCHEMES)), st.booleans(), st.booleans(), st.data())
+@given(seeds, st.sampled_from(list(SCHEMES)), LISTS, st.booleans(), st.data())
 @settings(deadline=None, max_examples=8)
-def test_law_4_forced_decoding_gives_the_log_probability_of_a_translation(
-    kind, seed, scheme, with_shortlist, full, data
-):
+def test_law_4_forced_decoding_gives_the_log_probability_of_a_translation(kind, seed, scheme, lists, full, data):
     config = any_config(data, kind)
-    engine = engine_with(config, seed, scheme, with_shortlist)
+    engine = engine_with(config, seed, scheme, lists)
     sources = random_sources(seed, config.source_size, 5, longest=9)
     search = Search(beam_size=3, num_hypotheses=3, token_log_probs=True, attention=True, full=full)
     made = engine.translate(sources, [12] * len(sources), search)

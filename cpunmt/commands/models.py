@@ -14,6 +14,7 @@ from cpunmt.commands.model_choice import add_ensemble, check_weights, model_of, 
 from cpunmt.decoding.ensemble import checked_weights, load_ensemble
 from cpunmt.decoding.loading import open_parts
 from cpunmt.files.console import tell
+from cpunmt.files.input_files import plain_name
 from cpunmt.files.output_files import check_directory, refuse_overwriting
 from cpunmt.formats.any_directory import KINDS, kind_of, model_files, model_folder, read_model
 from cpunmt.formats.foreign_model import Array, ForeignModel
@@ -24,6 +25,7 @@ from cpunmt.formats.packed.packed_directory import (
     PackedDirectory,
     kept_metadata,
     read_directory,
+    shortlist_arguments,
     verify,
     vocabulary_arguments,
     write_directory,
@@ -33,6 +35,7 @@ from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, second_layout_bytes
 from cpunmt.text.languages.codes import code_of
+from cpunmt.text.vocabulary_map import NAME as MAP
 
 
 def info_arguments(parser: argparse.ArgumentParser) -> None:
@@ -119,7 +122,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         **config.architecture.described(),
         "vocabulary": f"{config.vocab_size} pieces, joint" if config.shared_vocabulary else pieces,
         **unknown,
-        "shortlist": "yes" if found.shortlist else "no",
+        "shortlist": _shortlist(found),
         "clusters": _clusters(found) if isinstance(found, PackedDirectory) and found.clusters else "no",
         "search": f"{searched} unless a call says otherwise",
         "longest source": f"{config.max_source_length} pieces; longer sentences are split",
@@ -136,6 +139,14 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     if verified and kind == "packed":
         lines |= {f"SHA-256 of {name}": digest for name, digest in verify(folder).items()}
     return lines
+
+
+def _shortlist(found: Any) -> str:
+    """Returns whether there is a shortlist, and when it is used."""
+    path = getattr(found.shortlist, "path", found.shortlist)
+    if path is None:
+        return "no"
+    return f"{path.name}, which is used with --vocabulary shortlist" if plain_name(path.name) == MAP else "yes"
 
 
 def _clusters(found: Any) -> str:
@@ -185,7 +196,7 @@ def converted(path: Path, out: Path, scheme: str | None, activation_scales: str,
         **vocabulary_arguments(
             found.config, (found.source_vocabulary, found.target_vocabulary), (source, target), folder
         ),
-        shortlist=None if shortlist is None else shortlist.to_bytes(),
+        **shortlist_arguments(shortlist, (source, target)),
         metadata=kept_metadata(found.metadata)
         | {"made_by": f"cpunmt {__version__}", "converted_from": folder.resolve().name},
         force=force,

@@ -35,8 +35,8 @@ def load_ensemble(
     """Loads models that translate together as one: see search.ensemble.
 
     The first model provides the search's defaults, the metadata and the vocabularies; all models limit the source. A
-    sentence's candidates are the union of all shortlists. Weights (see `checked_weights`) are scaled to add up to 1;
-    a model whose weight is 0 is checked, and left out.
+    sentence's candidates are the union of all shortlists; vocabulary maps are left out. Weights (see `checked_weights`)
+    are scaled to add up to 1; a model whose weight is 0 is checked, and left out.
 
     The other arguments are passed to `load_model` for each model. Also raises ModelFileError unless all have the same
     pieces with the same ids, source and target, and the same languages, if their metadata name them.
@@ -48,7 +48,7 @@ def load_ensemble(
     used = [(model.engine, weight) for model, weight in zip(loaded, weights, strict=True) if weight]
     total = sum(weight for _, weight in used)
     members = [Member(engine.model, float(np.float32(weight / total))) for engine, weight in used]
-    shortlist = Shortlist.united([engine.shortlist for engine, _ in used if engine.shortlist is not None])
+    shortlist = Shortlist.united([engine.shortlist for engine, _ in used if isinstance(engine.shortlist, Shortlist)])
     longest = min(model.config.max_source_length for model in loaded)
     return first._replace(config=first.config.changed(max_source_length=longest), engine=Engine(members, shortlist))
 

@@ -22,6 +22,8 @@ from cpunmt.model.tensors import Model, expected_tensors
 from cpunmt.process.first_use import LOCK
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary_map import NAME as MAP
+from cpunmt.text.vocabulary_map import AnyShortlist, VocabularyMap
 from cpunmt.values.checks import choice, inner, shown
 
 if TYPE_CHECKING:
@@ -111,7 +113,7 @@ def _load(path: Path, wanted: str | None, activation_scales: str | None) -> Load
     return _loaded(found, *open_parts(found))
 
 
-def open_parts(found: ForeignModel) -> tuple[AnyVocabulary, AnyVocabulary, Shortlist | None]:
+def open_parts(found: ForeignModel) -> tuple[AnyVocabulary, AnyVocabulary, AnyShortlist | None]:
     """Returns (source vocabulary, target vocabulary, shortlist or None) of another program's model.
 
     Raises ModelFileError unless they fit the model and each other.
@@ -119,10 +121,25 @@ def open_parts(found: ForeignModel) -> tuple[AnyVocabulary, AnyVocabulary, Short
     source, target = fitting_vocabularies(found)  # the shortlist is compared with them
     if found.shortlist is None:
         return source, target, None
-    path, first, best = found.shortlist
-    shortlist = Shortlist.load(path, source, target, first, best)
+    shortlist = found.shortlist.opened(source, target)
     _check_shortlist(shortlist, found.config)
     return source, target, shortlist
+
+
+def packed_shortlist(packed: PackedDirectory, source: AnyVocabulary, target: AnyVocabulary) -> AnyShortlist | None:
+    """Returns the shortlist of a packed model, whose vocabularies are given; None if it has none.
+
+    Raises ModelFileError for a broken one, or one of another vocabulary.
+    """
+    shortlist: AnyShortlist
+    if packed.shortlist is None:
+        return None
+    if packed.shortlist.name == MAP:
+        shortlist = VocabularyMap.read(packed.shortlist, source, target)
+    else:
+        shortlist = Shortlist.read(packed.shortlist, source.size, target.size, packed.shortlist_sha256)
+    _check_shortlist(shortlist, packed.config)
+    return shortlist
 
 
 def _load_packed(path: Path, wanted: str | None, activation_scales: str | None) -> LoadedModel:
@@ -139,11 +156,7 @@ def _load_packed(path: Path, wanted: str | None, activation_scales: str | None) 
     check_tensors(packed.tensors, expected_tensors(config), weights)
     check_finite(packed.tensors, weights)
     source, target = fitting_vocabularies(packed)
-    shortlist = None
-    if packed.shortlist is not None:
-        sizes = config.source_size, config.vocab_size
-        shortlist = Shortlist.read(packed.shortlist, *sizes, packed.shortlist_sha256)
-        _check_shortlist(shortlist, config)
+    shortlist = packed_shortlist(packed, source, target)
     clusters = None
     if packed.clusters is not None:
         with LOCK:
@@ -178,7 +191,7 @@ def _loaded(
     found: ForeignModel | PackedDirectory,
     source: AnyVocabulary,
     target: AnyVocabulary,
-    shortlist: Shortlist | None,
+    shortlist: AnyShortlist | None,
     clusters: dict[int, Clusters] | None = None,
 ) -> LoadedModel:
     tensors: dict[str, Any] = dict(found.tensors)
@@ -219,8 +232,8 @@ def check_vocabulary(vocabulary: AnyVocabulary, config: ModelConfig, size: int |
         )
 
 
-def _check_shortlist(shortlist: Shortlist, config: ModelConfig) -> None:
-    if shortlist.first <= config.eos_id:
+def _check_shortlist(shortlist: AnyShortlist, config: ModelConfig) -> None:
+    if isinstance(shortlist, Shortlist) and shortlist.first <= config.eos_id:
         raise ModelFileError(
             f"shortlist: the first {shortlist.first} pieces are always candidates, but </s> is piece {config.eos_id}, "
             "so no translation could end; make the shortlist with a larger first"

@@ -23,7 +23,7 @@ from cpunmt.model.tensors import Model
 from cpunmt.process import stopping
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
-from cpunmt.search.records import BATCH
+from cpunmt.search.records import BATCH, SENTENCES
 from cpunmt.search.settings import GREEDY, Search, search_record
 
 REFILL = 0.5  # share of the slots that must be free before they are filled; from bench/top_up
@@ -67,8 +67,9 @@ class Engine:
     ) -> None:
         """Several models must have the same pieces and ids, source and target, and weights that add up to 1.
 
-        `shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32). All models share it. `clusters` are
-        those of one model's states, by target language: see StateClusters.
+        `shortlist` has `first`, `offsets` (int64 [words + 1]) and `ids` (int32); or no offsets, and lists the
+        `candidates` of each sentence. All models share it. `clusters` are those of one model's states, by target
+        language: see StateClusters.
         """
         self._members = [Member(model)] if isinstance(model, Model) else list(model)
         self.model = self._members[0].model
@@ -87,7 +88,8 @@ class Engine:
         self._tokens = min(family_of(member.model.config.architecture).tokens for member in self._members)
         self._searches: dict[Search, tuple[int, object]] = {}  # address of its SEARCH record, and the record
         self._powers: dict[float, np.ndarray] = {}  # length penalty -> float32 array that is long enough so far
-        if shortlist is not None:
+        self._lists_sentences = shortlist is not None and not hasattr(shortlist, "offsets")
+        if shortlist is not None and not self._lists_sentences:
             shared = int(self.model.config.shared_vocabulary)
             words = len(shortlist.offsets) - 1
             self._shortlist_fields = {
@@ -255,7 +257,15 @@ class Engine:
             batch |= {"clusters": clusters.address, "cluster_sets": _at(cluster_sets)}
         elif full:
             batch["full_output"] = self._output()
-        if listed:
+        candidates, sentence_lists = 0, None
+        if listed and self._lists_sentences:
+            lists = list(map(self.shortlist.candidates, sources))
+            candidates = max(map(len, lists))
+            sentence_lists = np.cumsum([0, *map(len, lists)], dtype=np.int64), np.concatenate(lists)
+            batch["shortlist.offsets"], batch["shortlist.ids"] = map(_address, sentence_lists)
+            batch["listed"] = SENTENCES
+        elif listed:
+            candidates = self._most_candidates(longest)
             batch |= self._shortlist_fields
             batch["listed"] = 1
         forced = prefix_offsets = None
@@ -277,7 +287,6 @@ class Engine:
             logits = np.full((places[-1], self.model.config.vocab_size), -np.inf, np.float32)
             batch["vocab_logits"] = _address(logits)
         keep_attention = attention is not None or search.coverage_penalty != 0
-        candidates = self._most_candidates(longest) if listed else 0
         if clustered:
             candidates = min(candidates + most_active, self.model.config.vocab_size)
         tokens, by_row = max(longest, min(self._tokens, sum(lengths))), clustered + (clustered and listed)
@@ -286,7 +295,8 @@ class Engine:
         record = array("q", batch.values())  # a BATCH record: its fields, in their order
         written_to = places, longest_outputs, output, written, log_probs, scores
         made = Made(*written_to, token_log_probs, attention, areas, logits)
-        return record, workspace, made, (search_record, normalizers, ids, offsets, forced, prefix_offsets, cluster_sets)
+        kept = search_record, normalizers, ids, offsets, forced, prefix_offsets, cluster_sets, sentence_lists
+        return record, workspace, made, kept
 
     def _read(self, source: Sequence[int]) -> Sequence[int]:
         """Returns the ids of a source that the model reads: not a final </s> if it was trained without it.

@@ -16,6 +16,7 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary, PieceVocabulary
 from cpunmt.text.shortlist import ShortlistOptions
 from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabulary_map import MapFile
 from cpunmt.text.word_vocabulary import WordVocabulary
 
 METADATA = "metadata.json"  # in a directory that a registry or a packer has made
@@ -87,7 +88,7 @@ class ForeignModel(NamedTuple):
     weights: Path  # the file that holds all these
     source_vocabulary: VocabularyFiles
     target_vocabulary: VocabularyFiles
-    shortlist: ShortlistOptions | None
+    shortlist: ShortlistOptions | MapFile | None
     metadata: dict[str, Any]
     stored: str  # the stored type of the weights: "int8", "int16", "float32", "float16", "bfloat16" or "float64"
 

@@ -93,6 +93,17 @@ def find_candidates(
 
 
 @kernel
+def copy_candidates(shortlist: address, number: count, out: address) -> count:
+    """Writes a list of the shortlist, which holds those of sentences, to int32 `out`; returns its length."""
+    table = at(SHORTLIST, shortlist, 0)
+    first = load_i64(table.offsets, number)
+    length = load_i64(table.offsets, number + 1) - first
+    for i in range(length):
+        store_i32(out, i, load_i32(table.ids, first + i))
+    return length
+
+
+@kernel
 def mark_pieces(pieces: address, length: count, marks: address):
     """Marks int32 pieces [length]."""
     for i in range(length):

@@ -7,6 +7,7 @@ from cpunmt.kernels.records import ADDRESS, COUNT, LINEAR, SHORTLIST, record
 # For fused_output: logits of all rows in one block, but at least kernels.records.BLOCK of each, and the most rows that
 # share one pass over the weights.
 LOGITS, FUSED_ROWS = 16384, 128
+SENTENCES = 2  # a value of BATCH's `listed`
 
 # The inputs of one call, and its outputs. N = num_hypotheses. All fields are int64: see engine.
 BATCH = record(
@@ -33,7 +34,7 @@ BATCH = record(
     ("log_probs", ADDRESS),  # float32 [sentences, N]
     ("scores", ADDRESS),  # float32 [sentences, N]
     ("shortlist", SHORTLIST),
-    ("listed", COUNT),  # 1: each sentence has candidates of its shortlist
+    ("listed", COUNT),  # 1: each sentence has candidates of its shortlist; SENTENCES: whose lists belong to sentences
     ("full_output", ADDRESS),  # LINEAR [models]: the output layers over all pieces; 0: not all are candidates
     ("clusters", ADDRESS),  # CLUSTERS [sets]; 0: candidates do not depend on the state
     ("cluster_sets", ADDRESS),  # int64 [sentences]: the number of each sentence's set

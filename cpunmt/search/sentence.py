@@ -3,12 +3,12 @@
 import numpy as np
 
 from cpunmt.architectures.records import MODEL, ROW
-from cpunmt.kernels.candidates import find_candidates
+from cpunmt.kernels.candidates import copy_candidates, find_candidates
 from cpunmt.kernels.copying import copy_floats
 from cpunmt.search.history import attention_address, item_place
 from cpunmt.search.output.candidates import find_column
 from cpunmt.search.output.layer import gather_slot
-from cpunmt.search.records import BATCH, CLUSTERS, ENDED, HYPOTHESIS, ITEM, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, CLUSTERS, ENDED, HYPOTHESIS, ITEM, SENTENCES, SLOT, WORKSPACE
 from cpunmt.search.sampling import sentence_key
 from cpunmt.search.settings import SEARCH
 from cpunmt.simd.intrinsics import address_of, at, load_i64, store_f32, store_i32, store_i64
@@ -38,8 +38,11 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
         s.clusters = address_of(at(CLUSTERS, b.clusters, load_i64(b.cluster_sets, sentence)))
     if b.listed:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
-        source = b.ids + 4 * first
-        found = find_candidates(address_of(b.shortlist), source, s.source_length, m.vocab_size, w.marks, pieces)
+        shortlist, source = address_of(b.shortlist), b.ids + 4 * first
+        if b.listed == SENTENCES:
+            found = copy_candidates(shortlist, sentence, pieces)
+        else:
+            found = find_candidates(shortlist, source, s.source_length, m.vocab_size, w.marks, pieces)
         if b.clusters == 0:
             gather_slot(workspace, slot, found)
         s.candidates, s.unk_column = found, find_column(pieces, found, m.unk_id)

@@ -48,6 +48,10 @@ class ShortlistOptions(NamedTuple):
     first: int = 100
     best: int = 100
 
+    def opened(self, source: AnyVocabulary, target: AnyVocabulary) -> Shortlist:
+        """Reads the shortlist of these vocabularies. Raises ModelFileError as `Shortlist.load`."""
+        return Shortlist.load(self.path, source, target, self.first, self.best)
+
 
 class Shortlist:
     """Candidate lists as two flat arrays; `candidates` defines their meaning.
@@ -65,6 +69,8 @@ class Shortlist:
     vocab_size : int
         Of the target vocabulary.
     """
+
+    is_default = True  # it is used unless a call asks for the whole vocabulary
 
     def __init__(
         self, offsets: np.ndarray, ids: np.ndarray, first: int, best: int, vocab_size: int, where: Name = "shortlist"

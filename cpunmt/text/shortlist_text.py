@@ -48,7 +48,7 @@ def read_lexicon(
         than half of its lines have an unknown piece.
     """
     targets, sources, probabilities = array("q"), array("q"), array("f")
-    target_ids, source_ids = _ids_by_piece(target_vocabulary), _ids_by_piece(source_vocabulary)
+    target_ids, source_ids = ids_by_piece(target_vocabulary), ids_by_piece(source_vocabulary)
     target_unk, source_unk = target_vocabulary.unk_id, source_vocabulary.unk_id
     number = unknown = 0
     try:
@@ -85,6 +85,7 @@ def read_lexicon(
     return np.frombuffer(targets, np.int64), np.frombuffer(sources, np.int64), values
 
 
-def _ids_by_piece(vocabulary: AnyVocabulary) -> dict[bytes, int]:
+def ids_by_piece(vocabulary: AnyVocabulary) -> dict[bytes, int]:
+    """Maps the pieces of a vocabulary, in UTF-8, to their ids."""
     pieces = vocabulary.pieces(range(vocabulary.size))
     return {piece.encode(): id_ for id_, piece in enumerate(pieces)}

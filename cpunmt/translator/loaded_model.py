@@ -170,6 +170,7 @@ class ModelOwner:
         self.languages = model_languages(model.metadata, self._names[0] or str(self.path))
         spoken = zip(SPOKEN, self._spoken, strict=True)
         named: dict[str, Any] = {name: value for name, value in spoken if value is not None}
+        self._is_full = model.engine.shortlist is not None and not model.engine.shortlist.is_default
         self.options = self._with_ids(replace(model_options(model.config), **named))
         self._default = settings_of(self.options)
         self._scored_by = replace(self.options, vocabulary="full")
@@ -239,7 +240,7 @@ class ModelOwner:
 
     @property
     def has_shortlist(self) -> bool:
-        """Whether the model has a lexical shortlist."""
+        """Whether the model has a lexical shortlist, or a vocabulary map of CTranslate2."""
         return self._engine.shortlist is not None
 
     def tokenize(self, text: str) -> list[str]:
@@ -287,7 +288,10 @@ class ModelOwner:
         return settings
 
     def _with_ids(self, options: Options) -> Options:
-        """Adds the ids of suppressed sequences in the target vocabulary, and of languages."""
+        """Adds the ids of suppressed sequences in the target vocabulary, and of languages, and the model's own
+        vocabulary."""
+        if self._is_full and options.vocabulary is None:  # a vocabulary map is used only on request
+            options = replace(options, vocabulary="full")
         if options.source_lang is not None or options.target_lang is not None:
             with LOCK:
                 from cpunmt.options.languages import with_tags

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cpunmt.decoding.loading import check_vocabulary, fitting_vocabularies, open_parts
+from cpunmt.decoding.loading import check_vocabulary, fitting_vocabularies, open_parts, packed_shortlist
 from cpunmt.files.input_files import map_bytes
 from cpunmt.formats.any_directory import kind_of, read_checkpoint
 from cpunmt.formats.foreign_model import (
@@ -25,7 +25,7 @@ from cpunmt.formats.marian.marian import read_marian
 from cpunmt.formats.packed.packed_directory import WEIGHTS, PackedDirectory, kept_metadata, read_directory
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary_map import AnyShortlist
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
 OURS = ("made_by", "checkpoint", "quantization")  # keys of metadata.json that packing writes
@@ -39,7 +39,7 @@ class Checkpoint(NamedTuple):
     alphas: dict[str, float] | None  # the file's scales of activations: see conversion.packed_tensors
     files: tuple[VocabularyFiles, VocabularyFiles]  # of source and target
     vocabularies: tuple[AnyVocabulary, AnyVocabulary]
-    shortlist: Shortlist | None
+    shortlist: AnyShortlist | None
     metadata: dict[str, Any]
     described: dict[str, Any]  # name and sha256 of the file of weights
 
@@ -72,7 +72,7 @@ def open_directory(path: str | os.PathLike[str]) -> Checkpoint:
         tensors: dict[str, np.ndarray | StoredIntegers] = {**floats}
         found = packed = read_directory(path)
         source, target = fitting_vocabularies(packed)
-        shortlist = None if packed.shortlist is None else Shortlist.load(packed.shortlist, source, target)
+        shortlist = packed_shortlist(packed, source, target)
         alphas, described = None, packed.metadata.get("checkpoint") or _described(path / WEIGHTS)
     else:
         found = foreign = read_checkpoint(path)

@@ -11,7 +11,7 @@ from cpunmt.files.console import say, tell
 from cpunmt.files.output_files import check_directory, refuse_overwriting, scratch_directory, told
 from cpunmt.files.tables import aligned
 from cpunmt.formats.conversion import packed_tensors
-from cpunmt.formats.packed.packed_directory import NAMES, vocabulary_arguments, write_directory
+from cpunmt.formats.packed.packed_directory import NAMES, shortlist_arguments, vocabulary_arguments, write_directory
 from cpunmt.text.shortlist import Shortlist
 from quantize.checkpoints.checkpoint import OURS, open_directory, open_file, sha256_of
 from quantize.checkpoints.float_checkpoint import float_tensors
@@ -47,7 +47,7 @@ def run(given: argparse.Namespace) -> None:
     config, packed, errors, quantization = _quantized(given, checkpoint)
     ours = {"made_by": f"cpunmt {__version__}", "checkpoint": checkpoint.described, "quantization": quantization}
     beside = {
-        "shortlist": checkpoint.shortlist and checkpoint.shortlist.to_bytes(),
+        **shortlist_arguments(checkpoint.shortlist, checkpoint.vocabularies),
         "metadata": {**checkpoint.metadata, **dict(given.metadata), **ours},
         **vocabulary_arguments(
             checkpoint.config, checkpoint.files, checkpoint.vocabularies, checkpoint.files[0].ids_from
@@ -152,7 +152,8 @@ def _calibrated(given: argparse.Namespace, checkpoint: Any) -> Any:
             "sources have the piece of one; pack it without --calibration"
         )
     sources, lines = calibration_sources(given.calibration, checkpoint.vocabularies[0], config, count)
-    targets = greedy_translations(config, tensors, sources, checkpoint.shortlist)
+    shortlist = checkpoint.shortlist if checkpoint.shortlist and checkpoint.shortlist.is_default else None
+    targets = greedy_translations(config, tensors, sources, shortlist)
     with progress_bar(len(sources), "sentences", "calibrating") as done:
         statistics = input_statistics(config, tensors, sources, targets, done)
     digest = sha256_of(given.calibration, "calibration text")

@@ -118,9 +118,11 @@ def _subject(path: Any, settings: Any) -> Subject:
         sequences = with_ids(options.suppress_sequences, loaded.target_vocabulary, False)
         options = options.changed(suppress_sequences=sequences)
     options = _spoken(path, loaded, options)
-    if options.vocabulary == "shortlist" and packed.shortlist is None:
+    shortlist = loaded.engine.shortlist
+    if options.vocabulary == "shortlist" and shortlist is None:
         raise CpunmtError(f"{path}: has no shortlist; choose --vocabulary full")
-    used = options.vocabulary or ("shortlist" if packed.shortlist else "full")
+    used = options.vocabulary or ("shortlist" if shortlist is not None and shortlist.is_default else "full")
+    options = options.changed(vocabulary=used)
     names = sorted([*digests, METADATA])
     described = {
         "path": str(path),

@@ -17,6 +17,7 @@ from tests.sample_models import real_model
 from tests.sample_models.random_models import (
     engine_of,
     random_checkpoint,
+    random_map,
     random_shortlist,
     random_sources,
     random_tensors,
@@ -58,18 +59,21 @@ def is_near_tie(reference, source, candidates, expected, made):
     return abs(float(scores[0] - scores[1])) < NEAR
 
 
-@pytest.mark.parametrize("with_shortlist", [False, True])
+@pytest.mark.parametrize("lists", [None, "shortlist", "map"])
 @pytest.mark.parametrize("count", slow_after(1, [6, 30]))
-def test_float32_equals_the_reference(checkpoint, with_shortlist, count):
+def test_float32_equals_the_reference(checkpoint, lists, count):
     config, tensors = checkpoint
     reference = Reference(config, tensors)
-    shortlist = random_shortlist(5, config.vocab_size) if with_shortlist else None
-    sources = random_sources(1, config.vocab_size, count)
+    size = config.vocab_size
+    shortlist = {"shortlist": random_shortlist(5, size), "map": random_map(5, size, size)}.get(lists)
+    sources = random_sources(1, size, count)
     made = engine_of(config, tensors, shortlist=shortlist).translate(sources, limits_of(sources))
     made = [hypotheses[0] for hypotheses in made]
     ties = 0
     for source, translation in zip(sources, made, strict=True):
-        candidates = np.arange(config.vocab_size) if shortlist is None else shortlist.candidates(source, True)
+        candidates = np.arange(size)
+        if shortlist:
+            candidates = shortlist.candidates(source, *[True] * (lists == "shortlist"))
         expected = greedy(reference, source, candidates, max_length_factor=3)
         if translation.ids == expected.ids:
             assert abs(translation.log_prob - expected.log_prob) < 1e-3

@@ -43,6 +43,7 @@ from cpunmt.model.tensors import checkpoint_tensors
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabulary_map import VocabularyMap
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.sample_models import t5_model
 from tests.sample_models.ctranslate2_writer import model_bytes, random_variables, stored_as
@@ -211,6 +212,19 @@ def read_text(path):
     assert found[0] >= 0 and found[-1] < vocabulary.size
 
 
+def write_map(path):
+    pieces = small_vocabulary().pieces(range(2, small_vocabulary().size))
+    generator = np.random.default_rng(5)
+    sides = [[" ".join(generator.choice(pieces, generator.integers(1, 4))) for _ in range(300)] for _ in range(2)]
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in zip(*sides, strict=True)))
+
+
+def read_map(path):
+    vocabulary = small_vocabulary()
+    found = VocabularyMap.read(path, vocabulary, vocabulary).candidates(range(vocabulary.size))
+    assert found[0] == 0 and found[-1] < vocabulary.size
+
+
 def read_vocabulary(path):
     vocabulary = Vocabulary(path)
     ids = vocabulary.encode(TEXT[1] + " \u00e9\0")
@@ -372,6 +386,7 @@ READERS = {
     "clusters": Reader(write_clusters, read_all_clusters),
     "text shortlist": Reader(write_text(zipped=False), read_text),
     "text shortlist .gz": Reader(write_text(zipped=True), read_text),
+    "vocabulary map": Reader(write_map, read_map, constant=1 << 20),
     "vocabulary": Reader(train_vocabulary, read_vocabulary),
     "Hugging Face float32": Reader(write_huggingface_weights("F32"), read_huggingface_weights),
     "Hugging Face float16": Reader(write_huggingface_weights("F16"), read_huggingface_weights),

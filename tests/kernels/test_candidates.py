@@ -1,5 +1,7 @@
 """Candidates equal those of `Shortlist.candidates`; the reduced output layer is the packed matrix."""
 
+import itertools
+
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -43,6 +45,19 @@ def find(program, shortlist, source, shared, misaligned=0):
     found = program.find_candidates(record, guard.copy(source), len(source), shortlist.vocab_size, marks, out)
     guard.check()
     return out[:found].copy()
+
+
+@given(SEEDS, st.integers(1, 20), st.sampled_from([0, 8, 40]))
+def test_lists_of_sentences_are_copied(program, seed, words, misaligned):
+    shortlist, guard = random_shortlist(np.random.default_rng(seed), words, 99, 1), Guards(misaligned)
+    record = np.zeros(1, records.SHORTLIST)
+    record["offsets"] = guard.copy(shortlist.offsets).ctypes.data
+    record["ids"] = guard.copy(shortlist.ids).ctypes.data
+    for number, (begin, end) in enumerate(itertools.pairwise(shortlist.offsets)):
+        out = guard.empty(end - begin, np.int32)
+        assert program.copy_candidates(record, number, out) == end - begin
+        assert np.array_equal(out, shortlist.ids[begin:end])
+    guard.check()
 
 
 @given(SEEDS, st.integers(1, 300), st.integers(1, 200), st.integers(1, 20), st.booleans(), st.sampled_from([0, 8, 40]))

@@ -11,6 +11,7 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import Model, checkpoint_tensors, table_sizes
 from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.vocabulary_map import VocabularyMap
 from tests.sample_models.marian_model import read_marian_npz, write_marian_npz
 
 
@@ -41,6 +42,15 @@ def random_shortlist(seed, vocab_size, first=10, most=12) -> Shortlist:
     offsets = np.zeros(vocab_size + 1, np.int64)
     np.cumsum([len(targets) for targets in lists], out=offsets[1:])
     return Shortlist(offsets, np.concatenate(lists).astype(np.int32), first, most, vocab_size)
+
+
+def random_map(seed, source_size, vocab_size, most=12) -> VocabularyMap:
+    """Draws up to `most` targets for each source piece but two, for some pairs, and for all sentences."""
+    generator = np.random.default_rng(seed)
+    keys = [[piece] for piece in range(2, source_size)] + generator.integers(2, source_size, (99, 2)).tolist()
+    rules = {np.array(key, "i4").tobytes(): generator.integers(0, vocab_size, most // len(key)) for key in keys}
+    rules = {key: ids.astype("i4").tobytes() for key, ids in rules.items()}
+    return VocabularyMap([0, *generator.integers(0, vocab_size, 4)], rules)
 
 
 def random_tensors(config: ModelConfig, seed: int) -> dict[str, np.ndarray]:

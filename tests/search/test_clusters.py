@@ -14,7 +14,7 @@ from cpunmt.search.records import MEMBER
 from cpunmt.search.settings import Search
 from cpunmt.text.clusters import Clusters
 from cpunmt.text.shortlist import Shortlist
-from tests.sample_models.random_models import engine_of, random_checkpoint, random_sources, random_tensors
+from tests.sample_models.random_models import engine_of, random_checkpoint, random_map, random_sources, random_tensors
 from tests.support.searches import bits, searches, work
 
 VOCAB, DEPTH = 600, 64
@@ -84,12 +84,13 @@ def states_of(engine, source, said) -> np.ndarray:
     return np.array(found[-len(said) :])
 
 
-@given(seeds, st.sampled_from(SCHEMES), st.booleans())
+@given(seeds, st.sampled_from(SCHEMES), st.booleans(), st.booleans())
 @settings(deadline=None, max_examples=30)
-def test_a_step_chooses_from_the_cluster_of_its_state(models, seed, scheme, both):
+def test_a_step_chooses_from_the_cluster_of_its_state(models, seed, scheme, both, mapped):
     clusters, model = clusters_of(random_sets(seed, 7), seed), models[scheme]
     lists = np.tile([3, 5], VOCAB).astype(np.int32)
-    engine = Engine(model, Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB), {OTHERS: clusters})
+    shortlist = Shortlist(2 * np.arange(VOCAB + 1), lists, 1, 2, VOCAB)
+    engine = Engine(model, random_map(seed, VOCAB, VOCAB) if mapped else shortlist, {OTHERS: clusters})
     sources, limits, _ = work(seed, VOCAB, 5)
     search = Search(full=not both, clusters=True, vocab_logits=True)
     for source, limit, (made,) in zip(sources, limits, engine.translate(sources, limits, search), strict=True):
@@ -101,7 +102,7 @@ def test_a_step_chooses_from_the_cluster_of_its_state(models, seed, scheme, both
                 continue  # a near tie
             active = clusters.active(chosen)
             if both:
-                active = np.union1d(active, engine.shortlist.candidates(source, True))
+                active = np.union1d(active, engine.shortlist.candidates(source, *[True] * (not mapped)))
             found = made.logits[step]
             assert np.flatnonzero(found > -np.inf).tolist() == active.tolist()
             assert (found[active] == whole.logits[step][active]).all()

@@ -6,8 +6,7 @@ shared_vocabulary.json          the pieces in the order of their ids, or .txt; o
                                 target_vocabulary
 source.spm, target.spm          SentencePiece models, which CTranslate2 leaves to its callers: here or, as in Argos'
                                 packages, in the folder above; or one model of both languages, see `PIECES`
-
-vmap.txt is not used, as by CTranslate2 unless a call asks for it.
+vmap.txt                        optional: a vocabulary map, used if a call asks for it (`vocabulary_map`)
 
 A vocabulary that ends with the names of languages is one of M2M-100, NLLB-200 or mBART-50 (`language_families`). Where
 their pieces stand is not in these files; tokenizer_config.json tells it if that of transformers lies beside them.
@@ -42,6 +41,7 @@ from cpunmt.formats.packed.safetensors_file import Bfloat16
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
 from cpunmt.text.vocabulary import WORD, load_processor
+from cpunmt.text.vocabulary_map import NAME, MapFile
 
 WEIGHTS = "model.bin"
 # Names of SentencePiece models, the preferred ones first: of source and target
@@ -110,7 +110,11 @@ def read_directory(found: FoundModel) -> ForeignModel:
     if (named := _languages(tables, source)) is not None:
         config = with_languages(config, *named, _tokenizer(folder))
         metadata = language_metadata(*named, config.source_tag == "target")
-    return ForeignModel(config, tensors, None, weights, files[0], files[1], None, metadata, _stored(model, tensors))
+    listed = _file(folder, NAME)
+    bos_id = target.get(fields["bos_token"], unk_id)
+    shortlist = None if listed is None else MapFile(listed, (bos_id,))
+    stored = _stored(model, tensors)
+    return ForeignModel(config, tensors, None, weights, files[0], files[1], shortlist, metadata, stored)
 
 
 def read_metadata(found: FoundModel) -> dict[str, str]:

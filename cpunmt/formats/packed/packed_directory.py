@@ -5,7 +5,7 @@
     vocabulary.spm         or source.spm and target.spm, if the languages have different ones
     vocabulary.json        optional: the ids of the pieces, where they are not those of the SentencePiece models; or
                            source.json and target.json. Without SentencePiece models they are tables of words
-    shortlist.bin          optional, Marian's binary format
+    shortlist.bin          optional, Marian's binary format; or vmap.txt, CTranslate2's vocabulary map
     clusters.safetensors   optional, made for this packed model (`clusters_file`)
     metadata.json          languages, source, licence, ...; size and SHA-256 of each file above
 
@@ -28,6 +28,8 @@ from cpunmt.model.config import FORMAT_VERSION, ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.table_vocabulary import TableVocabulary
 from cpunmt.text.vocabulary import MAX_VOCABULARY
+from cpunmt.text.vocabulary_map import NAME as MAP
+from cpunmt.text.vocabulary_map import AnyShortlist, VocabularyMap
 
 CONFIG = "config.json"
 WEIGHTS = "weights.safetensors"
@@ -38,7 +40,17 @@ SPLIT_VOCABULARY = ("source.spm", "target.spm")
 SHARED_TABLE = ("vocabulary.json",)
 SPLIT_TABLES = ("source.json", "target.json")
 # the files that metadata.json may describe
-_LISTED = {CONFIG, WEIGHTS, SHORTLIST, CLUSTERS, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *SHARED_TABLE, *SPLIT_TABLES}
+_LISTED = {
+    CONFIG,
+    WEIGHTS,
+    SHORTLIST,
+    MAP,
+    CLUSTERS,
+    *SHARED_VOCABULARY,
+    *SPLIT_VOCABULARY,
+    *SHARED_TABLE,
+    *SPLIT_TABLES,
+}
 NAMES = frozenset({METADATA, *_LISTED})  # of all files that such a directory may hold
 _RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
 
@@ -68,6 +80,7 @@ def write_directory(
     vocabulary: AnyPath | Sequence[AnyPath] | None,
     tables: Sequence[bytes] = (),
     shortlist: bytes | None = None,
+    vocabulary_map: bytes | None = None,
     metadata: Mapping[str, Any] | None = None,
     force: bool = False,
 ) -> None:
@@ -81,6 +94,7 @@ def write_directory(
         `tables` one or two. None: `tables` are of words.
     tables : as `TableVocabulary.to_json` makes them: one for both languages, or one of each
     shortlist : as `Shortlist.to_bytes` makes it
+    vocabulary_map : as `VocabularyMap.to_text` makes it; without a shortlist
     metadata : anything JSON can hold; the keys "format_version" and "files" are ours
     force : replace an existing directory, if it holds nothing but files of this format
 
@@ -96,8 +110,7 @@ def write_directory(
     if taken:
         raise ValueError(f"metadata: the key(s) {', '.join(taken)} are written by write_directory; rename them")
     contents = {CONFIG: _json_bytes(config.to_json()), **_vocabulary_bytes(config, vocabulary, tables)}
-    if shortlist is not None:
-        contents[SHORTLIST] = bytes(shortlist)
+    contents |= {name: bytes(given) for name, given in ((SHORTLIST, shortlist), (MAP, vocabulary_map)) if given}
     _json_bytes(metadata)  # raises before anything is written
     try:
         with replacing_directory(path, force, NAMES) as partial:
@@ -162,6 +175,13 @@ def vocabulary_arguments(
     return {"vocabulary": source.pieces if one else [source.pieces, target.pieces], "tables": tables}
 
 
+def shortlist_arguments(shortlist: AnyShortlist | None, opened: Sequence[AnyVocabulary]) -> dict[str, Any]:
+    """Returns the argument `shortlist` or `vocabulary_map` of `write_directory`; `opened`: the vocabularies."""
+    if isinstance(shortlist, VocabularyMap):
+        return {"vocabulary_map": shortlist.to_text(*opened)}
+    return {"shortlist": None if shortlist is None else shortlist.to_bytes()}
+
+
 def _pieces_names(config: ModelConfig, are_split: bool, has_pieces: bool) -> tuple[str, ...]:
     """Returns the names of the files of SentencePiece models; `are_split`: of a shared vocabulary, too."""
     if not has_pieces:
@@ -206,8 +226,8 @@ def read_directory(path: AnyPath) -> PackedDirectory:
     cut = not tables or not files.keys().isdisjoint((*SHARED_VOCABULARY, *SPLIT_VOCABULARY))
     are_split = bool(tables) and files.keys().isdisjoint(SHARED_VOCABULARY)
     vocabularies = [path / name for name in _pieces_names(config, are_split, cut)]
-    shortlist, clusters = path / SHORTLIST, path / CLUSTERS
-    for file in [*vocabularies, *tables, *(path / name for name in (SHORTLIST, CLUSTERS) if name in files)]:
+    shortlist, clusters = path / (MAP if MAP in files else SHORTLIST), path / CLUSTERS
+    for file in [*vocabularies, *tables, *(path / name for name in (SHORTLIST, MAP, CLUSTERS) if name in files)]:
         if not file.is_file():
             raise ModelFileError(f"{file}: not found, but the model needs it; fetch or pack the model again")
     return PackedDirectory(

@@ -11,7 +11,7 @@ from cpunmt.kernels.candidates import mark_pieces, take_marked
 from cpunmt.kernels.fused_top_k import begin_row
 from cpunmt.kernels.records import WANTED
 from cpunmt.search.output.blocks import WANTED_BYTES, take_layer
-from cpunmt.search.records import BATCH, CLUSTERS, FUSED_ROWS, HYPOTHESIS, MEMBER, SLOT, WORKSPACE
+from cpunmt.search.records import BATCH, CLUSTERS, FUSED_ROWS, HYPOTHESIS, MEMBER, SENTENCES, SLOT, WORKSPACE
 from cpunmt.simd.intrinsics import address_of, at, lesser, load_i32, load_i64
 from cpunmt.simd.jit import address, count, kernel
 
@@ -85,6 +85,8 @@ def name_candidates(batch: address, workspace: address, rows: count):
         if b.clusters == 0:
             h.pieces, h.candidates, h.unk_column = listed if b.listed else 0, s.candidates, s.unk_column
             h.eos_column = m.eos_id  # one of the first candidates, whose columns are their ids
+            if b.listed == SENTENCES:
+                h.eos_column = find_column(listed, s.candidates, m.eos_id)
         else:
             clusters, cluster = at(CLUSTERS, s.clusters, 0), load_i64(w.best_columns, row * w.beam)
             begin = load_i64(clusters.offsets, cluster)
