@@ -15,7 +15,7 @@ import sentencepiece
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import expanded
 from cpunmt.process.native_calls import native
-from cpunmt.text.piece_spans import Span, source_spans
+from cpunmt.text.piece_spans import Span, source_spans, target_spans
 
 MAX_VOCABULARY = 64 << 20  # bytes; a model of 32,000 pieces has less than one
 WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
@@ -115,6 +115,10 @@ class Vocabulary:
     def spans(self, text: str) -> list[Span]:
         """Returns the span of each of `surfaces(text)` in `text`, in code points, ascending."""
         return located(self.path, self._processor, clean(text), self.surfaces(text))
+
+    def spans_in(self, text: str, pieces: Sequence[str]) -> list[Span]:
+        """Returns the span of each of `pieces` in `text`, which is theirs."""
+        return target_spans(pieces, text)
 
     def language_end(self, text: str) -> int:
         """Returns the beginning of the text after the name of its target language, `>>fra<<` or MADLAD's `<2fr>`; 0

@@ -28,7 +28,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import ENDINGS, optional_json, read_json
 from cpunmt.formats.ctranslate2.model_bin import ModelBin, read_model_bin
 from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, check_specification, network_of
-from cpunmt.formats.foreign_model import ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, Weight
+from cpunmt.formats.foreign_model import METADATA, ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, Weight
 from cpunmt.formats.language_families import (
     M2M,
     Family,
@@ -73,8 +73,11 @@ _SAMPLE = 1000  # pieces of a SentencePiece model that are looked up in the voca
 _LEAST_KNOWN = 0.5  # share of them that must be there
 
 
-def read_directory(found: FoundModel) -> ForeignModel:
-    """Reads a directory. Raises ModelFileError: a file is missing, damaged or not supported."""
+def read_directory(found: FoundModel, codes: Path | None = None) -> ForeignModel:
+    """Reads a directory. Raises ModelFileError: a file is missing, damaged or not supported.
+
+    `codes`: of subword-nmt, which cut texts in place of SentencePiece models.
+    """
     folder = found.folder
     weights = _file(folder, WEIGHTS)
     if weights is None:
@@ -103,7 +106,7 @@ def read_directory(found: FoundModel) -> ForeignModel:
         ),
         str(weights),
     )
-    pieces = _pieces(folder, tables, (source, target))
+    pieces = (codes, codes) if codes else _pieces(folder, tables, (source, target))
     contents = zip(pieces, tables, (source, target), strict=True)
     files = [VocabularyFiles(file, table, ids) for file, table, ids in contents]
     metadata = {}
@@ -244,8 +247,8 @@ def _pieces(
     if not any(piece.startswith(WORD) for table in opened for piece in table):
         for codes in filter(None, (_file(place, _BPE) for place in places)):
             raise ModelFileError(
-                f"{codes}: not supported: subwords of subword-nmt; to translate text that was cut by it before, move "
-                "it away"
+                f"{codes}: subwords of subword-nmt are only read in packages of Argos, whose {METADATA} names the "
+                "languages; name the package's folder, or, to translate text that was cut before, move the file away"
             )
         return None, None
     singles = ", ".join(source for source, target in PIECES if source == target)

@@ -5,6 +5,7 @@
     vocabulary.spm         or source.spm and target.spm, if the languages have different ones
     vocabulary.json        optional: the ids of the pieces, where they are not those of the SentencePiece models; or
                            source.json and target.json. Without SentencePiece models they are tables of words
+    vocabulary.bpe         or the codes of subword-nmt, with tables, in place of SentencePiece models
     shortlist.bin          optional, Marian's binary format
     clusters.safetensors   optional, made for this packed model (`clusters_file`)
     metadata.json          languages, source, licence, ...; size and SHA-256 of each file above
@@ -35,10 +36,12 @@ SHORTLIST = "shortlist.bin"
 CLUSTERS = "clusters.safetensors"
 SHARED_VOCABULARY = ("vocabulary.spm",)
 SPLIT_VOCABULARY = ("source.spm", "target.spm")
+CODES = ("vocabulary.bpe",)
 SHARED_TABLE = ("vocabulary.json",)
 SPLIT_TABLES = ("source.json", "target.json")
 # the files that metadata.json may describe
-_LISTED = {CONFIG, WEIGHTS, SHORTLIST, CLUSTERS, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *SHARED_TABLE, *SPLIT_TABLES}
+_LISTED = {CONFIG, WEIGHTS, SHORTLIST, CLUSTERS, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *CODES, *SHARED_TABLE}
+_LISTED |= {*SPLIT_TABLES}
 NAMES = frozenset({METADATA, *_LISTED})  # of all files that such a directory may hold
 _RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
 
@@ -78,7 +81,7 @@ def write_directory(
     path : new directory; its parent exists
     tensors : see `write_safetensors`
     vocabulary : SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false; with
-        `tables` one or two. None: `tables` are of words.
+        `tables` one or two. None: `tables` are of words. With `config.moses_languages` one file of codes.
     tables : as `TableVocabulary.to_json` makes them: one for both languages, or one of each
     shortlist : as `Shortlist.to_bytes` makes it
     metadata : anything JSON can hold; the keys "format_version" and "files" are ours
@@ -159,6 +162,7 @@ def vocabulary_arguments(
     if source.pieces is None:
         return {"vocabulary": None, "tables": tables}
     one = config.shared_vocabulary and len(tables) < 2 and (not tables or source.pieces == target.pieces)
+    one = one or bool(config.moses_languages)
     return {"vocabulary": source.pieces if one else [source.pieces, target.pieces], "tables": tables}
 
 
@@ -166,6 +170,8 @@ def _pieces_names(config: ModelConfig, are_split: bool, has_pieces: bool) -> tup
     """Returns the names of the files of SentencePiece models; `are_split`: of a shared vocabulary, too."""
     if not has_pieces:
         return ()
+    if config.moses_languages:
+        return CODES
     return SPLIT_VOCABULARY if are_split or not config.shared_vocabulary else SHARED_VOCABULARY
 
 
@@ -204,6 +210,7 @@ def read_directory(path: AnyPath) -> PackedDirectory:
     del metadata["format_version"]
     tables = [path / name for name in (*SHARED_TABLE, *SPLIT_TABLES) if name in files]
     cut = not tables or not files.keys().isdisjoint((*SHARED_VOCABULARY, *SPLIT_VOCABULARY))
+    cut = cut or len(config.moses_languages) > 0
     are_split = bool(tables) and files.keys().isdisjoint(SHARED_VOCABULARY)
     vocabularies = [path / name for name in _pieces_names(config, are_split, cut)]
     shortlist, clusters = path / SHORTLIST, path / CLUSTERS
