@@ -13,9 +13,9 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import plain_name
 from cpunmt.model.config import ModelConfig
+from cpunmt.process.first_use import LOCK
 from cpunmt.text.piece_vocabulary import AnyVocabulary, PieceVocabulary
 from cpunmt.text.shortlist import ShortlistOptions
-from cpunmt.text.subword_vocabulary import SubwordVocabulary
 from cpunmt.text.vocabulary import Vocabulary
 from cpunmt.text.word_vocabulary import WordVocabulary
 
@@ -130,6 +130,8 @@ def open_vocabulary(
     """
     pieces, table, ids = files
     if pieces and moses:
+        with LOCK:  # few models need it
+            from cpunmt.text.subword_vocabulary import SubwordVocabulary
         return SubwordVocabulary(pieces, files.ids_from, size, ids, moses)
     if table is None and ids is None:
         return Vocabulary(files.ids_from)

@@ -13,7 +13,8 @@ import numpy as np
 import sentencepiece
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import expanded
+from cpunmt.files.input_files import expanded, plain_name
+from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.text.piece_spans import Span, source_spans, target_spans
 
@@ -155,8 +156,8 @@ def name_end(text: str) -> int:
 
 
 def load_processor(path: str | os.PathLike[str], **options: Any) -> Any:
-    """Loads the SentencePiece model in a file, plain or packed; errors as of `Vocabulary`."""
-    content = expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
+    """Loads the SentencePiece model in a file, plain or packed, or in a tokenizer.json; errors as of `Vocabulary`."""
+    content = model_bytes(path)
     processor = sentencepiece.SentencePieceProcessor(**options)
     try:
         with native:
@@ -167,6 +168,16 @@ def load_processor(path: str | os.PathLike[str], **options: Any) -> Any:
             f"{path}: not a SentencePiece model, or a broken one ({error}); fetch or pack the model again"
         ) from None
     return processor
+
+
+def model_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Returns the serialized model of a file that `load_processor` takes; not checked. Raises ModelFileError."""
+    content = expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
+    if not plain_name(os.fspath(path)).endswith(".json"):
+        return content
+    with LOCK:  # few models need it
+        from cpunmt.text.tokenizer_json import sentencepiece_model
+    return sentencepiece_model(content, f"{path}: vocabulary")
 
 
 def call_processor(

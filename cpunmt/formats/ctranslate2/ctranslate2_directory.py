@@ -5,7 +5,8 @@ config.json                     special pieces and settings; before version 6 of
 shared_vocabulary.json          the pieces in the order of their ids, or .txt; or one of source_vocabulary and one of
                                 target_vocabulary
 source.spm, target.spm          SentencePiece models, which CTranslate2 leaves to its callers: here or, as in Argos'
-                                packages, in the folder above; or one model of both languages, see `PIECES`
+                                packages, in the folder above; or one model of both languages, see `PIECES`, or
+                                the tokenizer.json that transformers 5 makes of one
 
 vmap.txt is not used, as by CTranslate2 unless a call asks for it.
 
@@ -41,6 +42,7 @@ from cpunmt.formats.language_families import (
 from cpunmt.formats.packed.safetensors_file import Bfloat16
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
+from cpunmt.text.tokenizer_json import NAME as TOKENIZER
 from cpunmt.text.vocabulary import WORD, load_processor
 
 WEIGHTS = "model.bin"
@@ -251,6 +253,10 @@ def _pieces(
                 "languages; name the package's folder, or, to translate text that was cut before, move the file away"
             )
         return None, None
+    for tokenizer in filter(None, (_file(place, TOKENIZER) for place in places)):
+        for path, table in zip(tables, opened, strict=True):
+            _check_pieces(tokenizer, path, table)
+        return tokenizer, tokenizer
     singles = ", ".join(source for source, target in PIECES if source == target)
     raise ModelFileError(
         f"{folder}: no SentencePiece model, which CTranslate2 leaves to its callers; put source.spm and target.spm "

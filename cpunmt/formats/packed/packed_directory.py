@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.input_files import AnyPath, describe, expanded, read_json
+from cpunmt.files.input_files import AnyPath, describe, read_json
 from cpunmt.files.output_files import replacing_directory, sync
 from cpunmt.formats.foreign_model import METADATA, VocabularyFiles
 from cpunmt.formats.packed.safetensors_file import Array, read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.table_vocabulary import TableVocabulary
-from cpunmt.text.vocabulary import MAX_VOCABULARY
+from cpunmt.text.vocabulary import model_bytes
 
 CONFIG = "config.json"
 WEIGHTS = "weights.safetensors"
@@ -80,8 +80,8 @@ def write_directory(
     ----------
     path : new directory; its parent exists
     tensors : see `write_safetensors`
-    vocabulary : SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false; with
-        `tables` one or two. None: `tables` are of words. With `config.moses_languages` one file of codes.
+    vocabulary : SentencePiece model, copied, or a tokenizer.json; one of each language if `config.shared_vocabulary` is
+        false; with `tables` one or two. None: `tables` are of words. With `config.moses_languages` one file of codes.
     tables : as `TableVocabulary.to_json` makes them: one for both languages, or one of each
     shortlist : as `Shortlist.to_bytes` makes it
     metadata : anything JSON can hold; the keys "format_version" and "files" are ours
@@ -120,9 +120,7 @@ def _vocabulary_bytes(
             f"vocabulary: {len(paths)} file(s), expected {len(names)} as config.shared_vocabulary is "
             f"{config.shared_vocabulary}"
         )
-    found = {
-        name: expanded(path, "vocabulary", MAX_VOCABULARY).tobytes() for name, path in zip(names, paths, strict=True)
-    }
+    found = {name: model_bytes(path) for name, path in zip(names, paths, strict=True)}
     return found | dict(zip({0: (), 1: SHARED_TABLE, 2: SPLIT_TABLES}[len(tables)], tables, strict=True))
 
 
