@@ -6,28 +6,63 @@ it holds all that the model had. Other tokenizers than those made of a SentenceP
 
 import base64
 import binascii
+import functools
 import itertools
+import os
 import reprlib
 import struct
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import parse_json
+from cpunmt.files.input_files import expanded, parse_json
 
 NAME = "tokenizer.json"
 _WORD = "\u2581"
 _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3  # SentencePiece's types of pieces
 _KINDS = {"Unigram": 1, "BPE": 2}  # and of models
 _UNUSED = {"dropout": None, "continuing_subword_prefix": None, "end_of_word_suffix": None, "byte_fallback": False}
+_MAX_FILE = 64 << 20  # bytes; NLLB-200's has half
 _MOST_PIECES, _MAX_PIECE = 1 << 20, 1024
 _MAX_MERGED = 64  # characters of a piece made of others, whose every cut is looked up; SentencePiece's have 16
 
 
-def sentencepiece_model(content: bytes, where: str) -> bytes:
-    """Returns the serialized SentencePiece model of a tokenizer.json. Raises ModelFileError, which starts with
-    `where`."""
-    fields = parse_json(content, where)
+class TokenizerJson(NamedTuple):
+    """The content of a tokenizer.json: a serialized SentencePiece model, and its added pieces with their ids.
+
+    Ids and types of the added pieces are not checked.
+    """
+
+    model: bytes
+    added: dict[Any, Any]
+
+
+def read_tokenizer_json(path: str | os.PathLike[str]) -> TokenizerJson:
+    """Reads a file. Raises ModelFileError: it is missing, damaged, over 64 MiB, or of another kind of tokenizer.
+
+    The last one that was read is kept: a model needs it several times, and a large one takes seconds.
+    """
+    try:
+        status = os.stat(path)
+        stamp = status.st_mtime_ns, status.st_size, status.st_ino
+    except OSError:
+        stamp = 0, 0, 0  # reading it says what is wrong
+    return _read(os.fspath(path), stamp)
+
+
+@functools.lru_cache(1)
+def _read(path: str, stamp: tuple[int, int, int]) -> TokenizerJson:
+    where = f"{path}: vocabulary"
+    fields = parse_json(expanded(path, "vocabulary", _MAX_FILE).tobytes(), where)
+    added = fields.get("added_tokens")
+    entries = [entry for entry in added if isinstance(entry, dict)] if isinstance(added, list) else []
+    special = {entry["content"] for entry in entries if entry.get("special") and isinstance(entry.get("content"), str)}
+    found = {entry["content"]: entry.get("id") for entry in entries if isinstance(entry.get("content"), str)}
+    return TokenizerJson(_model(fields, special, where), found)
+
+
+def _model(fields: Mapping[str, Any], special: Collection[str], where: str) -> bytes:
+    """Returns the serialized SentencePiece model; `special`: pieces that texts do not have."""
     model = fields.get("model")
     kind = model.get("type") if isinstance(model, dict) else None
     if not isinstance(model, dict) or kind not in _KINDS:
@@ -37,12 +72,6 @@ def sentencepiece_model(content: bytes, where: str) -> bytes:
             raise _refused(where, f"{name} {reprlib.repr(model[name])}")
     rules = _rules(fields, where)
     entries = _scored(model.get("vocab"), where) if kind == "Unigram" else _ranked(model, where)
-    added = fields.get("added_tokens")
-    special = {
-        token["content"]
-        for token in (added if isinstance(added, list) else ())
-        if isinstance(token, dict) and token.get("special") and isinstance(token.get("content"), str)
-    }
     pieces = list(itertools.dropwhile(lambda entry: entry[0] in special, reversed(entries)))[::-1]
     made = [
         _field(1, _field(1, piece.encode("utf-8", "replace")) + _FLOAT + struct.pack("<f", score) + _number(3, type_))

@@ -172,12 +172,11 @@ def load_processor(path: str | os.PathLike[str], **options: Any) -> Any:
 
 def model_bytes(path: str | os.PathLike[str]) -> bytes:
     """Returns the serialized model of a file that `load_processor` takes; not checked. Raises ModelFileError."""
-    content = expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
     if not plain_name(os.fspath(path)).endswith(".json"):
-        return content
+        return expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
     with LOCK:  # few models need it
-        from cpunmt.text.tokenizer_json import sentencepiece_model
-    return sentencepiece_model(content, f"{path}: vocabulary")
+        from cpunmt.text.tokenizer_json import read_tokenizer_json
+    return read_tokenizer_json(path).model
 
 
 def call_processor(

@@ -64,6 +64,12 @@ def test_long_words_take_no_square_of_their_length(tmp_path):
     assert codes.cut("a" * 80_001) == ["aaaa@@"] * 20_000 + ["a"]
 
 
+def test_the_end_of_a_word_is_part_of_its_last_character_or_not(tmp_path):
+    merges = "a b\nb </w>\n"
+    cut = [codes_of(tmp_path, f"{line}{merges}").cut("ab") for line in ("", "#version: 0.1\n", "#version: 0.2\n")]
+    assert cut == [["ab"], ["ab"], ["a@@", "b"]]
+
+
 def test_packed_files_and_lines_of_other_systems(tmp_path):
     for number, content in enumerate((gzip.compress(b"a b\nc d</w>"), b"a b\r\nc d</w>\r\n", b"a b \nc d</w>\na b\n")):
         codes = codes_of(tmp_path, content, f"{number}.bpe")

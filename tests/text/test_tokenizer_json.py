@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.tokenizer_json import sentencepiece_model
+from cpunmt.text.tokenizer_json import read_tokenizer_json
 from cpunmt.text.vocabulary import load_processor, model_bytes
 from tests.golden.tokenizer_json import RESULTS, SHAPES, sentences
 
@@ -30,6 +30,11 @@ def test_texts_are_cut_as_by_tokenizers(shape, told, tmp_path):
     assert load_processor(path.rename(tmp_path / "other.json")).encode("A dog") == processor.encode("A dog")
     (tmp_path / "model.spm").write_bytes(model_bytes(tmp_path / "other.json"))
     assert load_processor(tmp_path / "model.spm").encode("A dog") == processor.encode("A dog")
+
+
+def model_of(fields, folder) -> bytes:
+    (folder / "tokenizer.json").write_text(json.dumps(fields))
+    return read_tokenizer_json(folder / "tokenizer.json").model
 
 
 CHANGES = [
@@ -66,27 +71,45 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("shape", "place", "value", "expected"), CHANGES)
-def test_other_tokenizers_are_refused(shape, place, value, expected, told):
+def test_other_tokenizers_are_refused(shape, place, value, expected, told, tmp_path):
     fields = json.loads(told[shape]["saved"])
     inner = fields
     for name in place[:-1]:
         inner = inner[name]
     inner[place[-1]] = value
-    with pytest.raises(ModelFileError, match=f"^here: .*{expected}") as raised:
-        sentencepiece_model(json.dumps(fields).encode(), "here")
-    assert "\n" not in str(raised.value) and len(str(raised.value)) < 300
+    with pytest.raises(ModelFileError, match=f"^{tmp_path}/tokenizer.json: vocabulary: .*{expected}") as raised:
+        model_of(fields, tmp_path)
+    assert "\n" not in str(raised.value) and len(str(raised.value)) < 400
 
 
-def test_merges_are_those_of_sentencepiece(told):
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"x" * (65 << 20), None])
+def test_broken_files(content, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=f"^{path}[^\n]*$"):
+        read_tokenizer_json(path)
+
+
+def test_the_last_file_is_kept_until_it_changes(told, tmp_path):
+    fields = json.loads(told["mbart"]["saved"])
+    first = model_of(fields, tmp_path)
+    assert read_tokenizer_json(tmp_path / "tokenizer.json").model is first
+    fields["model"]["vocab"][-1][1] = -1.5
+    fields["model"]["vocab"][9][1] = -1.5
+    assert model_of(fields, tmp_path) != first
+
+
+def test_merges_are_those_of_sentencepiece(told, tmp_path):
     fields = json.loads(told["nllb"]["saved"])
-    made = sentencepiece_model(json.dumps(fields).encode(), "here")
+    made = model_of(fields, tmp_path)
     old = copy.deepcopy(fields)
     old["model"]["merges"] = [" ".join(pair) for pair in fields["model"]["merges"]]  # as older versions write them
-    assert sentencepiece_model(json.dumps(old).encode(), "here") == made
+    assert model_of(old, tmp_path) == made
     for added in (3, [3], [{"content": 3, "special": True}], None):  # all pieces are of texts then
-        assert len(sentencepiece_model(json.dumps(fields | {"added_tokens": added}).encode(), "here")) >= len(made) - 8
+        assert len(model_of(fields | {"added_tokens": added}, tmp_path)) >= len(made) - 8
     merges = fields["model"]["merges"]
     for wrong in (merges[1:] + merges[:1], [*merges[:-1], ["a", "\u00e9\u00e9"]], merges[:-1], [*merges[:-1], [1, 2]]):
         fields["model"]["merges"] = wrong
         with pytest.raises(ModelFileError, match="merges that are not those of SentencePiece"):
-            sentencepiece_model(json.dumps(fields).encode(), "here")
+            model_of(fields, tmp_path)

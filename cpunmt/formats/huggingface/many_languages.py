@@ -55,7 +55,8 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
 from cpunmt.text.tokenizer_json import NAME as TOKENIZER
-from cpunmt.text.vocabulary import MAX_VOCABULARY, load_processor
+from cpunmt.text.tokenizer_json import read_tokenizer_json
+from cpunmt.text.vocabulary import load_processor
 
 MODEL_TYPES = ("m2m_100", "mbart")
 PIECES, TABLE = "sentencepiece.bpe.model", "vocab.json"
@@ -173,10 +174,7 @@ def _added(folder: Path, tokenizer: Mapping[str, Any]) -> Table:
             piece = entry.get("content") if isinstance(entry, dict) else None
             found[piece] = int(id_) if _ID.fullmatch(id_) else id_
     if not (folder / PIECES).is_file():
-        saved = optional_json(folder / TOKENIZER, "vocabulary", MAX_VOCABULARY).get("added_tokens")
-        for entry in saved if isinstance(saved, list) else ():
-            if isinstance(entry, dict):
-                found[entry.get("content")] = entry.get("id")
+        found |= read_tokenizer_json(folder / TOKENIZER).added
     wrong = [f"{piece!r}: {id_!r}"[:80] for piece, id_ in found.items()
              if not (isinstance(piece, str) and type(id_) is int and 0 <= id_ < 1 << 22)]  # fmt: skip
     if wrong or len(found) > _MAX_ADDED:

@@ -1,5 +1,6 @@
 """Packages of Argos with `bpe.model`: the texts of argos-translate, converted packages, and hostile ones."""
 
+import json
 import shutil
 
 import pytest
@@ -67,6 +68,11 @@ def test_a_converted_package_translates_alike(package, tmp_path):
     shutil.copytree(tmp_path / "same", tmp_path / "lacking")
     (tmp_path / "lacking" / "vocabulary.bpe").unlink()
     refused(tmp_path / "lacking", "vocabulary.bpe: not found, but the model needs it")
+    metadata = json.loads((tmp_path / "same" / "metadata.json").read_text())
+    tableless = shutil.copytree(tmp_path / "same", tmp_path / "tableless")
+    del metadata["files"]["vocabulary.json"]
+    (tableless / "metadata.json").write_text(json.dumps(metadata))
+    refused(tableless, "vocabulary.bpe: the vocabulary has no </s>|vocabulary: the piece .* occurs twice")
     (tmp_path / "same" / "vocabulary.bpe").write_text("a\n")
     refused(tmp_path / "same", "vocabulary.bpe: subword codes: line 1 is 'a'")
 
