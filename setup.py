@@ -40,6 +40,7 @@ SERVE = [
 DETECT = ["py3langid>=0.4"]
 # crypto: for files encrypted with an empty password; older versions loop on drawings that call each other
 PDF = ["pypdf[crypto]>=7"]
+MOSES = ["sacremoses>=0.2"]  # older versions take time by the square of a text's length
 PARQUET = ["pyarrow>=14"]
 RAY = ["ray[data]>=2.50"]
 DOCS = ["sphinx>=8.1", "myst-parser>=4", "furo>=2024.8"]
@@ -171,6 +172,7 @@ setup(
             *SERVE,
             *DETECT,
             *PDF,
+            *MOSES,
             # other readers of catalogues and Markdown
             "polib>=1.2",
             "markdown-it-py>=3",
@@ -217,6 +219,7 @@ setup(
         "parquet": PARQUET,  # cpunmt batch, of Parquet files
         "hf": ["huggingface_hub>=1.3"],  # hf: with its cache and tokens
         "pdf": PDF,  # the text of PDF
+        "moses": MOSES,  # packages of Argos with bpe.model
         "report": ["sacrebleu>=2.4", "matplotlib>=3.6"],
         "onnx": ["onnx>=1.16"],
         "clusters": ["faiss-cpu>=1.10"],

@@ -38,6 +38,7 @@ ELSEWHERE = {
         "sentencepiece.model",
         "sentencepiece.bpe.model",
         "bpe.model",
+        "vocabulary.bpe",
         "argos-translate/packages",
         "spm.model",
         "spiece.model",

@@ -35,6 +35,7 @@ ONLY_IN = {
         "quantize/checkpoints/marian_export.py",
     ),
     "pypdf": ("cpunmt/documents/formats/pdf.py",),
+    "sacremoses": ("cpunmt/text/moses.py",),
     "platformdirs": ("cpunmt/files/user_folder.py",),
     "backports": ("cpunmt/files/input_files.py",),
     "compression": ("cpunmt/files/input_files.py",),

@@ -109,6 +109,8 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
     kept = family_of(config.architecture).most_kept(config.architecture, config.source_size, config.vocab_size)
     searched = f"beam {config.beam_size}, length penalty {config.length_penalty:g}"
     unknown = {"unknown words": "the source's word with most attention"} if config.replace_unknowns else {}
+    moses = " to ".join(config.moses_languages)
+    subwords = {"subwords": f"of subword-nmt, of Moses' tokens: {_line(moses)}"} if moses else {}
     pieces = f"{config.source_size} source and {config.vocab_size} target pieces"
     lines = {
         "model": str(path),
@@ -121,6 +123,7 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         "parameters": f"{parameters:,}",
         **config.architecture.described(),
         "vocabulary": f"{config.vocab_size} pieces, joint" if config.shared_vocabulary else pieces,
+        **subwords,
         **unknown,
         "shortlist": _shortlist(found),
         "clusters": _clusters(found) if isinstance(found, PackedDirectory) and found.clusters else "no",

@@ -20,7 +20,7 @@ from cpunmt.results.alignments import Matrix
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.results.sentence import SentencePart, shifted
 from cpunmt.search.settings import Search
-from cpunmt.text.piece_spans import Span, target_spans
+from cpunmt.text.piece_spans import Span
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 
 T = TypeVar("T")
@@ -188,7 +188,7 @@ def _of_part(
         text = vocabulary.decode(ids)
     terms = None if token_log_probs is None else tuple(token_log_probs)
     kept = (attention,) if keep_attention and attention is not None else None
-    spans = tuple(target_spans(pieces, text)) if locate else None
+    spans = tuple(vocabulary.spans_in(text, pieces)) if locate else None
     return Hypothesis(text, score, log_prob, truncated, tuple(pieces), terms, kept, spans, logits=logits)
 
 
@@ -267,6 +267,6 @@ def blank_result(prefix: list[int], vocabulary: AnyVocabulary, source: Source, o
     text, pieces = vocabulary.decode(ids), vocabulary.pieces(ids)
     keep, characters = options.return_alignments, source.characters
     located = keep and characters is not None
-    spans = tuple(target_spans(pieces, text)) if located else None
+    spans = tuple(vocabulary.spans_in(text, pieces)) if located else None
     hypothesis = Hypothesis(text, log_prob, log_prob, False, tuple(pieces), terms, attention, spans)
     return Result((hypothesis,), () if keep else None, () if located else None, 0, characters or 0)

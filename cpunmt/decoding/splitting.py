@@ -6,6 +6,7 @@ Works on pieces, not on text: the model's limit counts pieces, and no piece chan
 _SENTENCE_ENDS = tuple(".!?\u2026\u3002\uff01\uff1f\u061f\u0964")
 _CLAUSE_ENDS = tuple(",;:\u2013\u2014)\u3001\uff0c\uff1b\uff1a\u060c")
 _UNSPACED = tuple("\u3002\uff01\uff1f\u3001\uff0c")  # no space follows these
+_JOINT = "@@"  # ends a subword that is not the last one of its word, where no mark begins words
 _INSIDE_WORD, _BETWEEN_WORDS, _CLAUSE, _SENTENCE = range(4)
 
 
@@ -37,7 +38,7 @@ def _preference(quality: int, place: int, even: int) -> tuple[int, int]:
 def _quality(pieces: list[str], place: int, mark: str) -> int:
     """Rates a cut before piece `place`."""
     before, after = pieces[place - 1], pieces[place]
-    if not after.startswith(mark) and not before.endswith(_UNSPACED):
+    if not (after.startswith(mark) or before.endswith(_UNSPACED)) or (not mark and before.endswith(_JOINT)):
         return _INSIDE_WORD
     if before.endswith(_SENTENCE_ENDS):
         return _SENTENCE

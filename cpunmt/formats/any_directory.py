@@ -84,7 +84,7 @@ KINDS = {
     ),
     "argos": Kind(
         "Argos package",
-        "a package of Argos or LibreTranslate: metadata.json, sentencepiece.model and the folder model",
+        "a package of Argos or LibreTranslate: metadata.json, sentencepiece.model or bpe.model, and the folder model",
         {},
         (),
         "cpunmt.formats.argos.argos_package",

@@ -13,6 +13,7 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import plain_name
 from cpunmt.model.config import ModelConfig
+from cpunmt.process.first_use import LOCK
 from cpunmt.text.piece_vocabulary import AnyVocabulary, PieceVocabulary
 from cpunmt.text.shortlist import ShortlistOptions
 from cpunmt.text.vocabulary import Vocabulary
@@ -53,7 +54,8 @@ Weight = Array | StoredIntegers
 
 
 class VocabularyFiles(NamedTuple):
-    """A SentencePiece model whose ids are the model's, or one that a table gives other ids; or a table of words.
+    """A SentencePiece model whose ids are the model's, or one that a table gives other ids; or a table of words, or one
+    of subwords: then `pieces` is the file of their codes.
 
     `ids`: the content of the table, if no file has it as it is, or it was read before.
     """
@@ -107,24 +109,31 @@ def is_table(file: Path) -> bool:
 def open_vocabularies(model: Any) -> tuple[AnyVocabulary, AnyVocabulary]:
     """Opens the vocabularies of source and target of a ForeignModel or PackedDirectory: one object if they are the
     same. Raises ModelFileError as they do; whether they fit the model is not checked."""
-    languages = model.config.languages
-    source = open_vocabulary(model.source_vocabulary, model.config.source_size, languages)
+    languages, moses = model.config.languages, model.config.moses_languages or (None, None)
+    source = open_vocabulary(model.source_vocabulary, model.config.source_size, languages, moses[0])
     unknown = [piece for piece, id_ in zip(languages, source.ids(languages), strict=True) if id_ == source.unk_id]
     if unknown:
         raise ModelFileError(
             f"{model.source_vocabulary.ids_from}: lacks the piece {unknown[0][:80]!r}, which names a language by "
             "config.json; fetch or convert the model again"
         )
-    same = model.source_vocabulary == model.target_vocabulary
-    return source, source if same else open_vocabulary(model.target_vocabulary, model.config.vocab_size, languages)
+    if model.source_vocabulary == model.target_vocabulary and moses[0] == moses[1]:
+        return source, source
+    return source, open_vocabulary(model.target_vocabulary, model.config.vocab_size, languages, moses[1])
 
 
-def open_vocabulary(files: VocabularyFiles, size: int | None = None, languages: Collection[str] = ()) -> AnyVocabulary:
+def open_vocabulary(
+    files: VocabularyFiles, size: int | None = None, languages: Collection[str] = (), moses: str | None = None
+) -> AnyVocabulary:
     """Opens the vocabulary of a model's side, whose ids are below `size`, if that is known.
 
-    `languages`: the pieces that name them. Raises ModelFileError.
+    `languages`: the pieces that name them; `moses`: the language of one of subwords. Raises ModelFileError.
     """
     pieces, table, ids = files
+    if pieces and moses:
+        with LOCK:  # few models need it
+            from cpunmt.text.subword_vocabulary import SubwordVocabulary
+        return SubwordVocabulary(pieces, files.ids_from, size, ids, moses)
     if table is None and ids is None:
         return Vocabulary(files.ids_from)
     return (

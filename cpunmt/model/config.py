@@ -27,7 +27,7 @@ _MOST_SEQUENCES, _MOST_SUPPRESSED = 10_000, 100  # the limits of the option supp
 # fields added in this version, of the model and of its architecture: a model without them lacks the feature
 _LATER = (
     *("replace_unknowns", "max_length", "no_repeat_ngram_size", "suppress_sequences", "source_end"),
-    *("languages", "source_tag", "source_tag_last", "target_tag", "target_lang"),
+    *("languages", "source_tag", "source_tag_last", "target_tag", "target_lang", "moses_languages"),
     *("alignment_heads", "start_vector", "target_positions"),
     *("gated_ffn", "rms_norm", "attention_dim", "attention_scale"),
     *("relative_positions", "relative_buckets", "relative_distance", "relative_shared"),
@@ -76,6 +76,14 @@ def _one_name(name: str, value: Any) -> str:
     return value
 
 
+def _two_codes(name: str, value: Any) -> tuple[str, ...]:
+    """Checks the codes of source and target language, or of none."""
+    lists = isinstance(value, list | tuple) and len(value) in (0, 2)
+    if not lists or not all(isinstance(code, str) and 0 < len(code) <= 100 for code in value):
+        raise ValueError(f"{name} is {checks.shown(value)}, expected the codes of two languages")
+    return tuple(value)
+
+
 @dataclass(frozen=True)
 class ModelConfig:
     """The settings of a translation model: its vocabularies, how its weights are stored, its limits and its search.
@@ -87,6 +95,7 @@ class ModelConfig:
     vocab_size: int = count(high=_MOST_PIECES)  # of the target
     source_vocab_size: int | None = count(None, high=_MOST_PIECES)  # None: the same
     shared_vocabulary: bool = switch(True)  # source and target pieces are the same: a shortlist adds the source's ids
+    moses_languages: tuple[str, ...] = checked(_two_codes, ())  # of source and target, cut by Moses and subword-nmt
     shared_embedding: bool = switch(True)  # one table embeds both
     tied_output: bool = switch(True)  # the target's table is the output layer
     source_end: bool = switch(True)  # trained on sources that end with </s>

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.piece_spans import Span
+from cpunmt.text.piece_spans import Span, target_spans
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.vocabulary import Ids, are_clean, clean
 
@@ -91,6 +91,9 @@ class TableVocabulary(abc.ABC):
 
     @abc.abstractmethod
     def spans(self, text: str) -> list[Span]: ...
+
+    def spans_in(self, text: str, pieces: Sequence[str]) -> list[Span]:
+        return target_spans(pieces, text)
 
     def language_end(self, text: str) -> int:
         return 0

@@ -13,9 +13,10 @@ import numpy as np
 import sentencepiece
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import expanded
+from cpunmt.files.input_files import expanded, plain_name
+from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
-from cpunmt.text.piece_spans import Span, source_spans
+from cpunmt.text.piece_spans import Span, source_spans, target_spans
 
 MAX_VOCABULARY = 64 << 20  # bytes; a model of 32,000 pieces has less than one
 WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
@@ -116,6 +117,10 @@ class Vocabulary:
         """Returns the span of each of `surfaces(text)` in `text`, in code points, ascending."""
         return located(self.path, self._processor, clean(text), self.surfaces(text))
 
+    def spans_in(self, text: str, pieces: Sequence[str]) -> list[Span]:
+        """Returns the span of each of `pieces` in `text`, which is theirs."""
+        return target_spans(pieces, text)
+
     def language_end(self, text: str) -> int:
         """Returns the beginning of the text after the name of its target language, `>>fra<<` or MADLAD's `<2fr>`; 0
         without a name.
@@ -151,8 +156,8 @@ def name_end(text: str) -> int:
 
 
 def load_processor(path: str | os.PathLike[str], **options: Any) -> Any:
-    """Loads the SentencePiece model in a file, plain or packed; errors as of `Vocabulary`."""
-    content = expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
+    """Loads the SentencePiece model in a file, plain or packed, or in a tokenizer.json; errors as of `Vocabulary`."""
+    content = model_bytes(path)
     processor = sentencepiece.SentencePieceProcessor(**options)
     try:
         with native:
@@ -163,6 +168,15 @@ def load_processor(path: str | os.PathLike[str], **options: Any) -> Any:
             f"{path}: not a SentencePiece model, or a broken one ({error}); fetch or pack the model again"
         ) from None
     return processor
+
+
+def model_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Returns the serialized model of a file that `load_processor` takes; not checked. Raises ModelFileError."""
+    if not plain_name(os.fspath(path)).endswith(".json"):
+        return expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
+    with LOCK:  # few models need it
+        from cpunmt.text.tokenizer_json import read_tokenizer_json
+    return read_tokenizer_json(path).model
 
 
 def call_processor(

@@ -6,7 +6,7 @@ them.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cpunmt.errors import ModelFileError
 from cpunmt.text.piece_spans import Span
@@ -24,8 +24,10 @@ class WordVocabulary(TableVocabulary):
 
     mark = ""
 
-    def __init__(self, table: str | os.PathLike[str], size: int | None = None) -> None:
-        super().__init__(table, size)
+    def __init__(
+        self, table: str | os.PathLike[str], size: int | None = None, ids: Mapping[str, int] | None = None
+    ) -> None:
+        super().__init__(table, size, ids)
         marked = [piece for piece in self._pieces if piece.startswith(WORD)]
         if len(marked) > _SUSPICIOUS * self.size:
             raise ModelFileError(

@@ -141,13 +141,13 @@ def test_convert_writes_a_directory_that_verifies(made, tmp_path, capsys, kind):
     assert (output, shown) == (f"{out}: int8, {sum(f.stat().st_size for f in out.iterdir()) / 1e6:.1f} MB\n", "")
     names = {"config.json", "weights.safetensors"}
     # of pieces, beside SentencePiece's models
-    has_table = any(one in kind for one in ("opus", "hug", "ctranslate2")) and "t5" not in kind
+    has_table = any(one in kind for one in ("opus", "hug", "ctranslate2", "bpe")) and "t5" not in kind
     if "words" in kind:
         names |= {"vocabulary.json"} if "of both" in kind else {"source.json", "target.json"}  # one table, or two
     else:
-        of_both = kind in ("ctranslate2", "ctranslate2 with relative positions")
+        of_both = "bpe" in kind or kind in ("ctranslate2", "ctranslate2 with relative positions")
         are_split = "two" in kind or (has_table and not of_both)
-        names |= {"source.spm", "target.spm"} if are_split else {"vocabulary.spm"}
+        names |= {"source.spm", "target.spm"} if are_split else {f"vocabulary.{'bpe' if 'bpe' in kind else 'spm'}"}
     if has_table:
         names |= {"source.json", "target.json"} if "two" in kind else {"vocabulary.json"}
     names |= {"shortlist.bin"} if "bergamot" in kind or "marian" in kind else set()

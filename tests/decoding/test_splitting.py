@@ -38,6 +38,14 @@ def test_what_fits_is_not_cut(pieces, limit):
     assert (split_pieces(pieces, limit, "▁") == []) == (len(pieces) <= limit)
 
 
+def test_words_without_marks_are_cut_between_subwords_only_for_want_of_another_place():
+    assert split_pieces(["a", "b@@", "c", "d@@", "e@@"], 4, "") == [3]
+    assert split_pieces(["a", "b", "c", "d", "e"], 4, "") == [3]
+    assert split_pieces(["b@@", "b", "c", "d@@", "e", "f"], 4, "") == [3]
+    assert split_pieces(["b@@", "b", "c@@", "d", "e", "f"], 4, "") == [2]
+    assert split_pieces(["▁b@@", "▁b", "▁c@@", "▁d", "▁e", "▁f"], 4, "▁") == [3]
+
+
 @given(PIECES, st.integers(2, 30))
 def test_all_parts_but_the_last_are_at_least_half_full(pieces, limit):
     assert all(len(part) >= (limit + 1) // 2 for part in parts(pieces, limit)[:-1])

@@ -50,7 +50,7 @@ def test_float32_is_the_definition(directories, kind, beam):
     assert translator.compute_type == "float32" and translator.has_shortlist == (written.shortlist is not None)
     assert translator.config.shared_vocabulary == written.config.shared_vocabulary
     options = {"beam_size": beam, "num_hypotheses": beam, "return_token_log_probs": True, "max_length": 10}
-    options |= {"length_penalty": 1.0, "word_penalty": 0.0, "protect": "none"}
+    options |= {"length_penalty": 1.0, "word_penalty": 0.0, "protect": "none", "replace_unknowns": False}
     search = Search(beam, beam, token_log_probs=True)
     different = 0
     for full in (False, True) if written.shortlist else (True,):

@@ -42,13 +42,16 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.subword_codes import SubwordCodes
+from cpunmt.text.vocabulary import Vocabulary, load_processor
 from cpunmt.text.vocabulary_map import VocabularyMap
 from quantize.checkpoints.marian_export import write_marian_npz
+from tests.golden.argos_subwords import read_results
 from tests.sample_models import t5_model
 from tests.sample_models.ctranslate2_writer import model_bytes, random_variables, stored_as
 from tests.sample_models.foreign_directories import ctranslate2
 from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
+from tests.sample_models.many_languages_model import put_tokenizer_json
 from tests.sample_models.marian_bin_writer import is_quantized, write_marian_bin
 from tests.sample_models.marian_model import marian_options, marian_tensors, options_item
 from tests.sample_models.random_clusters import random_clusters, use_clusters
@@ -352,6 +355,23 @@ def read_json_table(path):
     read_table(named)
 
 
+def read_subword_codes(path):
+    assert "".join(SubwordCodes(path).cut("the dogs")).replace("@@", "") == "the dogs"
+
+
+def write_tokenizer_json(path):
+    train_vocabulary(path.with_name("small.spm"))
+    put_tokenizer_json(path.with_name("small.spm"), ["</s>", "<unk>"])
+    path.with_name("tokenizer.json").rename(path)
+
+
+def read_tokenizer_json(path):
+    named = path.with_name(f"{path.name}.json")
+    named.write_bytes(path.read_bytes())
+    processor = load_processor(named)
+    assert all(0 <= id_ < processor.get_piece_size() for id_ in processor.encode(TEXT[1]))
+
+
 def write_metadata(path):
     """Writes a packed directory, of which `path` is the metadata."""
     config = ModelConfig.of(model_dim=32, ffn_dim=64, heads=2, encoder_layers=1, decoder_parameters=(0,), vocab_size=50)
@@ -415,6 +435,10 @@ READERS = {
     "vocabulary of CTranslate2": Reader(lambda path: path.write_text(json.dumps(list(some_table()))), read_json_table),
     "vocab.yml": Reader(write_yaml_table, read_yaml_table),
     "vocab.json": Reader(lambda path: path.write_text(json.dumps(some_table())), read_yaml_table),
+    "subword codes": Reader(
+        lambda path: path.write_text(read_results()["codes"]), read_subword_codes, constant=4 << 20
+    ),
+    "tokenizer.json": Reader(write_tokenizer_json, read_tokenizer_json, constant=4 << 20),
     "decoder options": Reader(write_options, read_decoder_options),
     "model options": Reader(
         lambda path: path.write_text(yaml.safe_dump(marian_options())),

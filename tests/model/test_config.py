@@ -146,6 +146,7 @@ LATER = {
     "no_repeat_ngram_size": 3,
     "suppress_sequences": (("▁a", "b"), ("c",)),
     "source_end": False,
+    "moses_languages": ("en", "de"),
     "alignment_heads": 2,
     "start_vector": True,
     "gated_ffn": True,
@@ -177,6 +178,13 @@ def test_suppressed_sequences_are_lists_of_pieces(value):
     with pytest.raises(ModelFileError, match="suppress_sequences is .*, expected at most 10000 lists of 1 to 100 piec"):
         make_config(suppress_sequences=value)
     assert make_config(suppress_sequences=[["a"] * 100]).suppress_sequences == (("a",) * 100,)
+
+
+@pytest.mark.parametrize("value", ["en", ["en"], ["en", "de", "fr"], ["en", 1], ["", "de"], ["e" * 101, "de"], {}])
+def test_languages_of_moses_are_two(value):
+    with pytest.raises(ModelFileError, match="moses_languages is .*, expected the codes of two languages"):
+        make_config(moses_languages=value)
+    assert make_config(moses_languages=["e" * 100, "de"]).moses_languages == ("e" * 100, "de")
 
 
 def test_more_aligning_heads_than_heads():

@@ -25,7 +25,7 @@ for module in pkgutil.walk_packages(cpunmt.__path__, "cpunmt."):
                 raise
 print(len([name for name in sys.modules if name.startswith("cpunmt")]))
 """
-NOT_ALWAYS = ("pyarrow", "ray", "pypdf", "huggingface_hub", "py3langid", "numba", "llvmlite")
+NOT_ALWAYS = ("pyarrow", "ray", "pypdf", "huggingface_hub", "py3langid", "sacremoses", "numba", "llvmlite")
 WITHOUT_LOCK = """
 import sys
 from cpunmt import Translator

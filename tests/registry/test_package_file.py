@@ -102,10 +102,6 @@ HOSTILE = [
         zipped({name: data for name, data in argos_files().items() if "piece" not in name}),
         "sentencepiece.model is miss",
     ),
-    (
-        zipped({name.replace("sentencepiece", "bpe"): data for name, data in argos_files().items()}),
-        "bpe.model: not supported: subwords of subword-nmt",
-    ),
     (with_member(f"{ROOT}/model/zeros.bin", bytes(50 << 20)), "the archive unpacks to 524.* bytes, expected at most"),
     (with_member(f"{ROOT}/stanza/zeros.bin", bytes(50 << 20)), "the archive unpacks to 524.* bytes, expected at most"),
     (zipped({f"{ROOT}/f{number}": b"" for number in range(1001)}), "1001 files in the archive, expected at most 1000"),

@@ -23,6 +23,7 @@ from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.checkpoints.float_checkpoint import float_tensors
 from quantize.checkpoints.marian_export import marian_options, write_marian_npz
+from tests.golden.argos_subwords import read_results, write_package
 from tests.golden.bergamot_int8 import alphas_of, integers, write_intgemm
 from tests.sample_models.ctranslate2_writer import random_variables, stored_as, write_ctranslate2
 from tests.sample_models.huggingface_model import write_huggingface, write_vocabulary
@@ -199,6 +200,13 @@ def ctranslate2(folder, kind="float32", pre_norm=True) -> Written:
     return Written(folder, found.config, float_tensors(found.tensors))
 
 
+def subwords(folder) -> Written:
+    """Writes a package of Argos with the codes of subword-nmt."""
+    write_package(folder, read_results()["codes"])
+    found = read_checkpoint(folder)
+    return Written(folder, found.config, float_tensors(found.tensors))
+
+
 def t5(folder, shape="t5 1.1") -> Written:
     """Writes a T5 model as `save_pretrained` does, with its tokenizer's pieces."""
     folder.mkdir()
@@ -237,6 +245,7 @@ KINDS: dict[str, Callable[[Path], Written]] = {
     "ctranslate2": ctranslate2,
     "ctranslate2 int8": lambda folder: ctranslate2(folder, "int8_float16", pre_norm=False),
     "ctranslate2 with relative positions": relative,
+    "argos with bpe": subwords,
     "huggingface": huggingface,
     "huggingface with two tables": lambda folder: huggingface(folder, "apart"),
     "huggingface t5": t5,

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.text.languages.lists import M2M_100, MBART_50, NLLB_200
+from cpunmt.text.vocabulary import load_processor
 from tests.sample_models.ctranslate2_writer import stored_as, write_ctranslate2
 from tests.sample_models.huggingface_model import random_tensors, safetensors_bytes
 from tests.sample_models.small_vocabulary import train_vocabulary
@@ -123,6 +124,25 @@ def write_model(folder, name="m2m", seed=0, spm=None, kind="F32", **changes) -> 
     (folder / "tokenizer_config.json").write_text(json.dumps(shape.tokenizer))
     (folder / "model.safetensors").write_bytes(safetensors_bytes(tensors_of(fields, seed), kind))
     return table
+
+
+def put_tokenizer_json(file, first, languages=()) -> None:
+    """Replaces a SentencePiece model by tokenizer.json, as transformers 5 saves it; `first`: the first pieces."""
+    processor = load_processor(file)
+    pieces = [processor.id_to_piece(id_) for id_ in range(processor.get_piece_size())]
+    scores = [[piece, processor.get_score(id_)] for id_, piece in enumerate(pieces) if piece not in (*first, "<s>")]
+    ids = [*enumerate(first), *enumerate(languages, len(first) + len(scores))]
+    fields = {
+        "added_tokens": [{"id": id_, "content": piece, "special": True} for id_, piece in ids],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True},
+        "model": {
+            "type": "Unigram",
+            "vocab": [*([piece, 0.0] for piece in first), *scores, *([piece, 0.0] for piece in languages)],
+        },
+    }
+    file.unlink()
+    file.with_name("tokenizer.json").write_text(json.dumps(fields))
 
 
 def ctranslate2_variables(fields, tensors) -> tuple[dict[str, np.ndarray], dict[str, str]]:

@@ -2,7 +2,8 @@
 
 metadata.json           languages, version
 model/                  a CTranslate2 directory
-sentencepiece.model     cuts texts of both languages into pieces
+sentencepiece.model     cuts texts of both languages into pieces; or
+bpe.model               the codes of subword-nmt, which cut Moses' tokens
 README.md               credits and licence; not read
 
 The folders stanza/, spacy/ and minisbd/ find Argos' sentences. They are not used: cpunmt finds sentences itself. A
@@ -42,8 +43,10 @@ def recognizes(folder: Path, names: Collection[str]) -> bool:
 def read_directory(found: FoundModel) -> ForeignModel:
     """Reads a package. Raises ModelFileError: a part of it is missing, damaged or not supported."""
     metadata = checked_metadata(found.folder)
-    model = ctranslate2_directory.read_directory(FoundModel("ctranslate2", found.folder / MODEL))
-    return model._replace(config=model.config.changed(replace_unknowns=True), metadata=metadata)
+    codes = None if (found.folder / _PIECES).is_file() else found.folder / _BPE
+    model = ctranslate2_directory.read_directory(FoundModel("ctranslate2", found.folder / MODEL), codes)
+    moses = tuple(metadata[name] for name in _OURS.values()) if codes else ()
+    return model._replace(config=model.config.changed(replace_unknowns=True, moses_languages=moses), metadata=metadata)
 
 
 def checked_metadata(folder: Path) -> dict[str, Any]:
@@ -74,11 +77,6 @@ def checked_metadata(folder: Path) -> dict[str, Any]:
         raise ModelFileError(f"{folder / METADATA}: {'; '.join(problems)}")
     if not (folder / MODEL).is_dir():
         raise ModelFileError(f"{folder}: the folder {MODEL} is missing; fetch or unpack the package again")
-    if not (folder / _PIECES).is_file():
-        if (folder / _BPE).is_file():
-            raise ModelFileError(
-                f"{folder / _BPE}: not supported: subwords of subword-nmt, with Moses' tokens; use a package of these "
-                f"languages with {_PIECES}, or another kind of model: see cpunmt ls"
-            )
+    if not (folder / _PIECES).is_file() and not (folder / _BPE).is_file():
         raise ModelFileError(f"{folder}: {_PIECES} is missing; fetch or unpack the package again")
     return {_OURS.get(name, name): value for name, value in fields.items() if isinstance(value, str | int | float)}

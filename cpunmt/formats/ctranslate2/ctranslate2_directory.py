@@ -5,7 +5,8 @@ config.json                     special pieces and settings; before version 6 of
 shared_vocabulary.json          the pieces in the order of their ids, or .txt; or one of source_vocabulary and one of
                                 target_vocabulary
 source.spm, target.spm          SentencePiece models, which CTranslate2 leaves to its callers: here or, as in Argos'
-                                packages, in the folder above; or one model of both languages, see `PIECES`
+                                packages, in the folder above; or one model of both languages, see `PIECES`, or
+                                the tokenizer.json that transformers 5 makes of one
 vmap.txt                        optional: a vocabulary map, used if a call asks for it (`vocabulary_map`)
 
 A vocabulary that ends with the names of languages is one of M2M-100, NLLB-200 or mBART-50 (`language_families`). Where
@@ -27,7 +28,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import ENDINGS, optional_json, read_json
 from cpunmt.formats.ctranslate2.model_bin import ModelBin, read_model_bin
 from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, check_specification, network_of
-from cpunmt.formats.foreign_model import ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, Weight
+from cpunmt.formats.foreign_model import METADATA, ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, Weight
 from cpunmt.formats.language_families import (
     M2M,
     Family,
@@ -40,6 +41,7 @@ from cpunmt.formats.language_families import (
 from cpunmt.formats.packed.safetensors_file import Bfloat16
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
+from cpunmt.text.tokenizer_json import NAME as TOKENIZER
 from cpunmt.text.vocabulary import WORD, load_processor
 from cpunmt.text.vocabulary_map import NAME, MapFile
 
@@ -73,8 +75,11 @@ _SAMPLE = 1000  # pieces of a SentencePiece model that are looked up in the voca
 _LEAST_KNOWN = 0.5  # share of them that must be there
 
 
-def read_directory(found: FoundModel) -> ForeignModel:
-    """Reads a directory. Raises ModelFileError: a file is missing, damaged or not supported."""
+def read_directory(found: FoundModel, codes: Path | None = None) -> ForeignModel:
+    """Reads a directory. Raises ModelFileError: a file is missing, damaged or not supported.
+
+    `codes`: of subword-nmt, which cut texts in place of SentencePiece models.
+    """
     folder = found.folder
     weights = _file(folder, WEIGHTS)
     if weights is None:
@@ -103,7 +108,7 @@ def read_directory(found: FoundModel) -> ForeignModel:
         ),
         str(weights),
     )
-    pieces = _pieces(folder, tables, (source, target))
+    pieces = (codes, codes) if codes else _pieces(folder, tables, (source, target))
     contents = zip(pieces, tables, (source, target), strict=True)
     files = [VocabularyFiles(file, table, ids) for file, table, ids in contents]
     metadata = {}
@@ -248,10 +253,14 @@ def _pieces(
     if not any(piece.startswith(WORD) for table in opened for piece in table):
         for codes in filter(None, (_file(place, _BPE) for place in places)):
             raise ModelFileError(
-                f"{codes}: not supported: subwords of subword-nmt; to translate text that was cut by it before, move "
-                "it away"
+                f"{codes}: subwords of subword-nmt are only read in packages of Argos, whose {METADATA} names the "
+                "languages; name the package's folder, or, to translate text that was cut before, move the file away"
             )
         return None, None
+    for tokenizer in filter(None, (_file(place, TOKENIZER) for place in places)):
+        for path, table in zip(tables, opened, strict=True):
+            _check_pieces(tokenizer, path, table)
+        return tokenizer, tokenizer
     singles = ", ".join(source for source, target in PIECES if source == target)
     raise ModelFileError(
         f"{folder}: no SentencePiece model, which CTranslate2 leaves to its callers; put source.spm and target.spm "

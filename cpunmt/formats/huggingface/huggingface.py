@@ -8,10 +8,12 @@ Source: `models/marian/` in https://github.com/huggingface/transformers.
 
 import reprlib
 from collections.abc import Mapping, Set
+from pathlib import Path
 from typing import Any
 
 from cpunmt.errors import ModelFileError
 from cpunmt.model.config import SEARCH_NUMBERS, ModelConfig
+from cpunmt.text.tokenizer_json import NAME as TOKENIZER
 
 ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 # option -> the only values that are supported, the first being the default
@@ -218,6 +220,17 @@ def suppressed_pieces(
         )
         return None
     return tuple(tuple(names[id_] for id_ in ids) for ids in wanted)
+
+
+def pieces_file(folder: Path, name: str) -> Path:
+    """Returns the file of the SentencePiece model, `name`, or tokenizer.json in its place. Raises ModelFileError."""
+    for file in (folder / name, folder / TOKENIZER):
+        if file.is_file():
+            return file
+    raise ModelFileError(
+        f"{folder}: {name} is missing, and so is {TOKENIZER}; expected the SentencePiece model of the tokenizer, which "
+        "is in the repository of the original model"
+    )
 
 
 def unsupported(

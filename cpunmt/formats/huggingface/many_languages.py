@@ -3,7 +3,7 @@
 config.json                     model_type m2m_100 or mbart
 model.safetensors, ...          weights, see weight_files
 generation_config.json          settings of the search; may be absent
-sentencepiece.bpe.model         cuts text into pieces
+sentencepiece.bpe.model         cuts text into pieces; or tokenizer.json, where transformers 5 saved it in its place
 vocab.json                      M2M-100 and SMaLL-100: piece -> id. The others have the ids of the SentencePiece model
                                 and 1, after <s>, <pad>, </s> and <unk>
 tokenizer_config.json           the tokenizer's class, languages that were added; may be absent
@@ -33,6 +33,7 @@ from cpunmt.formats.huggingface.huggingface import (
     SEARCH,
     beam_search,
     flag_fields,
+    pieces_file,
     suppressed_pieces,
     unsupported,
     wrong_sizes,
@@ -53,6 +54,8 @@ from cpunmt.formats.language_families import (
 from cpunmt.model.config import ModelConfig
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.table_vocabulary import special_ids
+from cpunmt.text.tokenizer_json import NAME as TOKENIZER
+from cpunmt.text.tokenizer_json import read_tokenizer_json
 from cpunmt.text.vocabulary import load_processor
 
 MODEL_TYPES = ("m2m_100", "mbart")
@@ -65,7 +68,7 @@ _ARCHITECTURE: dict[str, tuple[Any, ...]] = {
 }
 _GENERATION = {name: values for name, values in SEARCH.items() if name != "forced_bos_token_id"}
 _FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # the ids of NLLB and mBART, before the pieces of their SentencePiece model
-_CONTROLS = 3  # pieces at the beginning of such a model: <unk>, <s>, </s>
+_CONTROLS = 3  # pieces at the beginning of such a model, <unk>, <s>, </s>; tokenizer.json has _FIRST
 _MASK = "<mask>"
 _UNNAMED = "madeupword{}"
 MAX_JSON = 4 << 20  # bytes of added_tokens.json and tokenizer_config.json: NLLB's has 70 KiB
@@ -88,7 +91,7 @@ def read_directory(folder: Path, weights: Path, fields: Mapping[str, Any]) -> Fo
     forced = _forced(folder, fields, generation, languages, table)
     config = config.changed(target_lang=forced)
     config, tensors = stored_tensors(config, arrays, os.fspath(weights), config.eos_id)
-    files = VocabularyFiles(folder / PIECES, None, table)
+    files = VocabularyFiles(pieces_file(folder, PIECES), None, table)
     metadata = language_metadata(family, languages, config.source_tag == "target", forced)
     return ForeignModel(config, tensors, None, weights, files, files, None, metadata, stored_type(arrays))
 
@@ -135,22 +138,19 @@ def _languages(family: Family, table: Table) -> tuple[str, ...]:
 
 def _table(folder: Path, family: Family, tokenizer: Mapping[str, Any]) -> Table:
     """Returns piece -> id of the tokenizer, with the languages and the pieces that were added, in the order of ids."""
-    if not (folder / PIECES).is_file():
-        raise ModelFileError(
-            f"{folder}: {PIECES} is missing; expected the SentencePiece model of the tokenizer, which is in the "
-            "repository of the original model (tokenizer.json is not read)"
-        )
+    pieces_path = pieces_file(folder, PIECES)
     if family in (M2M, WMT):
         table = read_table(folder / TABLE)
         first = len(table)
         named = family.pieces
     else:
-        processor = load_processor(folder / PIECES)
-        pieces = [processor.id_to_piece(id_) for id_ in range(_CONTROLS, processor.get_piece_size())]
+        processor = load_processor(pieces_path)
+        controls = len(_FIRST) if pieces_path.name == TOKENIZER else _CONTROLS
+        pieces = [processor.id_to_piece(id_) for id_ in range(controls, processor.get_piece_size())]
         table = {piece: id_ for id_, piece in enumerate((*_FIRST, *pieces))}
         first = len(_FIRST) + len(pieces)
         if len(table) != first:
-            raise ModelFileError(f"{folder / PIECES}: a piece occurs twice, or is one of {', '.join(_FIRST)}")
+            raise ModelFileError(f"{pieces_path}: a piece occurs twice, or is one of {', '.join(_FIRST)}")
         named = (*family.pieces, _MASK)
     table |= {piece: first + number for number, piece in enumerate(named)}
     for piece, id_ in _added(folder, tokenizer).items():
@@ -173,6 +173,8 @@ def _added(folder: Path, tokenizer: Mapping[str, Any]) -> Table:
         for id_, entry in listed.items():
             piece = entry.get("content") if isinstance(entry, dict) else None
             found[piece] = int(id_) if _ID.fullmatch(id_) else id_
+    if not (folder / PIECES).is_file():
+        found |= read_tokenizer_json(folder / TOKENIZER).added
     wrong = [f"{piece!r}: {id_!r}"[:80] for piece, id_ in found.items()
              if not (isinstance(piece, str) and type(id_) is int and 0 <= id_ < 1 << 22)]  # fmt: skip
     if wrong or len(found) > _MAX_ADDED:

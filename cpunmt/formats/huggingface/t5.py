@@ -3,7 +3,8 @@
 config.json                     model_type t5, mt5 or umt5
 model.safetensors, ...          weights, see weight_files
 generation_config.json          settings of the search; may be absent
-spiece.model                    SentencePiece's pieces, whose ids are the model's
+spiece.model                    SentencePiece's pieces, whose ids are the model's; or tokenizer.json, where
+                                transformers 5 saved it in its place
 
 The network is a Transformer whose blocks normalize their input by RMS norms. It has no positions: tables in the first
 layer of each side (UMT5: in each layer) bias self-attention by the distance of two pieces. Queries are not scaled,
@@ -29,7 +30,7 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import optional_json
 from cpunmt.formats.foreign_model import Array, ForeignModel, VocabularyFiles
-from cpunmt.formats.huggingface.huggingface import SEARCH, beam_search, suppressed_pieces, unsupported
+from cpunmt.formats.huggingface.huggingface import SEARCH, beam_search, pieces_file, suppressed_pieces, unsupported
 from cpunmt.formats.huggingface.stored_tensors import are_equal, floats, is_float
 from cpunmt.formats.huggingface.weight_files import FloatTensors, read_weights, stored_type
 from cpunmt.model.config import ModelConfig
@@ -69,15 +70,13 @@ def read_directory(folder: Path, weights: Path, fields: Mapping[str, Any]) -> Fo
 
     Raises ModelFileError: a file is missing, damaged or not supported.
     """
-    if not (folder / PIECES).exists():
-        raise ModelFileError(f"{folder}: {PIECES} is missing; expected the directory of a T5 model with its tokenizer")
+    pieces = VocabularyFiles(pieces_file(folder, PIECES))
     generation = optional_json(folder / "generation_config.json", "config", _MAX_JSON)
-    vocabulary = Vocabulary(folder / PIECES)
+    vocabulary = Vocabulary(pieces.ids_from)
     config, start = read_t5_config(fields, generation, vocabulary, os.fspath(folder))
     arrays = read_weights(weights)
     rows = fields["vocab_size"]
     config, tensors = t5_tensors(config, arrays, rows, start, _is_scaled(fields), os.fspath(weights))
-    pieces = VocabularyFiles(folder / PIECES)
     return ForeignModel(config, dict(tensors), None, weights, pieces, pieces, None, {}, stored_type(arrays))
 
 

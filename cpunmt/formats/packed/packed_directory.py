@@ -5,6 +5,7 @@
     vocabulary.spm         or source.spm and target.spm, if the languages have different ones
     vocabulary.json        optional: the ids of the pieces, where they are not those of the SentencePiece models; or
                            source.json and target.json. Without SentencePiece models they are tables of words
+    vocabulary.bpe         or the codes of subword-nmt, with tables, in place of SentencePiece models
     shortlist.bin          optional, Marian's binary format; or vmap.txt, CTranslate2's vocabulary map
     clusters.safetensors   optional, made for this packed model (`clusters_file`)
     metadata.json          languages, source, licence, ...; size and SHA-256 of each file above
@@ -20,14 +21,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.input_files import AnyPath, describe, expanded, read_json
+from cpunmt.files.input_files import AnyPath, describe, read_json
 from cpunmt.files.output_files import replacing_directory, sync
 from cpunmt.formats.foreign_model import METADATA, VocabularyFiles
 from cpunmt.formats.packed.safetensors_file import Array, read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.table_vocabulary import TableVocabulary
-from cpunmt.text.vocabulary import MAX_VOCABULARY
+from cpunmt.text.vocabulary import model_bytes
 from cpunmt.text.vocabulary_map import NAME as MAP
 from cpunmt.text.vocabulary_map import AnyShortlist, VocabularyMap
 
@@ -37,20 +38,12 @@ SHORTLIST = "shortlist.bin"
 CLUSTERS = "clusters.safetensors"
 SHARED_VOCABULARY = ("vocabulary.spm",)
 SPLIT_VOCABULARY = ("source.spm", "target.spm")
+CODES = ("vocabulary.bpe",)
 SHARED_TABLE = ("vocabulary.json",)
 SPLIT_TABLES = ("source.json", "target.json")
 # the files that metadata.json may describe
-_LISTED = {
-    CONFIG,
-    WEIGHTS,
-    SHORTLIST,
-    MAP,
-    CLUSTERS,
-    *SHARED_VOCABULARY,
-    *SPLIT_VOCABULARY,
-    *SHARED_TABLE,
-    *SPLIT_TABLES,
-}
+_LISTED = {CONFIG, WEIGHTS, SHORTLIST, MAP, CLUSTERS, *SHARED_VOCABULARY, *SPLIT_VOCABULARY, *CODES}
+_LISTED |= {*SHARED_TABLE, *SPLIT_TABLES}
 NAMES = frozenset({METADATA, *_LISTED})  # of all files that such a directory may hold
 _RESERVED = ("format_version", "files")  # keys of metadata.json that are ours
 
@@ -90,8 +83,8 @@ def write_directory(
     ----------
     path : new directory; its parent exists
     tensors : see `write_safetensors`
-    vocabulary : SentencePiece model, copied; one of each language if `config.shared_vocabulary` is false; with
-        `tables` one or two. None: `tables` are of words.
+    vocabulary : SentencePiece model, copied, or a tokenizer.json; one of each language if `config.shared_vocabulary` is
+        false; with `tables` one or two. None: `tables` are of words. With `config.moses_languages` one file of codes.
     tables : as `TableVocabulary.to_json` makes them: one for both languages, or one of each
     shortlist : as `Shortlist.to_bytes` makes it
     vocabulary_map : as `VocabularyMap.to_text` makes it; without a shortlist
@@ -130,9 +123,7 @@ def _vocabulary_bytes(
             f"vocabulary: {len(paths)} file(s), expected {len(names)} as config.shared_vocabulary is "
             f"{config.shared_vocabulary}"
         )
-    found = {
-        name: expanded(path, "vocabulary", MAX_VOCABULARY).tobytes() for name, path in zip(names, paths, strict=True)
-    }
+    found = {name: model_bytes(path) for name, path in zip(names, paths, strict=True)}
     return found | dict(zip({0: (), 1: SHARED_TABLE, 2: SPLIT_TABLES}[len(tables)], tables, strict=True))
 
 
@@ -172,6 +163,7 @@ def vocabulary_arguments(
     if source.pieces is None:
         return {"vocabulary": None, "tables": tables}
     one = config.shared_vocabulary and len(tables) < 2 and (not tables or source.pieces == target.pieces)
+    one = one or bool(config.moses_languages)
     return {"vocabulary": source.pieces if one else [source.pieces, target.pieces], "tables": tables}
 
 
@@ -186,6 +178,8 @@ def _pieces_names(config: ModelConfig, are_split: bool, has_pieces: bool) -> tup
     """Returns the names of the files of SentencePiece models; `are_split`: of a shared vocabulary, too."""
     if not has_pieces:
         return ()
+    if config.moses_languages:
+        return CODES
     return SPLIT_VOCABULARY if are_split or not config.shared_vocabulary else SHARED_VOCABULARY
 
 
@@ -224,6 +218,7 @@ def read_directory(path: AnyPath) -> PackedDirectory:
     del metadata["format_version"]
     tables = [path / name for name in (*SHARED_TABLE, *SPLIT_TABLES) if name in files]
     cut = not tables or not files.keys().isdisjoint((*SHARED_VOCABULARY, *SPLIT_VOCABULARY))
+    cut = cut or len(config.moses_languages) > 0
     are_split = bool(tables) and files.keys().isdisjoint(SHARED_VOCABULARY)
     vocabularies = [path / name for name in _pieces_names(config, are_split, cut)]
     shortlist, clusters = path / (MAP if MAP in files else SHORTLIST), path / CLUSTERS

@@ -142,13 +142,6 @@ def test_missing_parts(name, expected, package):
     refused(package, expected)
 
 
-def test_subwords_of_subword_nmt_are_refused_by_name(package):
-    (package / "sentencepiece.model").rename(package / "bpe.model")
-    refused(
-        package, "bpe.model: not supported: subwords of subword-nmt, with Moses' tokens; use a package of these lang"
-    )
-
-
 def test_a_package_without_metadata_but_with_another_file_is_not_one(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -85,7 +85,7 @@ def test_words_need_no_sentencepiece_model(tmp_path):
     assert Translator(folder).tokenize("A small dog") == ["A", "small", "dog"]
     (tmp_path / "bpe.model").write_text("#version: 0.2")
     message = refusal(lambda _: read_checkpoint(folder), tmp_path / "bpe.model")
-    assert "not supported: subwords of subword-nmt" in message
+    assert "subwords of subword-nmt are only read in packages of Argos, whose metadata.json names the lang" in message
 
 
 def test_a_file_is_missing(folder):

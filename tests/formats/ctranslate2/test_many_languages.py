@@ -7,13 +7,14 @@ import json
 import numpy as np
 import pytest
 
-from cpunmt import Translator
+from cpunmt import ModelFileError, Translator
+from cpunmt.commands.models import describe
 from cpunmt.formats.any_directory import read_checkpoint, read_metadata
 from cpunmt.formats.language_families import MBART, family_of
 from tests.formats.huggingface.test_many_languages_golden import GOLDEN
 from tests.golden.many_languages import LIMIT
 from tests.golden.many_languages_ctranslate2 import RESULTS, written_by_users
-from tests.sample_models.many_languages_model import SHAPES, write_ctranslate2_model
+from tests.sample_models.many_languages_model import SHAPES, put_tokenizer_json, write_ctranslate2_model
 from tests.sample_models.small_vocabulary import TEXT
 from tests.support.speeds import slow_after
 
@@ -117,6 +118,26 @@ def test_without_the_tokenizers_settings(tmp_path):
         config = read_checkpoint(tmp_path / name / "converted").config
         assert (config.source_tag, config.source_tag_last, config.target_tag) == ("source", False, True)
         assert read_metadata(tmp_path / name / "converted")["model_family"] in ("M2M-100", "NLLB-200")
+
+
+def test_families_are_named(model):
+    """SMaLL-100 by its tokenizer's name; the reader of metadata, which reads no weights, says the same."""
+    name, _, translator, other = model
+    titles = {"m2m": "M2M-100", "small": "SMaLL-100", "mbart": "mBART-50"}
+    assert translator.metadata["model_family"] == other.metadata["model_family"] == titles.get(name, "NLLB-200")
+    assert read_metadata(translator.path) == translator.metadata
+    assert describe(translator.path, False)["model family"] == titles.get(name, "NLLB-200")
+
+
+def test_tokenizer_json_in_place_of_the_sentencepiece_model(tmp_path):
+    write_ctranslate2_model(tmp_path, "nllb")
+    folder = tmp_path / "converted"
+    expected = Translator(folder).translate(TEXT[0], **PAIR)
+    put_tokenizer_json(folder / "sentencepiece.bpe.model", ["<s>", "<pad>", "</s>", "<unk>"], SHAPES["nllb"].languages)
+    assert Translator(folder).translate(TEXT[0], **PAIR) == expected
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(ModelFileError, match="tokenizer.json: vocabulary: not supported: a model of type None"):
+        Translator(folder)
 
 
 def test_words_that_look_like_languages_are_none():

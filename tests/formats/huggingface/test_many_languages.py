@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from cpunmt import ModelFileError, Translator
 from cpunmt.commands.cli import main
-from cpunmt.commands.models import describe
+from cpunmt.commands.models import converted, describe
 from cpunmt.formats.any_directory import kind_of, read_checkpoint, read_metadata
 from cpunmt.formats.foreign_model import open_vocabularies
 from cpunmt.formats.huggingface import many_languages
 from tests.sample_models.huggingface_model import safetensors_bytes
-from tests.sample_models.many_languages_model import SHAPES, tensors_of, write_model
+from tests.sample_models.many_languages_model import SHAPES, put_tokenizer_json, tensors_of, write_model
 from tests.sample_models.torch_writer import torch_bytes
 
 PAIR = {"source_lang": "en", "target_lang": "de"}
@@ -72,6 +72,21 @@ def test_a_directory(directories, name):
         name, "NLLB-200"
     )
     assert described["languages"].startswith(f"{len(shape.languages)}: ")
+
+
+@pytest.mark.parametrize("name", ["nllb", "mbart"])
+def test_tokenizer_json_in_place_of_the_sentencepiece_model(directories, copied, name, tmp_path):
+    folder = copied(name)
+    put_tokenizer_json(folder / many_languages.PIECES, ["<s>", "<pad>", "</s>", "<unk>"], SHAPES[name].languages)
+    converted(folder, tmp_path / "out", None, "dynamic", False)
+    expected = Translator(directories[name]).translate(SENTENCE, **PAIR)
+    assert all(Translator(path).translate(SENTENCE, **PAIR) == expected for path in (folder, tmp_path / "out"))
+    fields = json.loads((folder / "tokenizer.json").read_text())
+    fields["added_tokens"][-1]["id"] += 1
+    changed(folder, "tokenizer.json", added_tokens=fields["added_tokens"])
+    assert "the added piece" in refusal(folder)
+    (folder / "tokenizer.json").unlink()
+    assert "sentencepiece.bpe.model is missing, and so is tokenizer.json; expected the Sentence" in refusal(folder)
 
 
 @pytest.mark.parametrize("kind", ["F16", "BF16", "F64"])

@@ -9,6 +9,7 @@ from cpunmt.formats.huggingface.t5 import read_t5_config, t5_tensors
 from cpunmt.text.vocabulary import Vocabulary
 from quantize.checkpoints.float_checkpoint import float_tensors
 from tests.sample_models.huggingface_model import safetensors_bytes
+from tests.sample_models.many_languages_model import put_tokenizer_json
 from tests.sample_models.t5_model import FIELDS, ROWS, SHAPES, SIZE, random_tensors, write_pieces, write_t5
 from tests.sample_models.torch_writer import torch_bytes
 from tests.support.refusal import refusal
@@ -232,10 +233,18 @@ def test_other_types_and_files_of_weights(tmp_path):
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
 
 
+def test_tokenizer_json_in_place_of_the_sentencepiece_model(tmp_path):
+    write_t5(tmp_path)
+    text = "A small dog runs."
+    expected = Translator(tmp_path).translate(text)
+    put_tokenizer_json(tmp_path / "spiece.model", ["<pad>", "</s>", "<unk>"], ["<extra_id_0>"])
+    assert Translator(tmp_path).translate(text) == expected
+
+
 def test_missing_files_are_named(tmp_path):
     write_t5(tmp_path)
     (tmp_path / "spiece.model").unlink()
-    assert "spiece.model is missing; expected the directory of a T5 model" in refusal(
+    assert "spiece.model is missing, and so is tokenizer.json; expected the SentencePiece model" in refusal(
         lambda _: read_checkpoint(tmp_path), tmp_path
     )
     write_pieces(tmp_path / "spiece.model", pad_id=0, eos_id=1, unk_id=2)

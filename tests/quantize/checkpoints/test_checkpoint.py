@@ -36,7 +36,7 @@ def test_a_directory_of_every_kind(kind, tmp_path):
     assert (found.shortlist is None) == (written.shortlist is None)
     if written.shortlist:
         assert np.array_equal(found.shortlist.ids, written.shortlist.ids)
-    assert found.described["name"] in {file.name for file in written.path.iterdir()}
+    assert found.described["name"] in {file.name for file in written.path.rglob("*")}
     assert (
         found.described["sha256"] == hashlib.sha256((written.path / found.described["name"]).read_bytes()).hexdigest()
     )
