@@ -8,6 +8,8 @@ import functools
 import gzip
 import hashlib
 import json
+import resource
+import shutil
 import tempfile
 import time
 import tracemalloc
@@ -23,10 +25,11 @@ from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
-from cpunmt.formats.ctranslate2 import ctranslate2_directory
+from cpunmt.formats.any_directory import read_checkpoint
+from cpunmt.formats.any_directory import read_metadata as read_any_metadata
 from cpunmt.formats.ctranslate2.model_bin import read_model_bin
 from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, network_of
-from cpunmt.formats.foreign_model import METADATA, FoundModel, StoredIntegers
+from cpunmt.formats.foreign_model import METADATA, StoredIntegers, open_vocabularies
 from cpunmt.formats.huggingface.huggingface import read_huggingface_config
 from cpunmt.formats.huggingface.stored_tensors import stored_tensors
 from cpunmt.formats.huggingface.t5 import read_t5_config, t5_tensors
@@ -40,18 +43,22 @@ from cpunmt.formats.packed.safetensors_file import read_float_tensors, read_safe
 from cpunmt.formats.pytorch.pytorch_file import read_torch_tensors
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors
+from cpunmt.registry.package_file import unpacked
 from cpunmt.text.piece_table import read_table
 from cpunmt.text.shortlist import Shortlist
 from cpunmt.text.subword_codes import SubwordCodes
 from cpunmt.text.vocabulary import Vocabulary, load_processor
 from cpunmt.text.vocabulary_map import VocabularyMap
 from quantize.checkpoints.marian_export import write_marian_npz
+from tests.formats.huggingface.test_weight_files import write_shards
+from tests.golden.argos import write_package
 from tests.golden.argos_subwords import read_results
+from tests.registry.test_argos import archive_of
 from tests.sample_models import t5_model
-from tests.sample_models.ctranslate2_writer import model_bytes, random_variables, stored_as
-from tests.sample_models.foreign_directories import ctranslate2
+from tests.sample_models.ctranslate2_writer import model_bytes, older, random_variables, stored_as, write_ctranslate2
+from tests.sample_models.foreign_directories import ctranslate2, huggingface, t5
 from tests.sample_models.huggingface_model import FIELDS, random_tensors, safetensors_bytes
-from tests.sample_models.many_languages_model import put_tokenizer_json
+from tests.sample_models.many_languages_model import SHAPES, put_tokenizer_json, write_ctranslate2_model, write_model
 from tests.sample_models.marian_bin_writer import is_quantized, write_marian_bin
 from tests.sample_models.marian_model import marian_options, marian_tensors, options_item
 from tests.sample_models.random_clusters import random_clusters, use_clusters
@@ -65,6 +72,7 @@ from tests.support.speeds import slow_after
 
 SIZES = {"d": 32, "f": 128, "heads": 1, "enc": 1, "dec": 1, "vocab": 100}
 SECONDS = 2.0
+GROWTH = 200 << 10  # kilobytes that the whole process may grow by: C++ reads SentencePiece models
 QUICK = ["marian int8 .bin with alphas", "npz", "packed metadata", "safetensors", "clusters", "vocab.json"]
 QUICK += ["CTranslate2 int8", "CTranslate2 int16, version 2"]
 
@@ -296,7 +304,7 @@ def read_t5_weights(path):
     assert all(array.dtype == np.float32 and np.isfinite(array).all() for array in found.values())
 
 
-def write_ctranslate2_model(kind, version, **options):
+def write_ctranslate2_bin(kind, version, **options):
     def write(path):
         variables, aliases = random_variables(source=40, enc=1, dec=1, stored=20, **options)
         path.write_bytes(model_bytes(stored_as(variables, kind), aliases, version))
@@ -312,22 +320,102 @@ def read_ctranslate2_model(path):
         use(tensor.values if isinstance(tensor, StoredIntegers) else tensor)
 
 
-def write_ctranslate2_settings(path):
-    """Writes a directory, whose config.json `path` is."""
-    folder = path.with_name("ctranslate2")
-    if not folder.exists():
-        ctranslate2(folder)
-    path.write_bytes((folder / "config.json").read_bytes())
+def in_directory(make, name, read=None):
+    """Returns a reader of the file `name` in the directory that `make(folder)` writes; `read(folder)` reads it all."""
+
+    def write(path):
+        folder = path.with_name("model")
+        if not folder.exists():
+            make(folder)
+        path.write_bytes((folder / name).read_bytes())
+
+    def read_or_refuse(path):
+        folder = path.with_name("model")
+        (folder / name).write_bytes(path.read_bytes())
+        try:
+            (read or read_whole)(folder)
+        except ModelFileError as error:
+            assert str(folder) in str(error)
+            raise ModelFileError(f"{path}: {error}") from None
+
+    return Reader(write, read_or_refuse, constant=4 << 20)
 
 
-def read_ctranslate2_settings(path):
-    folder = path.with_name("ctranslate2")
-    (folder / "config.json").write_bytes(path.read_bytes())
+def read_whole(folder):
+    """Reads a directory of any program, its languages, weights and vocabularies, as a Translator does."""
+    read_any_metadata(folder)
+    model = read_checkpoint(folder)
+    for tensor in model.tensors.values():
+        use(tensor.values if isinstance(tensor, StoredIntegers) else tensor)
+    source, target = open_vocabularies(model)
+    ids = source.encode(TEXT[1] + " \u00e9\0")
+    assert all(0 <= id_ < source.size for id_ in ids)
+    assert isinstance(target.decode([id_ for id_ in ids[::-1] if id_ < target.size]), str)
+
+
+def of_many(name):
+    """Returns a writer of a model of many languages, with all the files that it may have."""
+
+    def make(folder):
+        table = write_model(folder, name)
+        generation = {"num_beams": 2, "max_length": 50, "forced_bos_token_id": table[SHAPES[name].languages[1]]}
+        (folder / "generation_config.json").write_text(json.dumps(generation))
+        added = json.loads((folder / "tokenizer_config.json").read_text())
+        added["added_tokens_decoder"] = {str(max(table.values())): {"content": list(table)[-1], "special": True}}
+        (folder / "tokenizer_config.json").write_text(json.dumps(added))
+        (folder / "added_tokens.json").write_text(json.dumps({list(table)[-1]: max(table.values())}))
+
+    return make
+
+
+def sharded(name):
+    def make(folder):
+        huggingface(folder)
+        write_shards(folder, name, random_tensors(FIELDS))
+        (folder / "model.safetensors").unlink()
+
+    return make
+
+
+def older_ctranslate2(version):
+    """Returns a writer of a directory whose settings are variables, and whose vocabulary is lines of text."""
+
+    def make(folder):
+        folder.mkdir()
+        ctranslate2(folder / "new")
+        pieces = json.loads((folder / "new" / "shared_vocabulary.json").read_text("utf-8"))
+        found, aliases = random_variables(4, source=len(pieces), pre_norm=True)
+        variables, revision = older(stored_as(found, "int8"), version)
+        write_ctranslate2(folder, [pieces], variables, aliases, version, revision=revision)
+        shutil.copyfile(folder / "new" / "sentencepiece.model", folder / "sentencepiece.model")
+        shutil.rmtree(folder / "new")
+
+    return make
+
+
+def ctranslate2_of_many(folder):
+    write_ctranslate2_model(folder.with_name("of many"), "nllb")
+    folder.with_name("of many").joinpath("converted").rename(folder)
+
+
+def write_argos_file(path):
+    path.with_name("package").mkdir(exist_ok=True)
+    folder = path.with_name("package") / "translate-en_de-1_9"
+    path.write_bytes(archive_of(folder if folder.exists() else write_package(folder)))
+
+
+def read_argos_file(path):
+    """Unpacks an archive, anew each time."""
+    file, models = path.with_name("x.argosmodel"), path.with_name("models")
+    file.write_bytes(path.read_bytes())
     try:
-        return ctranslate2_directory.read_directory(FoundModel("ctranslate2", folder)).config
+        folder = unpacked(file, models)
+        assert folder.resolve().is_relative_to(models.resolve())
     except ModelFileError as error:
-        assert str(folder) in str(error)
         raise ModelFileError(f"{path}: {error}") from None
+    finally:
+        shutil.rmtree(models, ignore_errors=True)
+        assert {one.name for one in path.parent.iterdir()} == {"file", "package", "x.argosmodel"}
 
 
 def some_table():
@@ -372,32 +460,24 @@ def read_tokenizer_json(path):
     assert all(0 <= id_ < processor.get_piece_size() for id_ in processor.encode(TEXT[1]))
 
 
-def write_metadata(path):
-    """Writes a packed directory, of which `path` is the metadata."""
+def packed(folder):
     config = ModelConfig.of(model_dim=32, ffn_dim=64, heads=2, encoder_layers=1, decoder_parameters=(0,), vocab_size=50)
-    vocabulary = path.with_name("some.spm")
+    vocabulary = folder.with_name("some.spm")
     vocabulary.write_text("vocabulary")
     tensors = {"output.bias": np.zeros(50, np.float32)}
-    write_directory(path.with_name("packed"), config, tensors, vocabulary=vocabulary, metadata={"note": "größer"})
-    path.write_bytes((path.with_name("packed") / METADATA).read_bytes())
+    write_directory(folder, config, tensors, vocabulary=vocabulary, metadata={"note": "größer"})
 
 
-def read_metadata(path):
-    folder = path.with_name("packed")
-    (folder / METADATA).write_bytes(path.read_bytes())
-    try:
-        for function in (read_directory, verify):
-            function(folder)
-    except ModelFileError as error:
-        assert str(folder) in str(error)
-        raise ModelFileError(f"{path}: {error}") from None
+def read_metadata(folder):
+    for function in (read_directory, verify):
+        function(folder)
 
 
 READERS = {
     "marian float32 .bin": Reader(write_bin("float32"), read_model),
     "marian int8 .bin with alphas": Reader(write_bin("int8"), read_model),
     "marian .bin.gz": Reader(write_bin("int8", zipped=True), read_model),
-    "packed metadata": Reader(write_metadata, read_metadata, constant=2 << 20),
+    "packed metadata": in_directory(packed, METADATA, read_metadata),
     "npz": Reader(write_npz, read_arrays, checksums=True),
     "nematus": Reader(write_nematus, read_nematus, checksums=True),
     "safetensors": Reader(write_tensors, read_tensors),
@@ -418,21 +498,45 @@ READERS = {
     ),
     "T5 config": Reader(lambda path: path.write_text(json.dumps(T5_FIELDS)), read_t5_fields, constant=1 << 20),
     "Hugging Face config": Reader(lambda path: path.write_text(json.dumps(FIELDS)), read_huggingface_fields),
-    "CTranslate2 int8": Reader(write_ctranslate2_model("int8", 6), read_ctranslate2_model, constant=4 << 20),
-    "CTranslate2 float16": Reader(write_ctranslate2_model("float16", 6), read_ctranslate2_model, constant=4 << 20),
-    "CTranslate2 int16, version 2": Reader(
-        write_ctranslate2_model("int16", 2), read_ctranslate2_model, constant=4 << 20
-    ),
+    "CTranslate2 int8": Reader(write_ctranslate2_bin("int8", 6), read_ctranslate2_model, constant=4 << 20),
+    "CTranslate2 float16": Reader(write_ctranslate2_bin("float16", 6), read_ctranslate2_model, constant=4 << 20),
+    "CTranslate2 int16, version 2": Reader(write_ctranslate2_bin("int16", 2), read_ctranslate2_model, constant=4 << 20),
     "CTranslate2 relative positions": Reader(
-        write_ctranslate2_model("float32", 6, relative=5), read_ctranslate2_model, constant=4 << 20
+        write_ctranslate2_bin("float32", 6, relative=5), read_ctranslate2_model, constant=4 << 20
     ),
     "CTranslate2 T5": Reader(
-        write_ctranslate2_model("float32", 6, buckets=8, rms=True, gated=True, biased=False, width=64),
+        write_ctranslate2_bin("float32", 6, buckets=8, rms=True, gated=True, biased=False, width=64),
         read_ctranslate2_model,
         constant=4 << 20,
     ),
-    "CTranslate2 config": Reader(write_ctranslate2_settings, read_ctranslate2_settings, constant=4 << 20),
-    "vocabulary of CTranslate2": Reader(lambda path: path.write_text(json.dumps(list(some_table()))), read_json_table),
+    "CTranslate2 bfloat16": Reader(write_ctranslate2_bin("bfloat16", 6), read_ctranslate2_model, constant=4 << 20),
+    **{
+        f"CTranslate2 int8, version {version}": in_directory(older_ctranslate2(version), "model.bin")
+        for version in (3, 4, 5)
+    },
+    "CTranslate2 config": in_directory(ctranslate2, "config.json"),
+    "vocabulary of CTranslate2": in_directory(ctranslate2, "shared_vocabulary.json"),
+    "vocabulary of CTranslate2 .txt": in_directory(older_ctranslate2(5), "shared_vocabulary.txt"),
+    "SentencePiece model of CTranslate2": in_directory(ctranslate2, "sentencepiece.model"),
+    "tokenizer_config of CTranslate2": in_directory(ctranslate2_of_many, "tokenizer_config.json"),
+    "JSON table": Reader(lambda path: path.write_text(json.dumps(list(some_table()))), read_json_table),
+    "index of safetensors": in_directory(sharded("model.safetensors"), "model.safetensors.index.json"),
+    "index of torch": in_directory(sharded("pytorch_model.bin"), "pytorch_model.bin.index.json"),
+    **{
+        f"{family} {name}": in_directory(make, name)
+        for family, make in {name: of_many(name) for name in ("m2m", "nllb", "mbart")}.items()
+        for name in ("config.json", "generation_config.json", "tokenizer_config.json", "sentencepiece.bpe.model")
+    },
+    "m2m vocab.json": in_directory(of_many("m2m"), "vocab.json"),
+    "nllb added_tokens.json": in_directory(of_many("nllb"), "added_tokens.json"),
+    "nllb weights": in_directory(of_many("nllb"), "model.safetensors"),
+    "Hugging Face tokenizer": in_directory(huggingface, "tokenizer_config.json"),
+    "Hugging Face vocab.json": in_directory(huggingface, "vocab.json"),
+    "Hugging Face source.spm": in_directory(huggingface, "source.spm"),
+    "T5 spiece.model": in_directory(t5, "spiece.model"),
+    "Argos metadata": in_directory(write_package, "metadata.json"),
+    "Argos sentencepiece.model": in_directory(write_package, "sentencepiece.model"),
+    "Argos file": Reader(write_argos_file, read_argos_file, constant=4 << 20),
     "vocab.yml": Reader(write_yaml_table, read_yaml_table),
     "vocab.json": Reader(lambda path: path.write_text(json.dumps(some_table())), read_yaml_table),
     "subword codes": Reader(
@@ -485,7 +589,7 @@ def damaged(content: bytes, damage: list) -> bytes:
 
 def cost(reader, path, sound) -> tuple[float, int]:
     """Returns seconds and bytes of reading; checks that a refusal is one error that names the file."""
-    began = time.process_time()
+    began, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     tracemalloc.start()
     try:
         found = reader.read(path)
@@ -495,10 +599,11 @@ def cost(reader, path, sound) -> tuple[float, int]:
     finally:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
     return time.process_time() - began, peak
 
 
-@pytest.mark.parametrize("examples", slow_after(1, [100, 2000]))
+@pytest.mark.parametrize("examples", slow_after(1, [100, 5000]))
 @pytest.mark.parametrize("name", slow_after(len(QUICK), dict.fromkeys([*QUICK, *READERS])))
 def test_damaged_files_are_refused_or_read(name, tmp_path, examples):
     reader, path = READERS[name], tmp_path / "file"
