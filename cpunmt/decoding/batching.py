@@ -28,6 +28,7 @@ class SourcePart(NamedTuple):
     ids: list[int]  # source pieces, with </s>
     prefix: list[int]  # target pieces that the translation begins with
     limit: int  # the most target pieces, </s> included
+    named: Search | None = None  # whose pieces of languages it has; None: the call's
 
 
 def cut_sentences(
@@ -140,8 +141,12 @@ def _translated(
 def _of_batch(
     batch: list[int], parts: list[SourcePart], shared: SharedWork | None, tell: TellPart | None
 ) -> dict[str, Any]:
-    """Returns the engine's callbacks for a batch: one reports pieces, one returns which parts were cancelled."""
+    """Returns the engine's further arguments for a batch: the searches that name its languages, and callbacks: one
+    reports pieces, one returns which parts were cancelled.
+    """
     asked: dict[str, Any] = {}
+    if parts[batch[0]].named is not None:  # and so have all
+        asked["named"] = [parts[i].named for i in batch]
     if tell is not None:
         asked["tell"] = lambda step: tell(batch[step.sentence], step)
     if shared is not None:

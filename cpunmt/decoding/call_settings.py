@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from cpunmt.errors import CancelledError
-from cpunmt.options.options import OF_PIECES, Options
+from cpunmt.options.options import OF_PIECES, SPOKEN, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, Watch, check, is_watched
 from cpunmt.process.workers import Workers
@@ -28,7 +28,8 @@ MAX_SHARE_PIECES = 8192  # and at most this many: after an error or an interrupt
 class Settings(NamedTuple):
     """The resolved options of a call, and the engine's own options made from them.
 
-    is_alone  whether a sentence may be translated separately, and only its translation and scores are returned
+    is_alone  whether a sentence, with the name of its language, may be translated separately, and only its translation
+              and scores are returned
     """
 
     options: Options
@@ -62,12 +63,21 @@ def settings_of(options: Options, **changes: Any) -> Settings:
         attention=options.return_alignments or options.replace_unknowns,
     )
     more = options.html or options.xml or options.rerank is not None or search.attention or options.max_input_length
-    more = more or any(getattr(tag, "name", "") for tag in tags)
     return Settings(options, search, not more)
 
 
 _NAMING = ("source_begin", "source_finish", "prompt")  # see options.languages.LanguageTag
 _ALIKE = [name for name in Search._fields if name in OF_PIECES]  # options with the same name in the engine
+
+
+def without_languages(settings: Settings) -> Settings:
+    """Returns the settings of any direction; the same object if no language is named."""
+    unnamed = dict.fromkeys(SPOKEN)
+    return (
+        settings
+        if all(getattr(settings.options, name) is None for name in SPOKEN)
+        else settings_of(settings.options, **unnamed)
+    )
 
 
 def aligning(settings: Settings, align: bool) -> Settings:

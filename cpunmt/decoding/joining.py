@@ -50,6 +50,7 @@ def translate_sentences(
     prefixes: Sequence[list[int]],
     given: Sequence[str] | Sequence[list[str]],
     translate: TranslateParts = translate_parts,
+    named: Sequence[Search] | None = None,
 ) -> list[Result]:
     """Returns the results of sentences, which are lists of ids, each with its </s>.
 
@@ -59,11 +60,14 @@ def translate_sentences(
         a sentence only if the sentence was cancelled; the result is then that of a blank sentence
     prefixes : target ids that the translation of each sentence begins with
     given : each sentence as the caller passed it: a text, or its pieces without </s>
+    named : None, or for each sentence the search whose pieces of languages it has
     """
     options, search, _ = settings
     vocabulary = model.target_vocabulary
     sources = [_source(model, source, settings) for source in given]
     parts = cut_sentences(sentences, prefixes, options, model.config, model.source_vocabulary)
+    if named is not None:
+        parts = [part._replace(named=named[part.sentence]) for part in parts]
     found: list[list[list[engine.Hypothesis]]] = [[] for _ in sentences]
     over = set()  # sentences that a part has ended: later parts are skipped
     lengths: list[list[int]] = [[] for _ in sentences]

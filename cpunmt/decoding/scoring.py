@@ -1,6 +1,7 @@
 """Scores a given translation: a forced search, returned as a ScoringResult."""
 
 import math
+from collections.abc import Sequence
 
 from cpunmt.decoding.batching import SourcePart, translate_parts
 from cpunmt.decoding.call_settings import Settings
@@ -8,6 +9,7 @@ from cpunmt.decoding.loading import LoadedModel
 from cpunmt.engine.engine import Hypothesis
 from cpunmt.process.stopping import SharedWork
 from cpunmt.results.results import ScoringResult
+from cpunmt.search.settings import Search
 
 Ids = list[int]
 LONGEST = 4096  # pieces of a source or target: attention costs their product
@@ -20,10 +22,14 @@ def score_pairs(
     targets: list[Ids],
     offset: int,
     shared: SharedWork | None = None,
+    named: Sequence[Search] | None = None,
 ) -> list[ScoringResult]:
     """Returns the results of pairs of id lists, both with </s>; skips the first `offset` pieces of each target.
 
-    `shared` : knows which pairs were cancelled; they may have any result.
+    Parameters
+    ----------
+    shared : knows which pairs were cancelled; they may have any result
+    named : None, or for each pair the search whose pieces of languages it has
     """
     options, search, _ = settings
     search = search._replace(
@@ -38,7 +44,7 @@ def score_pairs(
         if most and len(source) - 1 > most:
             source = [*source[:most], source[-1]]
         if len(source) > 1:
-            parts.append(SourcePart(number, source, target, len(target)))
+            parts.append(SourcePart(number, source, target, len(target), None if named is None else named[number]))
     found: list[Hypothesis | None] = [None] * len(sources)
     for part, hypotheses in zip(parts, translate_parts(model.engine, parts, options, search, shared), strict=True):
         found[part.sentence] = hypotheses[0] if hypotheses else None

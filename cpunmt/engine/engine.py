@@ -111,6 +111,7 @@ class Engine:
         tell: Tell | None = None,
         unwanted: Unwanted | None = None,
         refill: float = REFILL,
+        named: Sequence[Search] | None = None,
     ) -> list[list[Hypothesis]]:
         """Translates sentences; returns for each at least one hypothesis, the best first, all different.
 
@@ -127,6 +128,7 @@ class Engine:
             as one is, 1 when all are; changes speed only
         unwanted : called several times a second; returns sentences to drop, which have no hypothesis unless they are
             done
+        named : None, or for each sentence a search that adds as many pieces as `search`, perhaps of other languages
 
         Raises CancelledError or TimeLimitError if `process.stopping` does.
         """
@@ -134,7 +136,7 @@ class Engine:
             return []
         begin, prompt = len(search.source_begin), len(search.prompt)
         if search.tagged:
-            given, sources, limits, prefixes = sources, *_tagged(sources, limits, search, prefixes)
+            given, sources, limits, prefixes = sources, *_tagged(sources, limits, search, prefixes, named)
         else:
             given = sources
         record, workspace, made, _kept = self._prepared(sources, limits, search, prefixes, slots, refill)
@@ -253,7 +255,9 @@ class Engine:
         cluster_sets, most_active = None, 0
         if clustered:
             clusters = self._clustered()
-            cluster_sets, most_active = clusters.chosen([search.prompt] * count if search.prompt else sources)
+            cluster_sets, most_active = clusters.chosen(
+                [prefix[: len(search.prompt)] for prefix in prefixes or ()] if search.prompt else sources
+            )
             batch |= {"clusters": clusters.address, "cluster_sets": _at(cluster_sets)}
         elif full:
             batch["full_output"] = self._output()
@@ -401,13 +405,17 @@ def _tagged(
     limits: Sequence[int],
     search: Search,
     prefixes: Sequence[Sequence[int]] | None,
+    named: Sequence[Search] | None = None,
 ) -> tuple[Sequence[Sequence[int]], Sequence[int], Sequence[Sequence[int]] | None]:
-    """Returns sources, limits and prefixes with the pieces that a search adds to each."""
+    """Returns sources, limits and prefixes with the pieces that a search, or that of each in `named`, adds to each."""
+    named = named or [search] * len(sources)
     if search.source_begin or search.source_finish:
-        sources = [[*search.source_begin, *source, *search.source_finish] for source in sources]
+        pairs = zip(sources, named, strict=True)
+        sources = [[*own.source_begin, *source, *own.source_finish] for source, own in pairs]
     if search.prompt:
         limits = [limit + len(search.prompt) for limit in limits]
-        prefixes = [[*search.prompt, *prefix] for prefix in prefixes or [()] * len(sources)]
+        starts = zip(prefixes or [()] * len(sources), named, strict=True)
+        prefixes = [[*own.prompt, *prefix] for prefix, own in starts]
     return sources, limits, prefixes
 
 

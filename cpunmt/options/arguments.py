@@ -67,13 +67,28 @@ def weight_list(weights: object, count: int, item: str, expected: str) -> list[f
     another number of them.
     """
     items = list(islice(in_order(weights, "weights", f"a list with a number for each {item}"), count + 1))
-    if len(items) != count:
-        has = f"more than {count}" if len(items) > count else len(items)
-        raise ValueError(f"weights has {has} items, expected {expected}")
+    refuse_other_count("weights", len(items), count, expected)
     found = [number(f"weights[{place}]", weight, 0.0, MOST_WEIGHT) for place, weight in enumerate(items)]
     if found and not any(found):
         raise ValueError("weights are all 0, expected at least one that is not")
     return found
+
+
+def language_list(name: str, languages: object, count: int) -> list[str]:
+    """Returns the language of each of `count` texts, as the caller writes it.
+
+    Raises TypeError for an item that is not text, ValueError for another number of them.
+    """
+    items = islice(in_order(languages, name, "a language, or a list with one for each text"), count + 1)
+    found = [plain_text(language, number, name) for number, language in enumerate(items)]
+    refuse_other_count(name, len(found), count, f"one for each of the {count} texts")
+    return found
+
+
+def refuse_other_count(name: str, found: int, count: int, expected: str) -> None:
+    """Raises ValueError unless `found` is `count`; the items of `name` were read up to one more."""
+    if found != count:
+        raise ValueError(f"{name} has {f'more than {count}' if found > count else found} items, expected {expected}")
 
 
 def plain_text(text: object, number: int, name: str, expected: str = "str") -> str:
@@ -170,7 +185,5 @@ class Prefixes:
             return list(repeat(self.ids(prefixes), count))
         items = in_order(prefixes, "target_prefix", "a list with an item for each sentence")
         found = [self.ids(prefix, number) for number, prefix in enumerate(islice(items, count + 1))]
-        if len(found) != count:
-            has = f"more than {count}" if len(found) > count else len(found)
-            raise ValueError(f"target_prefix has {has} items, expected one for each of the {count} sentences")
+        refuse_other_count("target_prefix", len(found), count, f"one for each of the {count} sentences")
         return found

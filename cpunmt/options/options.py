@@ -403,8 +403,8 @@ class _Sizes(TypedDict, total=False):
 
 
 class _Spoken(TypedDict, total=False):
-    source_lang: str | None
-    target_lang: str | None
+    source_lang: str | Iterable[str] | None  # a list has one for each text of a list
+    target_lang: str | Iterable[str] | None
 
 
 class _Scores(_Spoken, total=False):

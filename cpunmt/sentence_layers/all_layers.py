@@ -107,7 +107,7 @@ class SentenceLayers:
             return False
         if options.protect == "none":
             return True
-        if "<" in text and _keeps_tags(options):
+        if "<" in text[first:] and _keeps_tags(options):
             return False
         finder = self._finder(options.protect)
         return finder.is_clean(text) or not finder.units(text, first)

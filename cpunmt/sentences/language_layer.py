@@ -12,20 +12,27 @@ from cpunmt.text.piece_vocabulary import AnyVocabulary
 
 # (texts, target ids that each translation begins with, settings) -> translations
 Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]
+# The same with settings for each text, which differ in languages only
+OfDirections = Callable[[Sequence[str], Sequence[list[int]], Sequence[Settings]], list[Aligned]]
 
 
-def named(texts: Sequence[str], name: str, vocabulary: AnyVocabulary) -> list[str]:
-    """Returns texts that begin with `name`, a language's, unless they are blank or name one themselves."""
-    if not name:
-        return list(texts)
-    return [name + text if text.strip() and not vocabulary.language_end(text) else text for text in texts]
+def named(texts: Sequence[str], names: Sequence[str], vocabulary: AnyVocabulary) -> list[str]:
+    """Returns texts that begin with the name of a language, unless they are blank or name one themselves."""
+    return [
+        name + text if name and text.strip() and not vocabulary.language_end(text) else text
+        for text, name in zip(texts, names, strict=True)
+    ]
 
 
-def told(sentences: Sentences, name: str, vocabulary: AnyVocabulary) -> Sentences:
-    """Returns a layer that translates `sentences` into the language `name`, unless a sentence names another itself."""
+def told(sentences: OfDirections, vocabulary: AnyVocabulary) -> OfDirections:
+    """Returns a layer that translates `sentences` into the languages of their settings.
 
-    def translate(texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
-        made = sentences(named(texts, name, vocabulary), forced, settings)
+    If the model reads a language in the text, its name is written there, unless the text names one itself.
+    """
+
+    def translate(texts: Sequence[str], forced: Sequence[list[int]], each: Sequence[Settings]) -> list[Aligned]:
+        names = [getattr(settings.options.target_lang, "name", "") for settings in each]
+        made = sentences(named(texts, names, vocabulary), forced, each)
         return [without_name(one, text) for one, text in zip(made, texts, strict=True)]
 
     return translate

@@ -32,7 +32,8 @@ from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.serve.usage import Usage
 from cpunmt.translator.streams.text_stream import joined_increments
-from cpunmt.translator.text_pipeline import TextCall, after, text_steps, translate_texts
+from cpunmt.translator.text_pipeline import OfDirections, TextCall, after, text_steps, translate_texts
+from cpunmt.translator.translator import Translator
 
 T = TypeVar("T")
 LOG = logging.getLogger("cpunmt.serve")
@@ -161,9 +162,9 @@ class Service:
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(end)
 
-        call, key = _settled(hosted, pair, options)
+        call, key, sentences = _settled(hosted, pair, options)
         task, steps = self.scheduler.task(tell), text_steps(texts, [[]] * len(texts), call)
-        asked = self.scheduler.ask(task, (key, call.settings), call.sentences, *next(steps))
+        asked = self.scheduler.ask(task, (key, call.settings), sentences, *next(steps))
         if asked.waits:
             self.scheduler.call()
             await _watched(request, task, done)
@@ -210,8 +211,8 @@ class Service:
         return [results[number] for number in range(len(texts))]
 
     def _call(self, task: Task, pair: tuple[str, str], options: Mapping[str, Any]) -> TextCall:
-        call, key = _settled(self._hosted(pair), pair, options)
-        return call._replace(sentences=self.scheduler.through(task, key, call.sentences))
+        call, key, sentences = _settled(self._hosted(pair), pair, options)
+        return call._replace(sentences=self.scheduler.through(task, key, sentences))
 
     def _hosted(self, pair: tuple[str, str]) -> Hosted:
         try:
@@ -224,9 +225,14 @@ class Service:
         return hosted
 
 
-def _settled(hosted: Hosted, pair: tuple[str, str], options: Mapping[str, Any]) -> tuple[TextCall, Hashable]:
-    """Returns a configured call and its hashable name. Raises ServeError for a wrong option, and if a model of several
-    languages does not know these."""
+def _settled(
+    hosted: Hosted, pair: tuple[str, str], options: Mapping[str, Any]
+) -> tuple[TextCall, Hashable, OfDirections]:
+    """Returns a configured call, its hashable name apart from languages, and what translates sentences of any.
+
+    Raises ServeError for a wrong option, and if a model of several languages does not know these.
+    """
+    key = hosted.number, tuple(sorted(options.items()))
     if hosted.has_several:
         named = dict(zip(SPOKEN, pair, strict=True))
         try:
@@ -239,7 +245,9 @@ def _settled(hosted: Hosted, pair: tuple[str, str], options: Mapping[str, Any]) 
         call = hosted.translator.text_call(options)
     except (TypeError, ValueError) as error:
         raise bad(f"Invalid request: {error}") from None
-    return call, (hosted.number, tuple(sorted(options.items())))
+    if isinstance(hosted.translator, Translator) and hosted.has_several:
+        return call, key, hosted.translator.translate_each
+    return call, key, lambda texts, forced, each: call.sentences(texts, forced, each[0])  # all are alike
 
 
 def _telling(call: TextCall, text: str, tell: Callable[[str], None]) -> TextCall | None:

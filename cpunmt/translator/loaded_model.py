@@ -15,7 +15,16 @@ from cpunmt.decoding.loading import LoadedModel, load_model
 from cpunmt.engine.engine import Engine
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ModelConfig
-from cpunmt.options.arguments import MOST_MODELS, MOST_THREADS, AnyPath, expect, in_order, piece_list, wrong_item
+from cpunmt.options.arguments import (
+    MOST_MODELS,
+    MOST_THREADS,
+    AnyPath,
+    expect,
+    in_order,
+    language_list,
+    piece_list,
+    wrong_item,
+)
 from cpunmt.options.contradictions import refuse_missing
 from cpunmt.options.option_sets import SetName, option_set
 from cpunmt.options.options import SPOKEN, Options, make_options, model_options
@@ -287,6 +296,28 @@ class ModelOwner:
             self._checked[key] = settings
         return settings
 
+    def settings_of_each(
+        self,
+        given: Mapping[str, Any],
+        listed: Mapping[str, Any],
+        options: Options | SetName | None,
+        count: int,
+        allowed: Collection[str] | None = None,
+    ) -> list[Settings] | None:
+        """Returns the settings of each of `count` texts, which differ in languages only; equal ones are one object.
+
+        `given`, `listed`: the keywords of a call, by `languages_apart`. None if no languages are listed.
+        """
+        if not listed:
+            return None
+        lists = [language_list(name, languages, count) for name, languages in listed.items()]
+        directions = list(zip(*lists, strict=True))
+        made = {
+            direction: self.call_settings({**given, **dict(zip(listed, direction, strict=True))}, options, allowed)
+            for direction in dict.fromkeys(directions)
+        }
+        return [made[direction] for direction in directions]
+
     def _with_ids(self, options: Options) -> Options:
         """Adds the ids of suppressed sequences in the target vocabulary, and of languages, and the model's own
         vocabulary."""
@@ -312,26 +343,32 @@ class ModelOwner:
                 from cpunmt.options.languages import refuse_unnamed
             refuse_unnamed(settings.options, self.config)
 
-    def named(self, texts: Sequence[str], settings: Settings) -> list[str]:
+    def named(self, texts: Sequence[str], settings: Settings, each: Sequence[Settings] | None = None) -> list[str]:
         """Returns texts as the model reads them: each begins with the name of its target language, if need be.
 
-        Raises ValueError as `refuse_unnamed`.
+        `each`: the settings of each, if they differ. Raises ValueError as `refuse_unnamed`.
         """
-        self.refuse_unnamed(settings)
-        return named(texts, getattr(settings.options.target_lang, "name", ""), self.source_vocabulary)
+        if each is None or each:
+            self.refuse_unnamed(settings)
+        names = [getattr(one.options.target_lang, "name", "") for one in each or [settings] * len(texts)]
+        return named(texts, names, self.source_vocabulary)
 
-    def refuse_unnamed_pieces(self, settings: Settings, sentences: Iterable[Sequence[int]]) -> None:
+    def refuse_unnamed_pieces(
+        self, settings: Settings | Sequence[Settings], sentences: Sequence[Sequence[int]]
+    ) -> None:
         """Raises ValueError if a source, as ids, does not name the language of the call, where the model reads it
         there: the name is a piece of the source.
         """
-        name, vocabulary = getattr(settings.options.target_lang, "name", ""), self.source_vocabulary
-        for ids in sentences if name else ():
-            first = "".join(vocabulary.pieces(ids[:2])).replace(WORD, " ")
-            if len(ids) > 1 and not vocabulary.language_end(first):
-                raise ValueError(
-                    f"target_lang is {shown(settings.options.target_lang)}, and the source is given as pieces, which "
-                    f"do not name it; begin the pieces with {name.strip()}"
-                )
+        each = [settings] * len(sentences) if isinstance(settings, Settings) else settings
+        vocabulary = self.source_vocabulary
+        for ids, language in zip(sentences, [one.options.target_lang for one in each], strict=True):
+            if (name := getattr(language, "name", "")) and len(ids) > 1:
+                first = "".join(vocabulary.pieces(ids[:2])).replace(WORD, " ")
+                if not vocabulary.language_end(first):
+                    raise ValueError(
+                        f"target_lang is {shown(language)}, and the source is given as pieces, which do not name it; "
+                        f"begin the pieces with {name.strip()}"
+                    )
 
     def spoken(self, settings: Settings | None = None) -> Languages:
         """Returns the languages of a call; None: of one without options."""
@@ -393,6 +430,12 @@ class ModelOwner:
 
     def __deepcopy__(self: _Owner, memo: dict[int, Any]) -> _Owner:
         return self.__copy__()
+
+
+def languages_apart(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the keywords of a call for several texts without its lists of languages, and these."""
+    listed = {name: given[name] for name in SPOKEN if not isinstance(given.get(name), str | None)}
+    return {name: value for name, value in given.items() if name not in listed}, listed
 
 
 def _listed(models: AnyPath | Iterable[AnyPath]) -> list[AnyPath]:

@@ -30,6 +30,7 @@ from cpunmt.process.stopping import SharedWork, Watch, under, watched
 from cpunmt.process.workers import Workers
 from cpunmt.results.results import ExecutionStats, GenerationStepResult, TranslationResult, translation_result
 from cpunmt.translator.document_method import DocumentMethod
+from cpunmt.translator.loaded_model import languages_apart
 from cpunmt.translator.scorer import WINDOW, Scorer
 from cpunmt.values.checks import shown, switch
 
@@ -105,8 +106,9 @@ class PieceTranslator(DocumentMethod, Scorer):
     ) -> list[TranslationResult] | list[AsyncResult[TranslationResult]]:
         """Translates sentences given as pieces; the results hold pieces. CTranslate2's call.
 
-        A source may end in </s>. `target_prefix` has a list of pieces or None for each sentence. Returns
-        TranslationResults or, if `asynchronous`, objects whose `result()` waits for one.
+        A source may end in </s>. `target_prefix` has a list of pieces or None for each sentence; `source_lang` and
+        `target_lang` may be lists with a language for each. Returns TranslationResults or, if `asynchronous`, objects
+        whose `result()` waits for one.
 
         `callback` gets a GenerationStepResult for each piece as soon as it is chosen; `batch_id` is the index of its
         sentence. If it returns True, the sentence ends, and its result has the pieces up to then; other sentences do
@@ -121,7 +123,10 @@ class PieceTranslator(DocumentMethod, Scorer):
         """
         callback, watch = given.pop("callback", None), watch_of(given)
         with_logits = switch("return_logits_vocab", given.pop("return_logits_vocab", False))
+        given, listed = languages_apart(given)
         settings, pieces = self.call_settings(given, options, OF_PIECES), piece_lists(source, "translate_batch")
+        each = self.settings_of_each(given, listed, options, len(pieces), OF_PIECES)
+        settings = each[0] if each else settings
         sentences = [source_ids(sentence, self.source_vocabulary) for sentence in pieces]
         forced = self._prefixes(target_ids).of_all(target_prefix, len(sentences))
         is_asynchronous = switch("asynchronous", asynchronous)
@@ -129,7 +134,7 @@ class PieceTranslator(DocumentMethod, Scorer):
             self._check_callback(callback, settings)
         if with_logits:
             settings = self._keeping_logits(settings, sentences, forced)
-        call = self._pieces(pieces, sentences, forced, settings, callback)
+        call = self._pieces(pieces, sentences, forced, settings, callback, each=each)
         if is_asynchronous:
             return call.asynchronous(watch)
         with under(watch):
@@ -296,9 +301,16 @@ class PieceTranslator(DocumentMethod, Scorer):
         settings: Settings,
         callback: Callback | None = None,
         first: int = 0,
+        each: Sequence[Settings] | None = None,
     ) -> Call[TranslationResult]:
-        """Makes the call that translates lists of pieces to TranslationResults; `sentences` are their ids."""
-        self.refuse_unnamed_pieces(settings, sentences)
+        """Makes the call that translates lists of pieces to TranslationResults.
+
+        Parameters
+        ----------
+        sentences : their ids
+        each : the settings of each, if they differ in languages
+        """
+        self.refuse_unnamed_pieces(each or settings, sentences)
         model = self.loaded
         if not settings.options.return_scores:
             settings = settings._replace(search=settings.search._replace(scored=False))
@@ -314,7 +326,8 @@ class PieceTranslator(DocumentMethod, Scorer):
                 parts = search_with_callback(
                     model.target_vocabulary, counted, callback, settings.options.return_scores, shared
                 )
-            results = translate_sentences(model, settings, ids, prefixes, pieces, parts)
+            named = None if each is None else [each[number].search for number in numbers]
+            results = translate_sentences(model, settings, ids, prefixes, pieces, parts, named)
             return [translation_result(result, settings.options) for result in results]
 
         return Call(self._workers, [len(ids) for ids in sentences], translate)

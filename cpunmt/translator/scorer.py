@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Union, overload
@@ -26,7 +26,7 @@ from cpunmt.options.options import SCORING, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, Watch, under
 from cpunmt.results.results import ExecutionStats, ScoringResult
-from cpunmt.translator.loaded_model import ModelOwner
+from cpunmt.translator.loaded_model import ModelOwner, languages_apart
 from cpunmt.values.checks import switch, whole
 
 if TYPE_CHECKING:
@@ -69,20 +69,22 @@ class Scorer(ModelOwner):
     ) -> ScoringResult | list[ScoringResult]:
         """Scores the text `target` as a translation of the text `source`; or lists of both.
 
-        Takes the options of `score_batch`.
+        Takes the options of `score_batch`. `source_lang` and `target_lang` may be lists with a language for each pair.
         """
         watch = watch_of(given)
         if isinstance(source, str) != isinstance(target, str):
             raise TypeError("score takes two texts or two lists of texts, not one of each")
-        settings = self._scoring(given, options)
-        self.refuse_unnamed(settings)
+        given, listed = (given, {}) if isinstance(source, str) else languages_apart(given)
+        base = self._scoring(options)
+        settings = self.call_settings(given, base, SCORING)
         texts = ([source], [target]) if isinstance(source, str) else (source, target)
-        sources = self.source_vocabulary.encode_batch(
-            self.named(text_list(texts[0], "source of score", "source"), settings)
-        )
+        given_sources = text_list(texts[0], "source of score", "source")
+        each = self.settings_of_each(given, listed, base, len(given_sources), SCORING)
+        settings = each[0] if each else settings
+        sources = self.source_vocabulary.encode_batch(self.named(given_sources, settings, each))
         given_targets = text_list(texts[1], "target of score", "target", len(sources) + 1)
         targets = self.target_vocabulary.encode_batch(given_targets)
-        call = self._scores(sources, targets, settings)
+        call = self._scores(sources, targets, settings, each=each)
         with under(watch):
             results = call.results()
         return results[0] if isinstance(source, str) else results
@@ -147,7 +149,11 @@ class Scorer(ModelOwner):
         counted = enumerate(islice(items, len(sources) + 1))
         targets = [ended_ids(pieces, number, self.target_vocabulary) for number, pieces in counted]
         is_asynchronous = switch("asynchronous", asynchronous)
-        call = self._scores(sources, targets, self._scoring(given, options), _checked_offset(offset))
+        given, listed = languages_apart(given)
+        base = self._scoring(options)
+        settings = self.call_settings(given, base, SCORING)
+        each = self.settings_of_each(given, listed, base, len(sources), SCORING)
+        call = self._scores(sources, targets, each[0] if each else settings, _checked_offset(offset), each)
         if is_asynchronous:
             return call.asynchronous(watch)
         with under(watch):
@@ -172,7 +178,7 @@ class Scorer(ModelOwner):
         with LOCK:
             from cpunmt.translator.streams.item_stream import paired_arguments
         chosen: dict[str, Any] = {**given, **batch_sizes(max_batch_size, batch_type)}
-        watch, settings = watch_of(chosen), self._scoring(chosen, options)
+        watch, settings = watch_of(chosen), self.call_settings(chosen, self._scoring(options), SCORING)
         return self._score_stream(paired_arguments(source, target), settings, _checked_offset(offset), watch)
 
     def _score_stream(
@@ -221,7 +227,8 @@ class Scorer(ModelOwner):
         with LOCK:
             from cpunmt.translator.streams.line_files import FilePaths, Tokenizers, score_file
         chosen: dict[str, Any] = {**given}
-        watch, settings, offset = watch_of(chosen), self._scoring(chosen, options), _checked_offset(offset)
+        watch, settings = watch_of(chosen), self.call_settings(chosen, self._scoring(options), SCORING)
+        offset = _checked_offset(offset)
         return score_file(
             lambda pairs: self._score_stream(pairs, settings, offset, watch),
             FilePaths(source_path, output_path, target_path),
@@ -229,29 +236,33 @@ class Scorer(ModelOwner):
             switch("with_tokens_score", with_tokens_score),
         )
 
-    def _scoring(self, given: Mapping[str, Any], options: Options | SetName | None) -> Settings:
-        """Like `call_settings`, with the whole vocabulary unless another one is requested."""
+    def _scoring(self, options: Options | SetName | None) -> Options:
+        """Returns options with the whole vocabulary unless another one is requested."""
         base = self._scored_by if options is None else self._base(options)
-        if base.vocabulary is None:
-            base = replace(base, vocabulary="full")
-        return self.call_settings(given, base, SCORING)
+        return replace(base, vocabulary="full") if base.vocabulary is None else base
 
     def _scores(
-        self, sources: Sequence[list[int]], targets: Sequence[list[int]], settings: Settings, offset: int = 0
+        self,
+        sources: Sequence[list[int]],
+        targets: Sequence[list[int]],
+        settings: Settings,
+        offset: int = 0,
+        each: Sequence[Settings] | None = None,
     ) -> Call[ScoringResult]:
-        """Makes the call that scores pairs of id lists."""
+        """Makes the call that scores pairs of id lists; `each`: the settings of each, if they differ in languages."""
         if len(sources) != len(targets):
             some = "more" if len(targets) > len(sources) else len(targets)
             raise ValueError(f"{len(sources)} sources and {some} targets, expected as many of both")
         for name, side in (("source", sources), ("target", targets)):
             for number, ids in enumerate(side):
                 refuse_long(name, number, ids)
-        self.refuse_unnamed_pieces(settings, sources)
+        self.refuse_unnamed_pieces(each or settings, sources)
         model = self.loaded
 
         def score(numbers: Sequence[int], shared: SharedWork | None) -> list[ScoringResult]:
             chosen = [sources[number] for number in numbers], [targets[number] for number in numbers]
-            return score_pairs(model, settings, *chosen, offset, shared)
+            named = None if each is None else [each[number].search for number in numbers]
+            return score_pairs(model, settings, *chosen, offset, shared, named)
 
         sizes = [len(source) + len(target) for source, target in zip(sources, targets, strict=True)]
         is_long = max(map(len, (*sources, *targets)), default=0) > LONG

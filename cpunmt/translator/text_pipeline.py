@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpunmt.alignment.aligned import Aligned, Layer
@@ -11,6 +12,7 @@ from cpunmt.decoding.call_settings import Settings, settings_of
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.store import Languages
 from cpunmt.results.results import Result
+from cpunmt.sentences.language_layer import OfDirections as OfDirections
 from cpunmt.sentences.language_layer import Sentences as Sentences
 from cpunmt.sentences.sentence_layer import Cutter, Steps, cut_steps, found_of, sentence_layer
 from cpunmt.sentences.sentence_layer import after as after
@@ -47,6 +49,43 @@ def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: Tex
     with LOCK:
         from cpunmt.results.glossary_use import GlossaryUse
     return [replace(result, glossary=result.glossary or GlossaryUse()) for result in results]
+
+
+def translate_directions(
+    texts: Sequence[str], forced: Sequence[list[int]], calls: Sequence[TextCall], sentences: OfDirections
+) -> list[Result]:
+    """Like `translate_texts`, with a call for each text, whose settings differ in languages only.
+
+    Parameters
+    ----------
+    calls : one object for all texts of a direction
+    sentences : translates sentences of all directions
+    """
+    numbers: dict[int, list[int]] = {}
+    for number, call in enumerate(calls):
+        numbers.setdefault(id(call), []).append(number)
+    results: dict[int, Result] = {}
+    groups = []
+    for of_call in numbers.values():
+        call = calls[of_call[0]]
+        given = [texts[number] for number in of_call], [forced[number] for number in of_call]
+        if call.settings.options.html or call.settings.options.xml or call.settings.options.glossary is not None:
+            results |= zip(of_call, translate_texts(*given, call), strict=True)
+        else:
+            steps = text_steps(*given, call)
+            groups.append((of_call, steps, call.settings, *next(steps)))
+    found = iter(
+        sentences(
+            [text for *_, wanted, _ in groups for text in wanted],
+            [ids for *_, prefixes in groups for ids in prefixes],
+            [settings for *_, settings, wanted, _ in groups for _ in wanted],
+        )
+        if groups
+        else ()
+    )
+    for of_call, steps, _, wanted, _ in groups:
+        results |= zip(of_call, after(steps, list(islice(found, len(wanted)))), strict=True)
+    return [results[number] for number in range(len(texts))]
 
 
 def text_steps(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> Steps[Result]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, overload
 from cpunmt.alignment.aligned import Aligned, Layer
 from cpunmt.decoding.batching import target_limit
 from cpunmt.decoding.call_settings import CHARS_PER_PIECE, Call, Settings, watch_of
-from cpunmt.decoding.joining import Source, make_result
+from cpunmt.decoding.joining import Source, make_result, translate_sentences
 from cpunmt.options.arguments import text_ids, text_list
 from cpunmt.options.option_sets import SetName
 from cpunmt.options.options import TEXT_ONLY, Options
@@ -20,10 +20,11 @@ from cpunmt.sentences.language_layer import told
 from cpunmt.sentences.sentence_layer import Cutter, found_of
 from cpunmt.text.languages.codes import is_unspaced
 from cpunmt.text.signs import has_digits, has_no_codes, is_plain
+from cpunmt.translator.loaded_model import languages_apart
 from cpunmt.translator.piece_translator import PieceTranslator
 from cpunmt.translator.scorer import WINDOW as WINDOW
 from cpunmt.translator.scorer import batch_sizes
-from cpunmt.translator.text_pipeline import TextCall, translate_texts
+from cpunmt.translator.text_pipeline import TextCall, translate_directions, translate_texts
 from cpunmt.values.checks import switch
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ class Translator(PieceTranslator):
         A list may be any ordered iterable: a tuple, a generator, a pandas or polars Series, an array.
 
         `target_prefix` is the required beginning of the translation: one text for all, or a list with a text or None
-        for each. It applies to the text's first sentence. Length limits apply to each sentence.
+        for each. It applies to the text's first sentence. Length limits apply to each sentence. `source_lang` and
+        `target_lang` may be lists, too, with a language for each text.
 
         Every call also takes `time_limit` and `cancel`. They stop a call; they never change its output. `time_limit`:
         seconds after which TimeLimitError is raised, unless the call has ended. `cancel`: a `threading.Event`, or a
@@ -100,16 +102,21 @@ class Translator(PieceTranslator):
         if given and (watch := watch_of(given)):
             with under(watch):
                 return self.translate(text, target_prefix, options=options, **given)
-        settings = self.call_settings(given, options) if given or options is not None else self._default
         if isinstance(text, str):
+            settings = self.call_settings(given, options) if given or options is not None else self._default
             text = str.__str__(text)  # the characters of a subclass, which may print differently
             if target_prefix is None and (alone := self._alone(text, settings)):
                 return alone
             prefix = [] if target_prefix is None else self._prefixes(text_ids).ids(target_prefix)
             return self._texts([text], [prefix], settings)[0]
+        given, listed = languages_apart(given)
+        settings = self.call_settings(given, options)
         texts = text_list(text, "translate")
         forced = self._prefixes(text_ids).of_all(target_prefix, len(texts))
-        return self._texts(texts, forced, settings)
+        if (each := self.settings_of_each(given, listed, options, len(texts))) is None:
+            return self._texts(texts, forced, settings)
+        calls = {id(one): self._text_call(one) for one in dict(zip(map(id, each), each, strict=True)).values()}
+        return translate_directions(texts, forced, [calls[id(one)] for one in each], self.translate_each)
 
     @overload
     def translate_iterable(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
@@ -233,7 +240,7 @@ class Translator(PieceTranslator):
     def _increments(self, text: str, prefix: list[int], settings: Settings) -> Iterator[str]:
         with LOCK:  # a process that translates whole texts never imports it
             from cpunmt.translator.streams.text_stream import joined_increments, sentence_increments, tells_pieces
-        model, tells = self.loaded, settings.is_alone and tells_pieces(settings)
+        model, tells = self.loaded, settings.is_alone and not _name(settings) and tells_pieces(settings)
 
         def translated(sentence: str, is_first: bool = True) -> Iterator[str]:
             forced = prefix if is_first else []
@@ -257,7 +264,7 @@ class Translator(PieceTranslator):
 
     def _alone(self, text: str, settings: Settings) -> Result | None:
         """Translates one sentence in one part, 4 us faster than a `Call` for many; returns None for other texts."""
-        if self._cache is not None:
+        if self._cache is not None or _name(settings):
             return None
         self.refuse_unnamed(settings)
         split = settings.options.split
@@ -322,21 +329,63 @@ class Translator(PieceTranslator):
         self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings
     ) -> list[Aligned]:
         """Translates single sentences, shared among the workers; for `Pivot`, and for the server's `text_call`."""
-        if name := getattr(settings.options.target_lang, "name", ""):
-            return told(self._kept_or_translated, name, self.source_vocabulary)(texts, forced, settings)
-        return self._kept_or_translated(texts, forced, settings)
+        return self.translate_each(texts, forced, [settings] * len(texts))
+
+    def translate_each(
+        self, texts: Sequence[str], forced: Sequence[list[int]], each: Sequence[Settings]
+    ) -> list[Aligned]:
+        """Translates single sentences with the settings of each, which differ in languages only."""
+        if any(map(_name, each)):
+            return told(self._kept_or_translated, self.source_vocabulary)(texts, forced, each)
+        return self._kept_or_translated(texts, forced, each)
 
     def _kept_or_translated(
-        self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings
+        self, texts: Sequence[str], forced: Sequence[list[int]], each: Sequence[Settings]
     ) -> list[Aligned]:
         if self._cache is None:
-            return self._translated(texts, forced, settings)
+            return self._of_directions(texts, forced, each)
 
         def make(numbers: Sequence[int]) -> list[Aligned]:
-            return self._translated([texts[n] for n in numbers], [forced[n] for n in numbers], settings)
+            some = [texts[n] for n in numbers], [forced[n] for n in numbers]
+            return self._of_directions(*some, [each[n] for n in numbers])
 
-        keys = [(text, tuple(prefix), settings) for text, prefix in zip(texts, forced, strict=True)]
+        keys = list(zip(texts, map(tuple, forced), each, strict=True))
         return self._cache.all_of(texts, keys, make)
+
+    def _of_directions(
+        self, texts: Sequence[str], forced: Sequence[list[int]], each: Sequence[Settings]
+    ) -> list[Aligned]:
+        """Translates sentences of any languages: those that no layer changes beforehand in the same batches."""
+        if not each:
+            return []
+        if all(one is each[0] for one in each):
+            return self._translated(texts, forced, each[0])
+        apart: dict[Settings, list[int]] = {}
+        ids: dict[int, list[int]] = {}
+        for number, settings in enumerate(each):
+            alone = self._ids_alone(texts[number], settings, bool(forced[number])) if settings.is_alone else None
+            if alone is None:
+                apart.setdefault(settings, []).append(number)
+            else:
+                ids[number] = alone
+        together, found = list(ids), dict[int, Aligned]()
+
+        def translate(places: Sequence[int], _: SharedWork | None) -> list[Aligned]:
+            numbers = [together[place] for place in places]
+            sources, chosen = [ids[n] for n in numbers], [texts[n] for n in numbers]
+            prefixes, named = [forced[n] for n in numbers], [each[n].search for n in numbers]
+            results = translate_sentences(self.loaded, each[0], sources, prefixes, chosen, named=named)
+            pairs = zip(numbers, results, strict=True)
+            made = [(n, one if forced[n] else self._mended(texts[n], one, each[n])) for n, one in pairs]
+            return [Aligned(texts[n], one.text, found=one) for n, one in made]
+
+        if together:
+            call = Call(self._workers, list(map(len, ids.values())), translate)
+            found |= zip(together, call.results(), strict=True)
+        for settings, numbers in apart.items():
+            some = [texts[n] for n in numbers], [forced[n] for n in numbers]
+            found |= zip(numbers, self._translated(*some, settings), strict=True)
+        return [found[number] for number in range(len(texts))]
 
     def _translated(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
         if len(texts) == 1 and not forced[0] and not is_watched() and (result := self._one(texts[0], settings)):
@@ -361,3 +410,9 @@ class Translator(PieceTranslator):
         """Returns the cutter of texts; None if texts are not cut."""
         split = settings.options.split
         return None if split == "none" else Cutter(split, self.spoken(settings), self.source_vocabulary)
+
+
+def _name(settings: Settings) -> str:
+    """Returns the name of the target language that the model reads in a text; else an empty text."""
+    name: str = getattr(settings.options.target_lang, "name", "")
+    return name

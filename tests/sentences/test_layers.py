@@ -9,7 +9,7 @@ from cpunmt import Translator
 from cpunmt.alignment.aligned import Aligned, changed_result
 from cpunmt.alignment.projection import Projection
 from cpunmt.decoding.call_settings import settings_of
-from cpunmt.options.languages import language_name
+from cpunmt.options.languages import LanguageTag, language_name
 from cpunmt.options.options import Options
 from cpunmt.registry.store import Languages
 from cpunmt.results.results import Hypothesis, Result
@@ -224,13 +224,16 @@ def test_each_sentence_names_the_language():
     assert language_name(Named(), ["fr", "de"]) == ">>de<< " and language_name(Named(), ["fr"]) is None
     seen = []
 
-    def below(texts, prefixes, settings):
-        seen.append((texts, prefixes, settings))
+    def below(texts, prefixes, each):
+        seen.append((texts, prefixes, each))
         return copies(texts, True)
 
+    tag = LanguageTag("de")
+    tag.name = ">>de<< "
+    each = [settings_of(Options(target_lang=tag))] * 3
     texts = ["Two dogs", ">>de<< A", ""]
-    made = told(below, ">>de<< ", Named())(texts, [[1], [], []], "settings")
-    assert seen == [([">>de<< Two dogs", ">>de<< A", ""], [[1], [], []], "settings")]
+    made = told(below, Named())(texts, [[1], [], []], each)
+    assert seen == [([">>de<< Two dogs", ">>de<< A", ""], [[1], [], []], each)]
     assert [one.source for one in made] == texts
     assert made[0].source_spans == list(made[0].found.source_spans) == [(0, 0), (0, 3), (4, 8)]
     assert made[0].kept == [((0, 0), (0, 1))] and made[0].target == ">>de<< Two dogs"

@@ -10,6 +10,7 @@ from cpunmt.serve.model_host import ModelHost
 from tests.sample_models.many_languages_model import SHAPES, write_model
 from tests.sample_models.real_model import SHIPPED
 from tests.sample_models.small_vocabulary import TEXT
+from tests.serve.scheduling import driven, take
 from tests.serve.serving import serving
 
 PAIRS = [("en", "de"), ("de", "fr"), ("fr", "zh-Hans"), ("zh-Hant", "en"), ("nb", "sw"), ("en", "fr")]
@@ -65,6 +66,28 @@ def test_requests_of_many_directions_at_once(served, translator):
         made = list(pool.map(answer, asked))
     for ((source, target), text), found in zip(asked, made, strict=True):
         assert found == translator.translate(text, source_lang=source, target_lang=target).text
+
+
+def test_requests_that_differ_in_languages_share_a_batch(translator):
+    """Each gets its own translation, and equal sentences of other languages are not mistaken for one another."""
+    scheduler, watched = driven(1 << 20)
+    asked = []
+    for target in ("de", "fr", "de"):
+        options = {"source_lang": "en", "target_lang": target, "max_length": 9}
+        settings = translator.call_settings(options, None)
+        kind = ("model", settings)
+        task = scheduler.task(lambda: None)
+        asked.append((task, scheduler.ask(task, kind, translator.translate_each, TEXT[:2], [[], []]), options))
+    other = scheduler.task(lambda: None)
+    wider = translator.call_settings({**options, "beam_size": 2}, None)
+    scheduler.ask(other, ("model", wider), translator.translate_each, TEXT[:1], [[]])
+    scheduler._batch(*take(scheduler))
+    assert watched.batches == [4]
+    for task, one, options in asked:
+        made = [aligned.target for aligned in scheduler.answer(task, one)]
+        assert made == [result.text for result in translator.translate(TEXT[:2], **options)]
+    scheduler._batch(*take(scheduler))
+    assert watched.batches == [4, 1]
 
 
 def test_a_stream(served, translator):

@@ -19,6 +19,9 @@ from tests.support.option_values import consistent_options
 
 DIRECTIONS = [("en", "de"), ("German", "fra"), ("fr", "en"), ("deu", "zh"), ("zh", "en"), ("en", "fr")]
 LAST = {"max_length": 12}
+# Sentences that layers change, blank ones, several in a text, and one that is longer than the model takes
+LAYERED = [*TEXT[:4], TEXT[6], "TWO WOMEN READ IN THE PARK.", "See https://x.org/a, 12 dogs! \U0001f600", " 7 ", ""]
+LAYERED += ["A dog barks. Two women read.", " ".join(TEXT[:2] * 6).replace(".", "")]
 
 
 @pytest.fixture(scope="module")
@@ -212,12 +215,17 @@ def test_law_2_any_directions_in_any_order_batch_and_thread(directories, data):
     for unfit in ("html", "tags", "glossary", "suppress_sequences", "end_token", "source_lang", "target_lang"):
         options.pop(unfit, None)
     pairs = data.draw(st.lists(st.sampled_from(DIRECTIONS), min_size=1, max_size=3, unique=True), "directions")
-    texts = data.draw(st.permutations(TEXT[:5]), "texts")
+    texts = data.draw(st.permutations(LAYERED), "texts")[:5]
     alone = {(pair, text): one.translate(text, **options, **named(pair)) for pair in pairs for text in texts}
     for pair in pairs:
         for translator in (one, several):
             made = translator.translate(texts, **options, **named(pair))
             assert made == [alone[pair, text] for text in texts]
+    both = data.draw(st.permutations(list(alone)), "order")
+    languages = named(zip(*(pair for pair, _ in both), strict=True))
+    for translator in (one, several):
+        made = translator.translate([text for _, text in both], **options, **languages)
+        assert made == [alone[item] for item in both]
 
 
 _LOADED = {}
@@ -251,6 +259,70 @@ def test_one_batch_of_many_directions_has_the_same_bits(model, directories):
     )
     for i, one in zip(order, made, strict=True):
         assert one.hypotheses[0] == [*(prefixes[i] or []), *expected[i].hypotheses[0]]
+
+
+def test_lists_of_languages(model, tmp_path):
+    """Each text has the translation and the scores that it has alone, in every call that takes lists."""
+    texts, pairs = TEXT[: len(DIRECTIONS)], DIRECTIONS
+    languages, pieces = named(zip(*pairs, strict=True)), [model.tokenize(text) for text in texts]
+    for options in ({**LAST}, {**LAST, "beam_size": 2, "return_alignments": True}, {**LAST, "html": True}):
+        expected = [model.translate(text, **options, **named(pair)) for text, pair in zip(texts, pairs, strict=True)]
+        assert model.translate(texts, **options, **languages) == expected
+    targets = [result.text for result in expected]
+    made = model.translate_batch(pieces, return_scores=True, **LAST, **languages)
+    again = model.translate_batch(pieces, return_scores=True, asynchronous=True, **LAST, **languages)
+    assert [one.result() for one in again] == made
+    scores = model.score(texts, targets, **languages)
+    surfaces = [model.target_vocabulary.surfaces(text) for text in targets]
+    of_pieces = model.score_batch(pieces, surfaces, **languages)
+    for number, pair in enumerate(pairs):
+        alone = named(pair)
+        assert made[number] == model.translate_batch([pieces[number]], return_scores=True, **LAST, **alone)[0]
+        assert scores[number] == model.score(texts[number], targets[number], **alone)
+        assert of_pieces[number] == model.score_batch([pieces[number]], [surfaces[number]], **alone)[0]
+    begun = model.translate(texts, ["Ein"] * len(texts), source_lang="en", target_lang=languages["target_lang"], **LAST)
+    for text, target, result in zip(texts, languages["target_lang"], begun, strict=True):
+        assert result == model.translate(text, "Ein", source_lang="en", target_lang=target, **LAST)
+    given = Translator(model.path, source_lang="en", sentence_cache=100)
+    for _ in range(2):
+        found = given.translate([*texts, texts[0]], target_lang=["de", "fr"] * 3 + ["fr"], **LAST)
+        assert found[0] == model.translate(texts[0], **named(("en", "de")), **LAST)
+        assert found[-1] == model.translate(texts[0], **named(("en", "fr")), **LAST)
+    assert model.translate([], **named(([], []))) == model.score([], [], **named(([], []))) == []
+    assert model.translate_batch([], target_lang=[]) == model.score_batch([], [], target_lang=[]) == []
+
+
+def test_sentences_of_many_directions_share_a_batch(nllb, monkeypatch):
+    engine, sizes = nllb.loaded.engine, []
+    translate = engine.translate
+    counted = lambda sources, *more, **named: sizes.append(len(sources)) or translate(sources, *more, **named)  # noqa: E731
+    monkeypatch.setattr(engine, "translate", counted)
+    nllb.translate(TEXT[:5], source_lang="en", target_lang=["de", "fr", "zh", "de", "it"], **LAST)
+    nllb.translate([TEXT[0], TEXT[0].upper(), TEXT[1]], source_lang="en", target_lang=["de", "fr", "zh"], **LAST)
+    assert sizes[:2] == [5, 2] and len(sizes) > 2  # a sentence that a layer changes is translated apart
+
+
+@pytest.mark.parametrize(
+    ("languages", "error", "problem"),
+    [
+        (["de"], ValueError, "^target_lang has 1 items, expected one for each of the 2 texts$"),
+        (["de", "fr", "de", "de"], ValueError, "^target_lang has more than 2 items, expected one for each of the 2"),
+        (["de", None], TypeError, "^target_lang 1 is None, expected str; they are counted from 0$"),
+        (["de", "xx"], ValueError, "^target_lang is 'xx'; expected a code"),
+        ({"de", "fr"}, TypeError, "^target_lang takes a language, or a list with one for each text, not set, which"),
+        (3, TypeError, "^target_lang takes a language, or a list with one for each text, not int$"),
+    ],
+)
+def test_lists_that_do_not_fit(nllb, languages, error, problem):
+    options, pieces = {"source_lang": "en", "target_lang": languages}, [["a"], ["b"]]
+    for call in (
+        lambda: nllb.translate(["A dog.", "Two."], **options),
+        lambda: nllb.translate_batch(pieces, **options),
+        lambda: nllb.score(["A dog.", "Two."], ["Ein Hund.", "Zwei."], **options),
+        lambda: nllb.score_batch(pieces, pieces, **options),
+    ):
+        with pytest.raises(error, match=problem):
+            call()
 
 
 def test_long_sentences_are_cut(nllb):
@@ -311,6 +383,9 @@ def test_a_name_is_written_before_each_sentence_where_the_model_reads_it_there()
     assert [one.text.strip() for one in made] == [one.text.removeprefix(">>de<<").strip() for one in expected]
     assert made[0].sentences[0].source == (0, 26)
     assert "".join(both.generate_text(texts[0], target_lang="de")) == made[0].text
+    pairs = [(texts[0], "de"), (texts[3], "de"), (texts[0], "en"), ("", "de")]
+    each = both.translate([text for text, _ in pairs], target_lang=[language for _, language in pairs])
+    assert each == [both.translate(text, target_lang=language) for text, language in pairs]
     with pytest.raises(ValueError, match="^target_lang is 'fr'; expected .* has: de, en|en, de$"):
         both.translate("A dog.", target_lang="fr")
 
@@ -403,6 +478,8 @@ def test_a_name_is_written_before_each_text_that_is_scored():
         assert translator.score(sources, targets, **options) == expected
         assert [translator.score(*pair, **options) for pair in zip(sources, targets, strict=True)] == expected
         assert list(translator.score_iterable(iter(sources), targets, **options)) == expected
+    mixed = both.score(sources, targets, target_lang=["de", "de", "de", "de", "en"])
+    assert mixed[:4] == expected[:4] and mixed[4] == both.score(sources[4], targets[4], target_lang="en")
 
 
 def test_pieces_name_the_language_themselves(tmp_path):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import typing
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from cpunmt import AsyncResult, Glossary, Translator
 from cpunmt.options import options as option_types
 from cpunmt.options.foreign_names import CTRANSLATE2_OFF, ENDS
 from cpunmt.options.option_field import kind
-from cpunmt.options.options import CTRANSLATE2_NAMES, GENERATING, SCORING, TEXT_ONLY, Options, make_options
+from cpunmt.options.options import CTRANSLATE2_NAMES, GENERATING, SCORING, SPOKEN, TEXT_ONLY, Options, make_options
 from cpunmt.text.units import Splitter
 from tests.sample_models.real_model import DIRECTORIES, ROOT
 from tests.support.option_values import beside
@@ -94,7 +95,7 @@ def hints(name):
 
 
 def test_the_keywords_are_the_fields_of_options():
-    of_options = typing.get_type_hints(Options)
+    of_options = typing.get_type_hints(Options) | dict.fromkeys(SPOKEN, str | Iterable[str] | None)
     assert hints("TranslationOptions") == of_options
     assert hints("ScoringOptions") == {name: of_options[name] for name in SCORING}
     for name in ("BatchOptions", "StreamOptions", "BatchScoringOptions", "StreamScoringOptions", "GenerationOptions"):

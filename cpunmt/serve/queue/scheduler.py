@@ -1,9 +1,10 @@
 """Waiting sentences, and the threads that translate them in batches.
 
 The sentence splitter hands its sentences to `Scheduler`, and waits in a thread or for a callback. It has no timer. An
-idle worker takes the waiting sentences of one group, up to a budget. A group has one model and one set of options. So
-batches are small under low load, and grow with it. If a worker's place is free when a thread begins to wait, that
-thread does the work itself: waking another thread and being woken again costs a tenth of a short sentence's time.
+idle worker takes the waiting sentences of one group, up to a budget. A group has one model and one set of options, and
+any languages. So batches are small under low load, and grow with it. If a worker's place is free when a thread begins
+to wait, that thread does the work itself: waking another thread and being woken again costs a tenth of a short
+sentence's time.
 
 Groups take turns, and so do the requests of a group, in the order of arrival (deficit round robin). Turns grow from a
 sixteenth of a batch to a whole one, and then are quarters (`waiting.turn`). Between two turns of a request each other
@@ -28,12 +29,12 @@ from contextvars import Context
 from typing import NamedTuple, Protocol
 
 from cpunmt.alignment.aligned import Aligned
-from cpunmt.decoding.call_settings import Settings
+from cpunmt.decoding.call_settings import Settings, without_languages
 from cpunmt.errors import CancelledError
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.queue.byte_cache import ByteCache
 from cpunmt.serve.queue.waiting import Group, Job, RunningBatch, Speed, Task, pieces_before
-from cpunmt.translator.text_pipeline import Sentences
+from cpunmt.translator.text_pipeline import OfDirections, Sentences
 
 _KNOWN_GROUPS = 1000
 
@@ -84,7 +85,7 @@ class Scheduler:
         self._cache: ByteCache[Aligned] = ByteCache(cache_bytes)
         self._flying: dict[Hashable, Job] = {}
         self._groups: OrderedDict[int, Group] = OrderedDict()  # groups with work, next first
-        self._numbers: OrderedDict[Hashable, int] = OrderedDict()
+        self._numbers: OrderedDict[Hashable, tuple[int, int]] = OrderedDict()
         self._next = 0
         self._speed = Speed()
         self._closed = False
@@ -101,12 +102,13 @@ class Scheduler:
         """Returns a new request. `tell`: see `Task`."""
         return Task(self._cancel, tell)
 
-    def through(self, task: Task, key: Hashable, sentences: Sentences) -> Sentences:
+    def through(self, task: Task, key: Hashable, sentences: OfDirections) -> Sentences:
         """Returns a callable that translates as `sentences` does, in batches with other requests, and waits for the
         result.
 
-        `key` identifies `sentences` apart from its settings: any callable of an equal key and equal settings may
-        translate. It raises CancelledError if the request is cancelled, ServeError if there is too much to do.
+        `key` identifies `sentences` apart from its settings: any callable of an equal key may translate sentences
+        whose settings differ in languages only. It raises CancelledError if the request is cancelled, ServeError if
+        there is too much to do.
         """
 
         def translate(texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
@@ -122,21 +124,21 @@ class Scheduler:
         self,
         task: Task,
         kind: tuple[Hashable, Settings],
-        sentences: Sentences,
+        sentences: OfDirections,
         texts: Sequence[str],
         forced: Sequence[list[int]],
     ) -> Asked:
         """Submits sentences; see `through`. If the result `waits`, call `answer` after the task's callback."""
         began = time.monotonic()
         with self._lock:
-            number = self._number(kind)
+            number, shared = self._number(kind)
             keys = [(number, text, *ids) for text, ids in zip(texts, forced, strict=True)]
             found = [self._cache.get(key) for key in keys]
             missing = {keys[n]: n for n, aligned in enumerate(found) if aligned is None}
             if missing:
-                group = self._groups.get(number) or Group(number, sentences, kind[1])
+                group = self._groups.get(shared) or Group(shared, sentences, kind[1].search.beam_size)
                 self._check(task, len(missing), sum(group.size(texts[n]) for n in missing.values()))
-                self._add(task, group, [(key, texts[n], forced[n]) for key, n in missing.items()])
+                self._add(task, group, kind[1], [(key, texts[n], forced[n]) for key, n in missing.items()])
         self._watcher.looked_up(sum(aligned is not None for aligned in found), len(texts))
         return Asked(keys, found, bool(missing), began)
 
@@ -181,16 +183,21 @@ class Scheduler:
         for thread in self._threads:
             thread.join(patience)
 
-    def _number(self, kind: Hashable) -> int:
-        """Returns the number of a group: settings take long to compare."""
-        number = self._numbers.pop(kind, None)
-        if number is None:
+    def _number(self, kind: tuple[Hashable, Settings]) -> tuple[int, int]:
+        """Returns the numbers of a kind, and of its group, which is that of all languages: settings take long to
+        compare.
+        """
+        numbers = self._numbers.pop(kind, None)
+        if numbers is None:
+            key, settings = kind
+            unnamed = without_languages(settings)
             number = self._next
             self._next += 1
-        self._numbers[kind] = number
+            numbers = number, number if unnamed is settings else self._number((key, unnamed))[1]
+        self._numbers[kind] = numbers
         if len(self._numbers) > _KNOWN_GROUPS:
             self._numbers.popitem(last=False)
-        return number
+        return numbers
 
     def _check(self, task: Task, count: int, pieces: int) -> None:
         """Raises unless `count` more sentences may wait. An empty queue accepts any request."""
@@ -205,12 +212,12 @@ class Scheduler:
             retry = max(1, math.ceil(wait - self._limits.deadline if late else wait / 2))
             raise ServeError(503, "The server is busy: too much waits to be translated", retry_after=retry)
 
-    def _add(self, task: Task, group: Group, wanted: list[tuple[Hashable, str, list[int]]]) -> None:
+    def _add(self, task: Task, group: Group, settings: Settings, wanted: list[tuple[Hashable, str, list[int]]]) -> None:
         jobs = []
         for key, text, forced in wanted:
             job = self._flying.get(key)
             if job is None:
-                job = self._flying[key] = Job(key, text, forced, group.size(text))
+                job = self._flying[key] = Job(key, text, forced, settings, group.size(text))
                 self.queued += 1
                 self._queued_pieces += job.size
             jobs.append(job)

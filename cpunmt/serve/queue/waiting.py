@@ -11,7 +11,7 @@ from cpunmt.alignment.aligned import Aligned
 from cpunmt.decoding.call_settings import CHARS_PER_PIECE, Settings
 from cpunmt.errors import CpunmtError
 from cpunmt.process.stopping import Watch, under
-from cpunmt.translator.text_pipeline import Sentences
+from cpunmt.translator.text_pipeline import OfDirections
 
 # The initial speed is a small model's: too low an estimate would refuse requests that are served in time. The first
 # batches are slow, so they count little.
@@ -73,10 +73,10 @@ class Task:
 class Job:
     """A sentence to be translated, for one or more requests."""
 
-    __slots__ = ("error", "forced", "key", "result", "size", "taken", "tasks", "text")
+    __slots__ = ("error", "forced", "key", "result", "settings", "size", "taken", "tasks", "text")
 
-    def __init__(self, key: Hashable, text: str, forced: list[int], size: int):
-        self.key, self.text, self.forced, self.size = key, text, forced, size
+    def __init__(self, key: Hashable, text: str, forced: list[int], settings: Settings, size: int):
+        self.key, self.text, self.forced, self.settings, self.size = key, text, forced, settings, size
         self.tasks: set[Task] = set()
         self.taken = False
         self.result: Aligned | None = None
@@ -84,19 +84,20 @@ class Job:
 
 
 class Group:
-    """Requests that may share batches, in the order of their turns."""
+    """Requests that may share batches, in the order of their turns; their settings differ in languages only."""
 
-    def __init__(self, number: int, sentences: Sentences, settings: Settings):
-        self.number, self._sentences, self._settings = number, sentences, settings
+    def __init__(self, number: int, sentences: OfDirections, beam_size: int):
+        self.number, self._sentences, self._beam_size = number, sentences, beam_size
         self.tasks: OrderedDict[Task, None] = OrderedDict()
         self._was_long = False
 
     def size(self, text: str) -> int:
         """Estimates the pieces of a sentence, multiplied by the size of the beam."""
-        return self._settings.search.beam_size * (len(text) // CHARS_PER_PIECE + 1)
+        return self._beam_size * (len(text) // CHARS_PER_PIECE + 1)
 
     def translate(self, jobs: Sequence[Job]) -> list[Aligned]:
-        return self._sentences([job.text for job in jobs], [job.forced for job in jobs], self._settings)
+        each = [job.settings for job in jobs]
+        return self._sentences([job.text for job in jobs], [job.forced for job in jobs], each)
 
     def batch(self, room: int, long: bool = True) -> list[Job]:
         """Takes jobs without a worker, of at most `room` pieces.
