@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import cpunmt
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import one_line, say
+from cpunmt.files.console import say
 from cpunmt.process.run import imported
 from cpunmt.values.command_line import Parser
 
@@ -117,7 +117,9 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return 141
     except (CpunmtError, OSError, MemoryError) as error:
-        say(f"cpunmt: error: {one_line(error)}")
+        from cpunmt.commands.flags import error_line
+
+        say(f"cpunmt: error: {error_line(error)}")
         return 1
 
 

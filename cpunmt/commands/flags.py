@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from cpunmt.files.console import one_line
 from cpunmt.options.arguments import MOST_THREADS
 from cpunmt.options.option_sets import OPTION_SETS, set_fields
 from cpunmt.options.options import MARIAN_FLAGS, MEANT_FLAGS, Options, make_options
@@ -113,13 +114,22 @@ def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None
         make_options({name: value for name, value in options.items() if name != "glossary"})
         whole("inter_threads", given.inter_threads, 1, MOST_THREADS)
     except ValueError as error:
-        message = str(error)
-        for name, flag in NAMED_OTHERWISE.items():
-            message = message.replace(f"{name}=True", flag).replace(name, flag)
-        given.parser.error(message)
+        given.parser.error(_in_flags(str(error)))
     if given.model is None and (given.source_lang is None) != (given.target_lang is None):
         given.parser.error("give both --from and --to, or neither: they choose a model; or name one with -m")
     check_weights(given)
+
+
+def error_line(error: BaseException) -> str:
+    """Returns an error as one line. One about an option, whose name it begins with, has the names of flags."""
+    line = one_line(error)
+    return _in_flags(line) if line.startswith(tuple(NAMED_OTHERWISE)) else line
+
+
+def _in_flags(message: str) -> str:
+    for name, flag in NAMED_OTHERWISE.items():
+        message = message.replace(f"{name}=True", flag).replace(name, flag)
+    return message
 
 
 def checked_options(given: argparse.Namespace, names: Collection[str] = Options.__dataclass_fields__) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.any_directory import read_metadata
+from cpunmt.formats.foreign_model import METADATA
 from cpunmt.options.arguments import MOST_MODELS
-from cpunmt.registry.documents import METADATA
 from cpunmt.registry.store import installed, languages_of, located, models_folder
 from cpunmt.text.languages.codes import named_code, plain, preferred
 

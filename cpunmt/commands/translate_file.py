@@ -11,13 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cpunmt.commands.flags import add_options, checked_options
+from cpunmt.commands.flags import add_options, checked_options, error_line
 from cpunmt.commands.lines import streams
 from cpunmt.commands.lines.doubts import Doubts
 from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import is_watched, one_line, progress_bar, say, stream_errors, tell
+from cpunmt.files.console import is_watched, progress_bar, say, stream_errors, tell
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import refuse_overwriting, write_file
 from cpunmt.markup.pages import Page
@@ -112,7 +112,7 @@ def translate_file(given: argparse.Namespace) -> int:
         except (CpunmtError, ValueError) as error:
             if len(sources) == 1:
                 raise CpunmtError(str(error)) from None
-            say(f"cpunmt: error: {one_line(error)}")
+            say(f"cpunmt: error: {error_line(error)}")
             failed += 1
     if translator.statistics:
         translator.statistics.report(translator.counts)
@@ -125,7 +125,10 @@ class _Told:
     def __init__(self, model: dict[str, Any], options: dict[str, Any]):
         self.translator = Translator(**model)
         self.statistics: RunStatistics | None = None
-        self.language = self.translator.language_into(options)
+        try:
+            self.language = self.translator.language_into(options)
+        except ValueError as error:
+            raise CpunmtError(str(error)) from None
         self.options = options
         self.counts: dict[str, int] = {}
         self.begin()

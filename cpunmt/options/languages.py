@@ -96,8 +96,8 @@ def refuse_unnamed(options: Any, config: ModelConfig) -> None:
     if missing:
         codes = list(map(code_of, config.languages))
         raise ValueError(
-            f"{' and '.join(missing)} not given, and the model has {len(codes)} languages; give them to the call or "
-            f"the Translator, in commands as --from and --to: a name such as German, or one of {', '.join(codes)}"
+            f"{' and '.join(missing)} not given, and the model has {len(codes)} languages; expected a name such as "
+            f"German, or one of {', '.join(codes)}"
         )
 
 

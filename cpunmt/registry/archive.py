@@ -17,7 +17,8 @@ from pathlib import Path
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import told
-from cpunmt.formats.argos.argos_package import METADATA, MODEL
+from cpunmt.formats.argos.argos_package import MODEL
+from cpunmt.formats.foreign_model import METADATA
 from cpunmt.registry.entries import LARGEST_MODEL, check_file_name, fetch_again
 
 _MOST_FILES = 1000

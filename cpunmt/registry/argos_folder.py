@@ -12,6 +12,7 @@ from typing import Any
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import read_json
+from cpunmt.formats.foreign_model import METADATA
 
 _MOST = 1000  # packages
 _MAX_METADATA = 1 << 20  # bytes
@@ -31,7 +32,7 @@ def installed_packages() -> Iterator[tuple[str, Path, dict[str, Any]]]:
         return
     for path in paths[:_MOST]:
         try:
-            metadata = read_json(path / "metadata.json", "package metadata", _MAX_METADATA)
+            metadata = read_json(path / METADATA, "package metadata", _MAX_METADATA)
         except CpunmtError:
             continue
         source, target = metadata.get("from_code"), metadata.get("to_code")

@@ -7,7 +7,6 @@ from typing import Any, TypeGuard
 
 from cpunmt.errors import CpunmtError
 
-METADATA = "metadata.json"  # of a fetched model
 _LARGEST_SIZE = 1 << 53  # bytes; the largest integer exact in every JSON reader
 
 

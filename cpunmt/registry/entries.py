@@ -8,7 +8,7 @@ from typing import Any
 from cpunmt.errors import CpunmtError
 from cpunmt.files.input_files import plain_name
 from cpunmt.files.output_files import remedy
-from cpunmt.registry.documents import METADATA
+from cpunmt.formats.foreign_model import METADATA
 
 # Of one model, in bytes: larger downloads and archives are refused. The largest OPUS-MT has 1 GB.
 LARGEST_MODEL = 4 << 30

@@ -15,9 +15,9 @@ from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.input_files import describe
 from cpunmt.files.output_files import remedy, swap, sync
 from cpunmt.formats.any_directory import PACKAGE_FILE
+from cpunmt.formats.foreign_model import METADATA
 from cpunmt.registry import store
 from cpunmt.registry.archive import BrokenArchiveError, unpack, unpack_package
-from cpunmt.registry.documents import METADATA
 from cpunmt.registry.download import download, download_through_library
 from cpunmt.registry.entries import ModelEntry, check_entry
 from cpunmt.registry.lock import locked

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TypeGuard
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.input_files import read_json
 from cpunmt.files.user_folder import user_folder
+from cpunmt.formats.foreign_model import METADATA
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.argos_folder import installed_packages
-from cpunmt.registry.documents import METADATA
 from cpunmt.values.spelling import hint, nearest
 
 _NAME = re.compile(r"(firefox|opus|argos|hf):(.*)", re.DOTALL)

@@ -1,7 +1,8 @@
 """Command line of the offline tools: `python -m quantize pack ...`, also installed as `cpunmt-quantize`."""
 
+from cpunmt.commands.flags import error_line
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import one_line, say
+from cpunmt.files.console import say
 from cpunmt.values.command_line import Parser
 from quantize.commands import clusters as clusters_command
 from quantize.commands import export_onnx as export_onnx_command
@@ -26,5 +27,5 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return 141
     except (CpunmtError, OSError, ValueError, MemoryError) as error:
-        say(f"{parser.prog}: error: {one_line(error)}")
+        say(f"{parser.prog}: error: {error_line(error)}")
         return 1

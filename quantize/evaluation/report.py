@@ -151,7 +151,7 @@ def _spoken(path: Path, loaded: LoadedModel, options: Options) -> Options:
         )
         refuse_unnamed(named, loaded.config)
     except ValueError as error:
-        raise CpunmtError(f"{path}: {error}") from None
+        raise CpunmtError(str(error)) from None
     return cast(Options, named)
 
 

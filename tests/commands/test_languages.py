@@ -47,12 +47,29 @@ def test_the_model_of_the_environment(folder, source, expected, tmp_path, monkey
         assert (tmp_path / "out.txt").read_text("utf-8").splitlines() == expected
 
 
-@pytest.mark.parametrize("flags", [[], ["--from", "en"], ["--to", "de"], ["--from", "en", "--to", "Klingon"]])
-def test_missing_and_unknown_languages(folder, source, tmp_path, capsys, flags):
-    out = tmp_path / "out.txt"
-    assert cli.main(["translate", "-m", str(folder), *flags, "-i", str(source), "-o", str(out)]) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "ace_Arab, ace_Latn, " in said and not out.exists()
+@pytest.mark.parametrize(
+    ("flags", "problem"),
+    [
+        ([], "--from and --to not given, and the model has 202 languages; expected a name such as German, or one of "),
+        (["--from", "en"], "--to not given, and "),
+        (["--to", "de"], "--from not given, and "),
+        (["--from", "en", "--to", "Klingon"], "--to is 'Klingon'; expected a code or a name of a language that "),
+        (["--from", "xx", "--to", "de"], "--from is 'xx'; expected a code "),
+    ],
+)
+def test_missing_and_unknown_languages(folder, source, tmp_path, capfd, flags, problem):
+    out, model = tmp_path / "out", ["-m", str(folder), *flags]
+    commands = [["translate", *model, "-i", str(source), "-o", str(out)]]
+    if flags:
+        commands.append(["translate-file", *model, str(source)])
+        commands.append(["score", *model, "--source", str(source), "--target", str(source), "-o", str(out)])
+    else:
+        commands.append(["batch", *model, str(source), "--out", str(tmp_path / "parts")])
+    for command in commands:
+        assert cli.main(command) == 1
+        said = capfd.readouterr().err
+        assert said.count("\n") == 1 and not out.exists()
+        assert said.startswith(f"cpunmt: error: {problem}") and "ace_Arab, ace_Latn, " in said
 
 
 def test_scores(folder, tmp_path, capfd):
@@ -83,7 +100,7 @@ def test_pairs_of_corpora(folder, tmp_path, capfd):
     batch += ["--out", str(tmp_path / "out")]
     assert cli.main(batch) == 1
     said = capfd.readouterr().err
-    assert said.count("\n") == 1 and "source_lang and target_lang not given, and the model has 202 languages" in said
+    assert said.count("\n") == 1 and "--from and --to not given, and the model has 202 languages" in said
     translator = Translator(folder)
     for source, target in (("en", "de"), ("deu", "English")):
         there = translator.score(TEXT[:4], TEXT[:1] * 4, source_lang=source, target_lang=target)

@@ -74,11 +74,11 @@ def test_the_usual_script_is_meant(nllb, spelling, code):
     [
         (
             {"target_lang": "de"},
-            "^source_lang not given, and the model has 202 languages; give them to the call or the Translator, in",
+            "^source_lang not given, and the model has 202 languages; expected a name such as German, or",
         ),
         (
             {},
-            "^source_lang and target_lang not given, and .* 202 languages; .*: a name such as German, or one of ace_Ar",
+            "^source_lang and target_lang not given, and .* 202 languages; expected a name .*, or one of ace_Arab, ",
         ),
         (named(("en", "Klingon")), "^target_lang is 'Klingon'; expected a code or a name of .*: ace_Arab, "),
         (named(("en", "deu_Lata")), r"^target_lang is 'deu_Lata' \(did you mean deu_Latn\?\); expected"),

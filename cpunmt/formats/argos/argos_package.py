@@ -25,9 +25,9 @@ from typing import Any
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import read_json
 from cpunmt.formats.ctranslate2 import ctranslate2_directory
-from cpunmt.formats.foreign_model import ForeignModel, FoundModel
+from cpunmt.formats.foreign_model import METADATA, ForeignModel, FoundModel
 
-METADATA, MODEL = "metadata.json", "model"
+MODEL = "model"
 _PIECES, _BPE = "sentencepiece.model", "bpe.model"
 _CODE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,3}")
 _MAX_METADATA = 1 << 20  # bytes

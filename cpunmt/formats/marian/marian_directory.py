@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import ENDINGS, expanded, matching
-from cpunmt.formats.foreign_model import ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, is_table
+from cpunmt.formats.foreign_model import METADATA, ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, is_table
 from cpunmt.formats.marian.decoder_options import DecoderOptions, read_decoder_options
 from cpunmt.formats.marian.marian import read_marian
 from cpunmt.model.config import ModelConfig
@@ -35,7 +35,6 @@ _ANY_MODEL = [pattern for rank in _MODELS for pattern in rank]
 _NOT_MODELS = ("*.optimizer.npz", "*quality*", "lex*")
 _SHORTLISTS = (("lex*.bin",), ("lex*.s2t", "lex*.txt"))
 _OPTIONS = ("decoder*.yml", "config*.yml", "*.decoder.yml")
-_METADATA = ("metadata.json",)
 _PIECES = ("source.spm", "target.spm")
 _SHOWN = 20
 _MAX_METADATA = 1 << 20  # bytes
@@ -159,7 +158,7 @@ def find_files(found: FoundModel) -> BergamotFiles:
             problems.append("no model: expected a file model*.bin or *.npz")
         pair = _vocabularies(folder, names, problems)
         shortlist = _first(folder, names, "shortlist", _SHORTLISTS, problems)
-    metadata = _first(folder, names, "metadata", (_METADATA,), problems)
+    metadata = _first(folder, names, "metadata", ((METADATA,),), problems)
     if problems or model is None:
         raise _refused(folder, names, problems)
     return BergamotFiles(model, pair[0], pair[1], shortlist, options, metadata)
