@@ -136,7 +136,7 @@ class Engine:
             return []
         begin, prompt = len(search.source_begin), len(search.prompt)
         if search.tagged:
-            given, sources, limits, prefixes = sources, *_tagged(sources, limits, search, prefixes, named)
+            given, sources, limits, prefixes = sources, *tagged(sources, limits, search, prefixes, named)
         else:
             given = sources
         record, workspace, made, _kept = self._prepared(sources, limits, search, prefixes, slots, refill)
@@ -186,8 +186,8 @@ class Engine:
 
         They equal those of `translate`; the arguments are the same, each for one sentence.
         """
-        tagged = _tagged([source], [limit], search, [prefix] if prefix else None)
-        record, workspace, _made, _kept = self._prepared(tagged[0], tagged[1], search, tagged[2], 1)
+        sources, limits, prefixes = tagged([source], [limit], search, [prefix] if prefix else None)
+        record, workspace, _made, _kept = self._prepared(sources, limits, search, prefixes, 1)
         found = workspace.history[0, len(search.prompt) :, 0]  # the first slot that is taken is 0
         unsaid = len(search.prompt)
         begin, step, more = 1, 0, True
@@ -400,7 +400,7 @@ class Engine:
         return record, kept
 
 
-def _tagged(
+def tagged(
     sources: Sequence[Sequence[int]],
     limits: Sequence[int],
     search: Search,

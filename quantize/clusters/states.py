@@ -14,7 +14,7 @@ import numpy as np
 
 from cpunmt.architectures.records import ROW
 from cpunmt.engine import program
-from cpunmt.engine.engine import Engine
+from cpunmt.engine.engine import Engine, tagged
 from cpunmt.engine.run import ONE_STEP
 from cpunmt.kernels.records import LINEAR
 from cpunmt.process.native_calls import native
@@ -41,6 +41,7 @@ def decoder_states(
     top: int,
     beam_size: int = 1,
     done: Callable[[int], object] = lambda count: None,
+    prompt: tuple[int, ...] = (),
 ) -> Iterator[Step]:
     """Yields every step of the translations of `sources`, of one model.
 
@@ -52,10 +53,11 @@ def decoder_states(
     top : number of pieces of each state, less than the vocabulary's
     beam_size : 1 is greedy search; with more there is a state for each hypothesis that continues
     done : called with the number of sentences begun since the last call
+    prompt : pieces of a language that begin each translation; their own steps are left out
     """
     config = engine.model.config
     search = Search(beam_size=beam_size, length_penalty=config.length_penalty, full=True, scored=beam_size > 1)
-    search = search._replace(word_penalty=config.word_penalty)
+    search = search._replace(word_penalty=config.word_penalty, prompt=prompt)
     for begin in range(0, len(sources), _SENTENCES):
         chosen = range(begin, min(begin + _SENTENCES, len(sources)))
         order = np.array(sorted(chosen, key=lambda i: -len(sources[i])))  # similar ones together
@@ -64,8 +66,9 @@ def decoder_states(
 
 
 def _batch(engine: Any, sources: Any, top: Any, search: Any, done: Any) -> Iterator[Any]:
-    limits = [math.ceil(engine.model.config.max_length_factor * len(source)) for source in sources]
-    record, workspace, *kept = engine._prepared(sources, limits, search, None, None)
+    limits: Any = [math.ceil(engine.model.config.max_length_factor * len(source)) for source in sources]
+    given, limits, prefixes = tagged(sources, limits, search, None)
+    record, workspace, *kept = engine._prepared(given, limits, search, prefixes, None)
     compiled: Any = program.load()
     batch = np.frombuffer(record, BATCH)[0]
     fields, output = workspace.record[0], _Output(engine, int(batch["full_output"]), top)
@@ -82,9 +85,12 @@ def _batch(engine: Any, sources: Any, top: Any, search: Any, done: Any) -> Itera
         if fields["filling"]:  # sentences were encoded, and no step decoded yet
             continue
         slots = _seen(fields["next_rows"], ROW, stepped)["slot"]  # rows and next rows are swapped
-        sentences = _seen(fields["sentences"], SLOT, int(fields["slots"]))["sentence"][slots]
+        places = _seen(fields["sentences"], SLOT, int(fields["slots"]))[slots]
         states = _seen(member["hidden"], np.float32, stepped, output.depth).copy()
-        yield Step(sentences, states, *output.best(states, member["quantized"], member["row_scales"]))
+        found = Step(places["sentence"], states, *output.best(states, member["quantized"], member["row_scales"]))
+        free = places["step"] > len(search.prompt)  # not those that chose the pieces of the prompt
+        if free.any():
+            yield found if free.all() else Step(*(part[free] for part in found))
     del kept  # the record points to it
 
 

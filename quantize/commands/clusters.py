@@ -1,7 +1,7 @@
 """`quantize clusters`: makes clusters of decoder states from unlabelled text, and reports their coverage."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,13 @@ from cpunmt.model.config import MOST_BEAM
 from cpunmt.text.clusters import MOST_CLUSTERS, Clusters
 from quantize.clusters.active_sets import clusters_of, coverage
 from quantize.clusters.k_means import centroids, described, load_backend
-from quantize.clusters.states import Sample, decoder_states
+from quantize.clusters.states import Sample, Step, decoder_states
 from quantize.clusters.text import Directed, read_texts
-from quantize.commands.shared_options import add_options, number, whole
+from quantize.commands.shared_options import add_languages, add_options, languages_of, number, whole
+from quantize.languages import NOT_OF_MANY, Tagged, direction
 from quantize.progress import progress_bar
 
+StatesOf = Callable[[Any, int, Any], Iterator[Step]]  # (sources, top, progress) -> their steps
 _EVERY = 10  # one in ten sentences is held out
 _PART = 4096  # sentences translated between two checks for enough states
 _OPTIONS = """
@@ -65,6 +67,7 @@ def add_parser(commands: Any) -> Any:
     counts |= {"most_sentences": 100_000_000, "most_states": 10_000_000}
     kinds = {name: whole(1, most) for name, most in counts.items()} | {"seed": whole(0, (1 << 31) - 1)}
     add_options(made, _OPTIONS, text={"required": True}, active=percentage, target_language={"default": ""}, **kinds)
+    add_languages(made)
     return made
 
 
@@ -83,16 +86,16 @@ def run(given: argparse.Namespace) -> None:
         refuse_overwriting([given.out], [folder, *given.text, given.held_out])
         check_directory(given.out, given.force, NAMES)
     model = load_model(folder)
-    if model.config.languages:
-        raise ModelFileError(
-            f"{folder}: not supported: clusters of a model that has a piece for each of {len(model.config.languages)} "
-            "languages; expected a model of one direction, or one whose texts name their language, as >>de<<"
-        )
+    vocabulary, prompt = _directed(given, model)
     if given.top >= model.config.vocab_size:
         raise CpunmtError(f"--top is {given.top}, the model has {model.config.vocab_size} target pieces")
     kept = _kept(given, folder, model)
-    sources, held_out = _sentences(given, model)
-    sample, complete = _sample(given, model, sources)
+    sources, held_out = _sentences(given, model, vocabulary)
+
+    def states_of(some: Any, top: int, progress: Any) -> Iterator[Step]:
+        return decoder_states(model.engine, some, top, given.beam_size, progress, prompt)
+
+    sample, complete = _sample(given, model, sources, states_of)
     texts = {
         "made_by": f"cpunmt {__version__}, {described(backend)}",
         **{name: str(getattr(given, name)) for name in ("top", "near", "iterations", "seed", "beam_size")},
@@ -100,9 +103,9 @@ def run(given: argparse.Namespace) -> None:
     }
     with progress_bar(given.iterations, "iterations", "clustering") as progress:
         found = centroids(sample.states, given.count, given.iterations, given.seed, backend, progress)
-    clusters, states = _clusters(given, model, found, sample if complete else None, sources)
+    clusters, states = _clusters(given, model, found, sample if complete else None, sources, states_of)
     with progress_bar(len(held_out), "sentences", "measuring") as progress:
-        measured = coverage(clusters, decoder_states(model.engine, held_out, 1, given.beam_size, progress))
+        measured = coverage(clusters, states_of(held_out, 1, progress))
     clusters.texts.update(texts, coverage=f"{measured.covered:.6f}", active_share=f"{measured.active:.6f}")
     clusters.texts |= {"states": str(states), "active": f"{given.active:g}"}
     clusters.texts["sentences_covered"] = f"{measured.sentences:.6f}"
@@ -132,9 +135,27 @@ def _kept(given: argparse.Namespace, folder: Path, model: LoadedModel) -> dict[s
     return {piece: clusters for piece, clusters in sets.items() if piece != given.target_language}
 
 
-def _sentences(given: argparse.Namespace, model: LoadedModel) -> tuple[list[list[int]], list[list[int]]]:
+def _directed(given: argparse.Namespace, model: LoadedModel) -> tuple[Any, tuple[int, ...]]:
+    """Returns the source vocabulary of the text's direction, and the pieces that begin its translations.
+
+    Sets the target language of a model of many to the piece that names it.
+    """
+    config, vocabulary, languages = model.config, model.source_vocabulary, languages_of(given)
+    if not config.languages:
+        if languages != (None, None):
+            raise CpunmtError(f"{NOT_OF_MANY}, or give --target-language")
+        return Directed(vocabulary, given.target_language), ()
+    if given.target_language:
+        raise CpunmtError("--target-language is of models whose texts name their language; give --from and --to")
+    search = direction(config, vocabulary, *languages)
+    (given.target_language,) = vocabulary.pieces((search.prompt or search.source_begin)[:1])
+    return Tagged(vocabulary, search), search.prompt
+
+
+def _sentences(
+    given: argparse.Namespace, model: LoadedModel, vocabulary: Any
+) -> tuple[list[list[int]], list[list[int]]]:
     """Returns sources to learn from, and held-out ones."""
-    vocabulary = Directed(model.source_vocabulary, given.target_language)
     sources = read_texts(given.text, vocabulary, model.config, given.most_sentences)
     if given.held_out:
         return sources, read_texts([given.held_out], vocabulary, model.config, given.most_sentences)
@@ -148,7 +169,7 @@ def _sentences(given: argparse.Namespace, model: LoadedModel) -> tuple[list[list
     return sources, held_out
 
 
-def _sample(given: argparse.Namespace, model: LoadedModel, sources: Any) -> tuple[Sample, bool]:
+def _sample(given: argparse.Namespace, model: LoadedModel, sources: Any, states_of: StatesOf) -> tuple[Sample, bool]:
     """Returns the states to cluster, of sentences in random order, and whether these are all states."""
     sample = Sample(given.most_states, model.config.architecture.model_dim, given.top, given.seed)
     order, done = np.random.default_rng(given.seed).permutation(len(sources)), 0
@@ -156,7 +177,7 @@ def _sample(given: argparse.Namespace, model: LoadedModel, sources: Any) -> tupl
         while done < len(sources) and sample.seen < given.most_states:
             part = [sources[i] for i in order[done : done + _PART]]
             done += len(part)
-            for step in decoder_states(model.engine, part, given.top, given.beam_size, progress):
+            for step in states_of(part, given.top, progress):
                 sample.add(step.states, step.best, step.logits)
     if len(sample.states) < given.count:
         raise CpunmtError(
@@ -169,7 +190,12 @@ def _sample(given: argparse.Namespace, model: LoadedModel, sources: Any) -> tupl
 
 
 def _clusters(
-    given: argparse.Namespace, model: LoadedModel, found: np.ndarray, sample: Sample | None, sources: Any
+    given: argparse.Namespace,
+    model: LoadedModel,
+    found: np.ndarray,
+    sample: Sample | None,
+    sources: Any,
+    states_of: StatesOf,
 ) -> tuple[Clusters, int]:
     """Returns the clusters and the number of their states: the sample's, or all states if the sample lacks some."""
     if sample is not None:
@@ -183,5 +209,5 @@ def _clusters(
             yield step
 
     with progress_bar(len(sources), "sentences", "collecting") as progress:
-        steps = counted(decoder_states(model.engine, sources, given.top, given.beam_size, progress))
+        steps = counted(states_of(sources, given.top, progress))
         return clusters_of(model.config, found, steps, given.active / 100, given.near), states

@@ -12,15 +12,23 @@ from cpunmt.files.output_files import check_directory, refuse_overwriting, scrat
 from cpunmt.files.tables import aligned
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import NAMES, shortlist_arguments, vocabulary_arguments, write_directory
+from cpunmt.options.options import SPOKEN
 from cpunmt.text.shortlist import Shortlist
 from quantize.checkpoints.checkpoint import OURS, open_directory, open_file, sha256_of
 from quantize.checkpoints.float_checkpoint import float_tensors
 from quantize.checkpoints.layer_errors import LEAST, LayerError, pack_tensors, poor
 from quantize.commands.pack_options import CALIBRATION_LINES, add_pack_options, chosen_range, conflict, kept_schemes
-from quantize.commands.shared_options import given_sets, vocabulary_paths
+from quantize.commands.shared_options import given_sets, languages_of, vocabulary_paths
 from quantize.evaluation.gate import check
+from quantize.languages import NOT_OF_MANY, direction
 from quantize.progress import progress_bar
-from quantize.rounding.calibration import calibration_sources, greedy_translations, input_statistics, static_alphas
+from quantize.rounding.calibration import (
+    calibration_sources,
+    directed_sources,
+    greedy_translations,
+    input_statistics,
+    static_alphas,
+)
 from quantize.rounding.matrix_quantizer import exceptions, matrix_quantizer
 
 
@@ -44,6 +52,7 @@ def run(given: argparse.Namespace) -> None:
     _refuse(given)
     sets = given_sets(given)
     checkpoint = _opened(given)
+    _refuse_languages(given, checkpoint)
     config, packed, errors, quantization = _quantized(given, checkpoint)
     ours = {"made_by": f"cpunmt {__version__}", "checkpoint": checkpoint.described, "quantization": quantization}
     beside = {
@@ -77,6 +86,22 @@ def _refuse(given: argparse.Namespace) -> None:
     taken = [key for key, _ in given.metadata if key in OURS]
     if taken:
         raise ValueError(f"metadata: the key {taken[0]!r} is written by this command; choose another name")
+
+
+def _refuse_languages(given: argparse.Namespace, checkpoint: Any) -> None:
+    """Raises CpunmtError for languages that do not fit the model, and for a shortlist if it has many."""
+    config, languages = checkpoint.config, languages_of(given)
+    if not config.languages:
+        if languages != (None, None):
+            raise CpunmtError(NOT_OF_MANY)
+        return
+    if checkpoint.shortlist and checkpoint.shortlist.is_default:
+        raise CpunmtError(
+            f"{given.checkpoint}: not supported: a shortlist of a model of {len(config.languages)} languages, where a "
+            "piece has candidates in all of them; leave --shortlist out, or make clusters (`quantize clusters`)"
+        )
+    if given.test or languages != (None, None):
+        direction(config, checkpoint.vocabularies[0], *languages)
 
 
 def _quantized(given: argparse.Namespace, checkpoint: Any) -> Any:
@@ -121,7 +146,7 @@ def _keep_limits(given: argparse.Namespace, sets: Any, model: Any, baseline: Any
         paths = [folder / name for name in ("model", "float32")]
         for path, packed in zip(paths, (model, baseline), strict=True):
             write_directory(path, *packed, **beside)
-        broken = check(paths[0], paths[1], sets, given.gate)
+        broken = check(paths[0], paths[1], sets, given.gate, dict(zip(SPOKEN, languages_of(given), strict=True)))
     if broken:
         raise CpunmtError(f"{given.out}: not written, limits are broken: {'; '.join(broken)}")
 
@@ -146,14 +171,13 @@ def _calibrated(given: argparse.Namespace, checkpoint: Any) -> Any:
     """Returns (statistics of all inputs on the calibration text, their description for metadata.json)."""
     count = given.calibration_lines or CALIBRATION_LINES
     config, tensors = checkpoint.config, float_tensors(checkpoint.tensors)
+    vocabulary, prompts = checkpoint.vocabularies[0], None
     if config.languages:
-        raise CpunmtError(
-            f"{given.calibration}: not supported: calibration of a model of {len(config.languages)} languages, whose "
-            "sources have the piece of one; pack it without --calibration"
-        )
-    sources, lines = calibration_sources(given.calibration, checkpoint.vocabularies[0], config, count)
+        sources, prompts, lines = directed_sources(given.calibration, vocabulary, config, count, languages_of(given))
+    else:
+        sources, lines = calibration_sources(given.calibration, vocabulary, config, count)
     shortlist = checkpoint.shortlist if checkpoint.shortlist and checkpoint.shortlist.is_default else None
-    targets = greedy_translations(config, tensors, sources, shortlist)
+    targets = greedy_translations(config, tensors, sources, shortlist, prompts)
     with progress_bar(len(sources), "sentences", "calibrating") as done:
         statistics = input_statistics(config, tensors, sources, targets, done)
     digest = sha256_of(given.calibration, "calibration text")

@@ -10,8 +10,10 @@ from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from quantize.commands.shared_options import (
     Kind,
     add_gate_options,
+    add_languages,
     add_options,
     add_vocabularies,
+    languages_of,
     number,
     wrong_vocabularies,
 )
@@ -37,7 +39,7 @@ out OUT                the model directory to make
                        values of cross-attention, once per sentence; --keep may change it
 """
 _SHORTLIST = """
---shortlist FILE       lexical shortlist, text or binary, may be packed (.gz, .zst)
+--shortlist FILE       lexical shortlist, text or binary, may be packed (.gz, .zst); not for many languages
 """
 _ROUNDING = f"""
 --range KIND   range of an int8 column: its largest weight (max); that, but at most some standard deviations (sigma);
@@ -48,7 +50,8 @@ _ROUNDING = f"""
 """
 _CALIBRATION = f"""
 --calibration TEXT         source text like what will be translated, one sentence a line; weights are rounded so that
-                           products with its activations change least
+                           products with its activations change least. For a model of many languages without --from
+                           and --to a line has three columns, with tabs between: both languages, and a sentence
 --calibration-lines N      how many of its lines are used, spread over all of it (default: {CALIBRATION_LINES})
 --activation-scales KIND   dynamic: each row of activations has its own; static: one per matrix, found on the
                            calibration text, or those of the Marian file if there is none. Default: dynamic
@@ -72,8 +75,10 @@ def add_pack_options(pack: argparse.ArgumentParser) -> None:
     positive = number(float, lambda value: 0 < value < float("inf"), "a positive number")
     ranges = {"choices": RANGES, "metavar": None}
     add_options(pack.add_argument_group("rounding"), _ROUNDING, range=ranges, sigmas=_unset(positive))
+    calibration = pack.add_argument_group("calibration")
+    add_languages(calibration)
     add_options(
-        pack.add_argument_group("calibration"),
+        calibration,
         _CALIBRATION,
         calibration_lines=_unset(number(int, lambda value: 1 <= value <= 1_000_000, "1 to 1000000")),
         activation_scales={"choices": ACTIVATION_SCALES, "default": ACTIVATION_SCALES[0], "metavar": None},
@@ -100,6 +105,8 @@ def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
         return f"--sigmas is of --range sigma, not of --range {given.range}"
     if given.calibration_lines is not None and not given.calibration:
         return "--calibration-lines is of --calibration TEXT"
+    if languages_of(given) != (None, None) and not (given.calibration or given.gate):
+        return "--from and --to are of --calibration TEXT and --gate LIMITS"
     if given.preset and given.scheme != "int8":
         return f"--preset {given.preset} is of --scheme int8, not of {given.scheme}"
     static = given.activation_scales == "static"

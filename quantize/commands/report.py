@@ -7,8 +7,16 @@ from typing import Any
 from cpunmt.files.console import say, tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.model.config import MOST_BEAM
-from cpunmt.options.options import VOCABULARIES
-from quantize.commands.shared_options import LIMITS, add_gate_options, add_options, given_sets, whole
+from cpunmt.options.options import SPOKEN, VOCABULARIES
+from quantize.commands.shared_options import (
+    LIMITS,
+    add_gate_options,
+    add_languages,
+    add_options,
+    given_sets,
+    languages_of,
+    whole,
+)
 from quantize.evaluation.gate import judge
 from quantize.evaluation.report import measure, work
 from quantize.evaluation.report_picture import load_figure, picture
@@ -27,8 +35,6 @@ _OPTIONS = f"""
 --picture FILE      draw it, as PNG
 --vocabulary NAME   as of `cpunmt translate`
 --beam-size N       as of `cpunmt translate`
---from LANGUAGE     as of `cpunmt translate`: of a model of many languages
---to LANGUAGE       as of `cpunmt translate`
 --rounds N          how often speed is measured; 0: not at all (default: 5)
 --samples N         how often a test set is resampled for the interval; 0: not at all (default: 1000)
 --force             replace the files of --json and --picture
@@ -46,6 +52,7 @@ def add_parser(commands: Any) -> Any:
     )
     add_options(parser, _MODELS, baseline={"required": True})
     add_gate_options(parser)
+    add_languages(parser)
     kinds = {"beam_size": whole(1, MOST_BEAM), "rounds": whole(0, 1000), "samples": whole(0, 1_000_000)}
     add_options(parser, _OPTIONS, vocabulary={"choices": VOCABULARIES, "metavar": None}, **kinds)
     return parser
@@ -65,7 +72,7 @@ def run(given: argparse.Namespace) -> int:
         load_figure()
     sets = given_sets(given)
     settings = {"vocabulary": given.vocabulary, "beam_size": given.beam_size}
-    settings |= {"source_lang": getattr(given, "from"), "target_lang": given.to}
+    settings |= zip(SPOKEN, languages_of(given), strict=True)
     with progress_bar(work(sets, given.rounds), "sentences") as progress:
         report = measure(
             given.model,

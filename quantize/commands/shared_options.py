@@ -25,6 +25,10 @@ _GATE = """
                        be packed (.gz, .zst); may be given several times
 --gate LIMITS          limits to keep, such as bleu=0.3,agreement=0.9
 """
+_LANGUAGES = """
+--from LANGUAGE  the language of the texts, for a model of many languages: a code or a name
+--to LANGUAGE    the language of their translations, likewise
+"""
 # name, metavar and help; an indented line continues it
 _OPTION = re.compile(r"(\S+)(?: (\S+))?(?:  +|\n +)(.+)", re.DOTALL)
 _DEFAULT = re.compile(r"\(default: (\d[\d.]*)")
@@ -109,6 +113,16 @@ def wrong_vocabularies(given: argparse.Namespace) -> str | None:
 def vocabulary_paths(given: argparse.Namespace) -> list[str]:
     """Returns one path for both languages, or the path of each."""
     return [given.vocab] if given.vocab else [given.source_vocab, given.target_vocab]
+
+
+def add_languages(parser: argparse._ActionsContainer) -> None:
+    """Adds --from and --to: the direction of the command's texts."""
+    add_options(parser, _LANGUAGES)
+
+
+def languages_of(given: argparse.Namespace) -> tuple[str | None, str | None]:
+    """Returns --from and --to."""
+    return getattr(given, "from"), given.to
 
 
 def add_gate_options(parser: argparse.ArgumentParser) -> None:

@@ -74,6 +74,7 @@ def check(
     baseline: str | os.PathLike[str],
     sets: list[EvaluationSet],
     gate: list[Limit],
+    settings: dict[str, Any] | None = None,
 ) -> list[str]:
     """Returns the limits that a packed model breaks against its float32 baseline, one line each; [] if it keeps all.
 
@@ -82,7 +83,7 @@ def check(
     """
     refuse_unjudged(gate, sets)
     with progress_bar(work(sets, 0), "sentences") as progress:
-        report = measure(model, baseline, sets, rounds=0, samples=0, progress=progress)
+        report = measure(model, baseline, sets, settings, rounds=0, samples=0, progress=progress)
     return [str(verdict) for verdict in judge(report, gate) if not verdict.kept]
 
 

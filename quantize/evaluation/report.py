@@ -5,11 +5,12 @@ import os
 import platform
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cpunmt import Translator, __version__
+from cpunmt.decoding.call_settings import settings_of
 from cpunmt.decoding.loading import LoadedModel, load_model
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.formats.any_directory import kind_of, model_folder
@@ -19,7 +20,6 @@ from cpunmt.formats.packed.safetensors_file import check_tensors
 from cpunmt.layers.stored import Linear
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, linears, matrices, table_sizes
-from cpunmt.options.languages import refuse_unnamed, with_tags
 from cpunmt.options.options import Options, make_options, model_options
 from cpunmt.options.suppressed_sequences import with_ids
 from cpunmt.registry.store import model_languages
@@ -31,6 +31,7 @@ from quantize.evaluation.evaluation_set import EvaluationSet
 from quantize.evaluation.sparsity import model_sparsity
 from quantize.evaluation.speed import compare_speed, machine, sampled
 from quantize.evaluation.text_metrics import Metrics, compare_bleu, compare_chrf, load_metrics
+from quantize.languages import Tagged, named_options
 
 FORMAT_VERSION = 1  # of the JSON: raised when a key is removed or changes its meaning
 
@@ -117,7 +118,8 @@ def _subject(path: Any, settings: Any) -> Subject:
     if options.suppress_sequences is not None:
         sequences = with_ids(options.suppress_sequences, loaded.target_vocabulary, False)
         options = options.changed(suppress_sequences=sequences)
-    options = _spoken(path, loaded, options)
+    languages = model_languages(loaded.metadata, str(path))
+    options = named_options(options, loaded.config, loaded.source_vocabulary, languages)
     shortlist = loaded.engine.shortlist
     if options.vocabulary == "shortlist" and shortlist is None:
         raise CpunmtError(f"{path}: has no shortlist; choose --vocabulary full")
@@ -138,21 +140,6 @@ def _subject(path: Any, settings: Any) -> Subject:
         "target_language": inner(packed.metadata, "target_language", kind=str),
     }
     return Subject(path, described, packed.tensors, loaded, options)
-
-
-def _spoken(path: Path, loaded: LoadedModel, options: Options) -> Options:
-    """Returns the options with the ids of their languages. Raises CpunmtError for wrong ones, and if they are
-    missing."""
-    try:
-        named = (
-            with_tags(options, loaded.config, loaded.source_vocabulary, model_languages(loaded.metadata, str(path)))
-            if options.source_lang or options.target_lang
-            else options
-        )
-        refuse_unnamed(named, loaded.config)
-    except ValueError as error:
-        raise CpunmtError(str(error)) from None
-    return cast(Options, named)
 
 
 def _check_pair(ours: Subject, theirs: Subject) -> None:
@@ -245,7 +232,9 @@ def _activations(ours: Subject, path: Any, progress: Any) -> dict[str, Any]:
     progress(0, "activations")
     loaded = ours.loaded
     shortlist = loaded.engine.shortlist if ours.described["vocabulary"] == "shortlist" else None
-    count, found = model_sparsity(loaded.config, ours.tensors, path, loaded.source_vocabulary, shortlist)
+    search = settings_of(ours.options).search
+    vocabulary = Tagged(loaded.source_vocabulary, search)
+    count, found = model_sparsity(loaded.config, ours.tensors, path, vocabulary, shortlist, search.prompt)
     return {"file": str(path), "sentences": count, "layers": [layer._asdict() for layer in found]}
 
 

@@ -41,12 +41,13 @@ def model_sparsity(
     path: str | os.PathLike[str],
     vocabulary: Any,
     shortlist: Shortlist | None = None,
+    prompt: tuple[int, ...] = (),
 ) -> tuple[int, list[Sparsity]]:
     """Returns (number of used sentences, sparsity of their activations) of a packed model that translates a source
     text.
 
     `path` has a sentence a line, of which at most MOST_SENTENCES are used, evenly spaced. The model's integers are
-    converted to floats.
+    converted to floats. `prompt`: the pieces of a language that begin each translation.
 
     Raises ModelFileError for a file that is missing, not text, or without a sentence.
     """
@@ -58,7 +59,7 @@ def model_sparsity(
     }
     weights = unpacked_tensors(config, tensors)
     plain = config.changed(scheme="float32", schemes=(), activation_scales="dynamic")
-    targets = greedy_translations(plain, weights, sources, shortlist)
+    targets = greedy_translations(plain, weights, sources, shortlist, [prompt] * len(sources))
     return len(sources), sparsity(plain, weights, sources, targets, multipliers)
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cpunmt.engine.engine import Engine
-from cpunmt.errors import ModelFileError
+from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.input_files import expanded
 from cpunmt.files.line_stream import decode_line
 from cpunmt.formats.conversion import packed_tensors
@@ -25,8 +25,10 @@ from cpunmt.layers.schemes.int8 import LARGEST
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import Model, linears, output_table
 from cpunmt.search.settings import Search
+from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.right_to_left import reversed_pieces
 from cpunmt.text.shortlist import Shortlist
+from quantize.languages import around, direction
 from quantize.reference.inputs import hear_inputs
 
 _ROWS = 512  # buffered rows of inputs before they are summed
@@ -44,21 +46,72 @@ def calibration_sources(
 
     Raises ModelFileError for a file that is missing, not text, or without a sentence.
     """
+    texts, lines = _spread(path, count, called)
+    found = [list(ids) for ids in vocabulary.encode_batch(list(texts.values()))]
+    found = [list(as_read(ids, config)) for ids in found if 1 < len(ids) <= config.max_source_length]
+    _refuse_none(path, found, config)
+    return found, lines
+
+
+def _spread(path: str | os.PathLike[str], count: int, called: str) -> tuple[dict[int, str], int]:
+    """Returns at most `count` lines of a file, evenly spaced, by their numbers from 1, and the number of all."""
     content = expanded(path, called, _MAX_TEXT)
     lines = content.tobytes().split(b"\n")
     lines = lines[:-1] if not lines[-1] else lines
     wanted = dict.fromkeys(i * len(lines) // count for i in range(count)) if len(lines) > count else range(len(lines))
-    texts = []
+    texts = {}
     for i in wanted:
         text, wrong = decode_line(lines[i])
         if wrong:
             raise ModelFileError(f"{path}: line {i + 1} is not UTF-8; expected text, one sentence a line")
-        texts.append(text)
-    found = [list(ids) for ids in vocabulary.encode_batch(texts)]
-    found = [list(as_read(ids, config)) for ids in found if 1 < len(ids) <= config.max_source_length]
+        texts[i + 1] = text
+    return texts, len(lines)
+
+
+def _refuse_none(path: str | os.PathLike[str], found: Sequence[list[int]], config: ModelConfig) -> None:
     if not found:
         raise ModelFileError(f"{path}: no line has 1 to {config.max_source_length - 1} pieces; expected sentences")
-    return found, len(lines)
+
+
+def directed_sources(
+    path: str | os.PathLike[str],
+    vocabulary: AnyVocabulary,
+    config: ModelConfig,
+    count: int,
+    languages: tuple[str | None, str | None],
+) -> tuple[list[list[int]], list[tuple[int, ...]], int]:
+    """Like `calibration_sources`, of a calibration text for a model of many languages.
+
+    `languages`: source and target of all lines. If both are None, each line has three columns, with tabs between:
+    source language, target language, sentence.
+
+    Returns sources with the pieces of their languages, the pieces that begin the translation of each, and the number of
+    lines.
+    """
+    texts, lines = _spread(path, count, "calibration text")
+    searches: dict[tuple[str | None, str | None], Search] = {}
+    sources, prompts = [], []
+    for number, line in texts.items():
+        pair, text = languages, line
+        if languages == (None, None):
+            columns = line.split("\t")
+            if len(columns) != 3:
+                raise ModelFileError(
+                    f"{path}: line {number} has {len(columns)} columns, expected the source's language, the target's "
+                    "and a sentence, with tabs between; or give --from and --to, if all lines are of one direction"
+                )
+            pair, text = (columns[0], columns[1]), columns[2]
+        if pair not in searches:
+            try:
+                searches[pair] = direction(config, vocabulary, *pair)
+            except CpunmtError as error:
+                raise error if pair == languages else ModelFileError(f"{path}: line {number}: {error}") from None
+        ids = vocabulary.encode(text)
+        if 1 < len(ids) <= config.max_source_length:
+            sources.append(around(ids, searches[pair]))
+            prompts.append(searches[pair].prompt)
+    _refuse_none(path, sources, config)
+    return sources, prompts, lines
 
 
 def as_read(items: Sequence[Any], config: ModelConfig, ended: bool = True) -> Sequence[Any]:
@@ -78,18 +131,24 @@ def greedy_translations(
     tensors: Mapping[str, np.ndarray],
     sources: Sequence[list[int]],
     shortlist: Shortlist | None = None,
+    prompts: Sequence[tuple[int, ...]] | None = None,
 ) -> list[list[int]]:
     """Returns target ids of each source, by the compiled engine in float32.
 
     A translation that does not end, mostly because of repetition, is cut to the source's length: the rest is not
     typical of the model's use.
 
-    `tensors` is a float32 checkpoint, `sources` are ids with their </s>, in the model's order.
+    `tensors` is a float32 checkpoint, `sources` are ids with their </s>, in the model's order. `prompts` are the pieces
+    of a language that begin each target, equally many.
     """
     engine = Engine(Model(*packed_tensors(config, tensors, "float32")), shortlist)
     limits = [math.ceil(config.max_length_factor * len(source)) for source in sources]
-    made = [found[0] for found in engine.translate(list(sources), limits, Search())]
-    return [best.ids[: len(source)] if best.truncated else best.ids for source, best in zip(sources, made, strict=True)]
+    begun = [Search(prompt=prompt) for prompt in prompts or [()] * len(sources)]
+    made = [found[0] for found in engine.translate(list(sources), limits, begun[0], named=begun)]
+    return [
+        [*search.prompt, *(best.ids[: len(source)] if best.truncated else best.ids)]
+        for source, best, search in zip(sources, made, begun, strict=True)
+    ]
 
 
 def input_statistics(
