@@ -27,6 +27,7 @@ from cpunmt.options.options import SCORING, TEXT_ONLY
 from cpunmt.simd import isa
 from cpunmt.text.clusters import Clusters
 from tests.sample_models import real_model
+from tests.sample_models.many_languages_model import write_model
 from tests.support.command_line import sentences
 from tests.support.generated_lines import generated_lines, marked_line
 from tests.support.option_values import consistent_options
@@ -126,6 +127,33 @@ def test_law_2_with_any_options(request, model, count):
         expected = [bits(translator.translate(line, **options)) for line in chosen]
         order = generator.sample(range(len(chosen)), len(chosen))
         made = translator.translate([chosen[i] for i in order], **options)
+        assert [bits(result) for result in made] == [expected[i] for i in order]
+
+    check()
+
+
+@pytest.mark.parametrize("count", FEW)
+@pytest.mark.parametrize("model", ["ende-deen", "nllb"])
+def test_law_2_in_many_directions_at_once(model, count, tmp_path):
+    """Texts with a language each, some of which layers change: see also `translator.test_many_languages`."""
+    if model == "nllb":
+        write_model(tmp_path / model, model, 5)
+    translator = Translator(tmp_path / model if model == "nllb" else real_model.SHIPPED.parent / model)
+    languages = ["deu_Latn", "en", "zh"] if model == "nllb" else ["German", "en"]
+    lines = generated_lines(1000, seed=12, short=True)
+
+    @given(consistent_options(), st.integers(0, len(lines) - 15), st.randoms(use_true_random=False))
+    @settings(max_examples=count // 10, suppress_health_check=list(HealthCheck), database=None)
+    def check(options, first, generator):
+        unfit = ("suppress_sequences", "end_token", "source_lang", "target_lang", "max_length")
+        options = {name: options[name] for name in options if name not in unfit} | {"source_lang": "en"}
+        options |= {"max_length": 20, "min_length": min(options.get("min_length") or 0, 6)}
+        chosen = [(line, generator.choice(languages)) for line in lines[first : first + 10]]
+        chosen += [(marked_line(generator), generator.choice(languages)) for _ in range(3)]
+        expected = [bits(translator.translate(line, target_lang=language, **options)) for line, language in chosen]
+        order = generator.sample(range(len(chosen)), len(chosen))
+        texts, targets = zip(*(chosen[i] for i in order), strict=True)
+        made = translator.translate(texts, target_lang=targets, **options)
         assert [bits(result) for result in made] == [expected[i] for i in order]
 
     check()
