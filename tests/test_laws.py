@@ -133,7 +133,7 @@ def test_law_2_with_any_options(request, model, count):
 
 
 @pytest.mark.parametrize("count", FEW)
-@pytest.mark.parametrize("model", ["ende-deen", "nllb"])
+@pytest.mark.parametrize("model", slow_after(1, ["nllb", "ende-deen"]))
 def test_law_2_in_many_directions_at_once(model, count, tmp_path):
     """Texts with a language each, some of which layers change: see also `translator.test_many_languages`."""
     if model == "nllb":

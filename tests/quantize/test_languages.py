@@ -17,6 +17,7 @@ from quantize.rounding.calibration import directed_sources, greedy_translations
 from tests.sample_models.many_languages_model import SHAPES, write_model
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
+from tests.support.speeds import slow_after
 
 FLAGS = ["--from", "English", "--to", "de"]
 PAIRS = [("en", "de"), ("de", "fr"), ("en", "zh")]
@@ -40,7 +41,7 @@ def pack(files, name, out, *flags):
     return main(["pack", str(files / name), str(out), *map(str, flags)])
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", slow_after(2, ["nllb-legacy", "small", "m2m", "nllb", "mbart"]))
 def test_sources_and_targets_have_the_pieces_of_their_languages(files, name):
     checkpoint, translator = open_directory(files / name), Translator(files / name, compute_type="float32")
     config, vocabulary = checkpoint.config, checkpoint.vocabularies[0]
@@ -129,7 +130,7 @@ def test_a_report_and_limits_of_one_direction(files, tmp_path, capsys):
     assert "zeros" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["m2m", "small", "nllb-legacy"])
+@pytest.mark.parametrize("name", slow_after(1, ["m2m", "small", "nllb-legacy"]))
 def test_clusters_of_a_direction(files, tmp_path, capsys, name):
     """The states are those of the translations, without the piece of the language; each target has its own sets."""
     assert pack(files, name, tmp_path / "model") == 0

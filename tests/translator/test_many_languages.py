@@ -16,6 +16,7 @@ from tests.sample_models.many_languages_model import SHAPES, write_model
 from tests.sample_models.real_model import GERMAN, SHIPPED
 from tests.sample_models.small_vocabulary import TEXT
 from tests.support.option_values import consistent_options
+from tests.support.speeds import slow_after
 
 DIRECTIONS = [("en", "de"), ("German", "fra"), ("fr", "en"), ("deu", "zh"), ("zh", "en"), ("en", "fr")]
 LAST = {"max_length": 12}
@@ -261,9 +262,10 @@ def test_one_batch_of_many_directions_has_the_same_bits(model, directories):
         assert one.hypotheses[0] == [*(prefixes[i] or []), *expected[i].hypotheses[0]]
 
 
-def test_lists_of_languages(model, tmp_path):
+@pytest.mark.parametrize("name", slow_after(2, ["nllb", "small", "nllb-legacy", "m2m", "mbart"]))
+def test_lists_of_languages(directories, name):
     """Each text has the translation and the scores that it has alone, in every call that takes lists."""
-    texts, pairs = TEXT[: len(DIRECTIONS)], DIRECTIONS
+    model, texts, pairs = Translator(directories[name]), TEXT[: len(DIRECTIONS)], DIRECTIONS
     languages, pieces = named(zip(*pairs, strict=True)), [model.tokenize(text) for text in texts]
     for options in ({**LAST}, {**LAST, "beam_size": 2, "return_alignments": True}, {**LAST, "html": True}):
         expected = [model.translate(text, **options, **named(pair)) for text, pair in zip(texts, pairs, strict=True)]
