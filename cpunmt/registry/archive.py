@@ -89,7 +89,8 @@ def _unpack(
                     (folder / name).parent.mkdir(exist_ok=True)
                 _unpack_file(opened, file, folder / name, where)
     except _DAMAGED as error:
-        raise BrokenArchiveError(f"{where}: no zip archive, or a damaged one ({error}); fetch again") from None
+        problem = str(error)[:200]  # it may quote a name of 64 KiB
+        raise BrokenArchiveError(f"{where}: no zip archive, or a damaged one ({problem}); fetch again") from None
 
 
 def _check_end(archive: Path, where: str) -> None:

@@ -119,6 +119,17 @@ def test_no_archive(tmp_path, content):
         unpacked(tmp_path, content)
 
 
+def test_a_long_name_in_a_header(tmp_path):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as opened:
+        opened.writestr("a", b"x" * 70_000)
+    content = bytearray(packed.getvalue())
+    content[26:28] = (60_000).to_bytes(2, "little")
+    with pytest.raises(BrokenArchiveError, match="a damaged one .*; fetch again$") as told:
+        unpacked(tmp_path, bytes(content))
+    assert len(str(told.value)) < 300
+
+
 def test_a_cut_archive(tmp_path):
     for length in range(0, len(ARCHIVE) - 1, 97):
         with pytest.raises(BrokenArchiveError, match="cut off"):
