@@ -146,6 +146,7 @@ def test_law_2_in_many_directions_at_once(model, count, tmp_path):
     @settings(max_examples=count // 10, suppress_health_check=list(HealthCheck), database=None)
     def check(options, first, generator):
         unfit = ("suppress_sequences", "end_token", "source_lang", "target_lang", "max_length")
+        unfit += () if translator.has_shortlist else ("vocabulary",)
         options = {name: options[name] for name in options if name not in unfit} | {"source_lang": "en"}
         options |= {"max_length": 20, "min_length": min(options.get("min_length") or 0, 6)}
         chosen = [(line, generator.choice(languages)) for line in lines[first : first + 10]]

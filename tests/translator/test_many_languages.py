@@ -213,7 +213,16 @@ def test_law_2_any_directions_in_any_order_batch_and_thread(directories, data):
     one, several = (_cached(directories[name], threads) for threads in (1, 3))
     options = data.draw(consistent_options(), "options")
     options |= {"max_length": 8, "min_length": min(options.get("min_length") or 0, 6)}
-    for unfit in ("html", "tags", "glossary", "suppress_sequences", "end_token", "source_lang", "target_lang"):
+    for unfit in (
+        "html",
+        "tags",
+        "glossary",
+        "suppress_sequences",
+        "end_token",
+        "source_lang",
+        "target_lang",
+        "vocabulary",
+    ):
         options.pop(unfit, None)
     pairs = data.draw(st.lists(st.sampled_from(DIRECTIONS), min_size=1, max_size=3, unique=True), "directions")
     texts = data.draw(st.permutations(LAYERED), "texts")[:5]
