@@ -20,7 +20,7 @@ import numpy as np
 
 from bench.harness.command import command, machine, positive, save
 from bench.operands import Arena, quantize
-from cpunmt.engine.state_clusters import entries
+from cpunmt.engine.full_output import entries
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import PANEL, panels
 from cpunmt.kernels.records import ENTRY

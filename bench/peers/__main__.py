@@ -3,6 +3,7 @@
     taskset -c 1 python -m bench.peers --home DIR [--rounds 5] [--sentences 500] [--beam 4]
     taskset -c 1 python -m bench.peers --home DIR --trained models/ende-tiny --text newstest2014.en [--lengths 1-3 5-9]
     taskset -c 1 python -m bench.peers --home DIR --recurrent 1024 [--beam 4]
+    taskset -c 1 python -m bench.peers --home DIR --size opus|nllb [--beam 4]
 
 DIR holds the engines' files, made once (none of it comes with cpunmt):
 
@@ -22,6 +23,9 @@ bergamot is made here, with activation scales from --calibration lines of the te
 float32 and in int8 (`recurrent`). CTranslate2 does not have such networks. The number of equal texts is printed: in
 float32, one at a time, all but near-ties.
 
+--size is a Transformer of the size of an OPUS-MT or NLLB-200 600M model, without a shortlist (`sizes`): cpunmt and
+CTranslate2 run the same integers, and cpunmt also runs 4 bits. It needs only venv-peers.
+
 Bergamot and CTranslate2 run with the better of their settings in `engines`. Words per second of wall time on one core,
 tokenization included, loading and a warm-up excluded. All engines take and return text, a line at a time: sentences are
 not split. With --lengths the lines are segments of these numbers of words.
@@ -38,6 +42,8 @@ from bench.harness.timing import median_ratio
 from bench.peers.engines import PEERS, engines, python_of, run
 from bench.peers.models import HOME_SHORTLIST, HOME_VOCABULARY, INTEGERS, Contest, synthetic, trained
 from bench.peers.recurrent import WIDTHS, recurrent
+from bench.peers.sizes import PIECES, SHAPES, sized
+from bench.peers.sizes import lines as lines_of
 from cpunmt.files.tables import aligned
 from quantize.commands.shared_options import number, parsed
 
@@ -102,6 +108,7 @@ def main(arguments=None):
     what.add_argument("--trained", type=Path, metavar="DIR", help="a packed model, instead of random weights")
     width = number(int, WIDTHS.__contains__, f"a multiple of 16 up to {WIDTHS[-1]}")
     what.add_argument("--recurrent", type=width, metavar="WIDTH", help="a recurrent network of random weights")
+    what.add_argument("--size", choices=SHAPES, help="a Transformer of that size, of random weights")
     parser.add_argument("--text", type=Path, metavar="FILE", help=f"lines of a source, TAB, ... (default: {TEXT})")
     parser.add_argument("--sentences", type=positive, default=500, help="how many lines, or segments of each length")
     parser.add_argument("--lengths", type=parsed(length_range), nargs="+", metavar="LOW-HIGH", help="words of segments")
@@ -110,19 +117,23 @@ def main(arguments=None):
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     chosen = parser.parse_args(arguments)
     needed = () if chosen.trained else NEEDED if chosen.recurrent else (*NEEDED, *STUDENT)
-    needed = needed if chosen.text else (TEXT, *needed)
+    needed = () if chosen.size else needed if chosen.text else (TEXT, *needed)
     missing = [name for name in needed if not (chosen.home / name).is_file()]
     if missing:
         parser.error(f"--home {chosen.home}: lacks {', '.join(missing)}; bench/peers lists the needed files")
     home = chosen.home.resolve()
-    text = read_lines(chosen.text or home / TEXT)
+    text = [] if chosen.size else read_lines(chosen.text or home / TEXT)
     workloads = {WHOLE: evenly(text, chosen.sentences)}
-    if chosen.lengths:
+    if chosen.size:
+        workloads = {f"{chosen.size}, {PIECES} pieces": lines_of(SHAPES[chosen.size], chosen.sentences)}
+    elif chosen.lengths:
         workloads = {f"{low}-{high} words": segments(text, low, high, chosen.sentences) for low, high in chosen.lengths}
     results = {}
     with tempfile.TemporaryDirectory() as folder:
         if chosen.recurrent:
             contests = recurrent(home, Path(folder), chosen.recurrent)
+        elif chosen.size:
+            contests = {"": sized(Path(folder), SHAPES[chosen.size])}
         elif chosen.trained:
             used = set(workloads.get(WHOLE, ()))
             spare = evenly([line for line in text if line not in used] or text, chosen.calibration)

@@ -30,6 +30,36 @@ def figures(results):
 one = run
 """
 
+# of pieces with blanks between them, for translations of `length` pieces
+OUR_PIECES = """
+import sys, time, json
+from cpunmt import Translator
+file, mode, beam, model, length = sys.argv[1:6]
+translator, beam, length = Translator(model), int(beam), int(length)
+lines = [line.split() for line in open(file, encoding="utf8")]
+def run(lines):
+    return translator.translate_batch(lines, beam_size=beam, min_length=length, max_length=length)
+def figures(results):
+    return {"pieces": sum(len(r.hypotheses[0]) for r in results), "texts": [" ".join(r.hypotheses[0]) for r in results]}
+def one(line):
+    return run([line])[0]
+"""
+
+CTRANSLATE2_PIECES = """
+import sys, time, json
+import ctranslate2
+lines, mode, beam, model, length, batch, unit = sys.argv[1:8]
+lines, length = [line.split() for line in open(lines, encoding="utf8")], int(length)
+translator = ctranslate2.Translator(model, device="cpu", intra_threads=1, inter_threads=1)
+def run(lines):
+    return translator.translate_batch(lines, beam_size=int(beam), max_batch_size=int(batch), batch_type=unit,
+                                      min_decoding_length=length, max_decoding_length=length, return_scores=False)
+def figures(results):
+    return {"pieces": sum(len(r.hypotheses[0]) for r in results), "texts": [" ".join(r.hypotheses[0]) for r in results]}
+def one(line):
+    return run([line])[0]
+"""
+
 BERGAMOT = """
 import sys, time, json, glob
 sys.path.insert(0, glob.glob(sys.argv[1] + "/lib/python3*/site-packages/bergamot")[0])
@@ -85,3 +115,4 @@ def figures(results):
 """
 
 OURS, BERGAMOT, CTRANSLATE2 = (driver + _TIMED for driver in (OURS, BERGAMOT, CTRANSLATE2))
+OUR_PIECES, CTRANSLATE2_PIECES = OUR_PIECES + _TIMED, CTRANSLATE2_PIECES + _TIMED

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.harness.command import machine
 from bench.harness.texts import ROOT
-from bench.peers.drivers import BERGAMOT, CTRANSLATE2, OURS
+from bench.peers.drivers import BERGAMOT, CTRANSLATE2, CTRANSLATE2_PIECES, OUR_PIECES, OURS
 from bench.peers.models import Contest
 
 PEERS = {"bergamot": "bergamot", "CTranslate2": "peers"}  # -> the end of its environment's name
@@ -26,9 +26,11 @@ def engines(home: Path, contest: Contest, mode: str, beam: int) -> dict[str, tup
     Names begin with "cpunmt", or with the peer's name. `mode` is "single" or "bulk".
     """
     found, what = {}, ["LINES", mode, str(beam)]
+    length = [str(contest.pieces)] if contest.pieces else []
     for name, model in contest.ours.items():
-        found[name] = ([sys.executable, "-c", OURS, *what, str(model)], {"PYTHONPATH": str(ROOT)})
-    if python := python_of(home, "bergamot"):
+        driver = OUR_PIECES if contest.pieces else OURS
+        found[name] = ([sys.executable, "-c", driver, *what, str(model), *length], {"PYTHONPATH": str(ROOT)})
+    if contest.marian and (python := python_of(home, "bergamot")):
         place = str(Path(python).parents[1])
         pieces = [str(contest.vocabulary), str(contest.shortlist)]
         for model, precision in contest.marian:
@@ -39,10 +41,11 @@ def engines(home: Path, contest: Contest, mode: str, beam: int) -> dict[str, tup
     python = python_of(home, "CTranslate2")
     if python and contest.ctranslate2 and contest.ctranslate2.is_dir():
         batches = (("32", "examples"), ("1024", "tokens")) if mode == "bulk" else (("1", "examples"),)
-        model = [str(contest.ctranslate2), str(contest.vocabulary)]
+        model = [str(contest.ctranslate2), *(length or [str(contest.vocabulary)])]
+        driver = CTRANSLATE2_PIECES if contest.pieces else CTRANSLATE2
         for isa in ("AVX512", "AVX2") if machine()["isa"] in ("amx_int8", "avx512_vnni") else ("AVX2",):
             for batch in batches:
-                command = [python, "-c", CTRANSLATE2, *what, *model, *batch]
+                command = [python, "-c", driver, *what, *model, *batch]
                 environment = {"CT2_FORCE_CPU_ISA": isa, "CT2_USE_MKL": "0"}
                 found[f"CTranslate2 {isa} {' '.join(batch)}"] = (command, environment)
     return found

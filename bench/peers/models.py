@@ -56,6 +56,7 @@ class Contest(NamedTuple):
     shortlist: Path
     ctranslate2: Path | None  # a Transformer of equal dimensions; it may be missing
     length_factor: float = 2.5  # bergamot's limit; ours is the model's
+    pieces: int = 0  # lines are pieces with blanks between them, and every translation has this many; 0: lines are text
     cut: bool = False  # every translation ends at the limit: figures are for cpunmt's number of pieces
 
 

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cpunmt.architectures.families import family_of
-from cpunmt.engine import program
+from cpunmt.engine import full_output, program
 from cpunmt.engine.run import ONE_STEP, Made, Tell, Unwanted, run
 from cpunmt.engine.state_clusters import StateClusters
-from cpunmt.engine.workspace import Member, Size, Workspace, output_layers
+from cpunmt.engine.workspace import Member, Size, Workspace
 from cpunmt.kernels import records
-from cpunmt.kernels.matmul.packing import PANEL, panels
 from cpunmt.kernels.tables import powers
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.tensors import Model
@@ -77,13 +76,15 @@ class Engine:
         self._state_clusters: StateClusters | None = None
         self._program = program.load()
         with LOCK:  # it depends on CPUNMT_ISA, which may be wrong: an import must not fail
-            from cpunmt.simd.tile_shapes import INT8_SLOTS, SLOTS
+            from cpunmt.simd.tile_shapes import CODED_ROWS, INT8_SLOTS, SLOTS
+        self._few_rows = CODED_ROWS  # whose products with 4 bits are as fast as their reading
         self._slots = INT8_SLOTS if SCHEMES[self.model.config.scheme] == "int8" else SLOTS
         # of finished calls, by their address. Each change is one operation of a dict, which is atomic without Python's
         # lock, too; and a fork finds nothing locked
         self._workspaces: dict[int, Workspace] = {}
         self._usual = USUAL + 4 * sum(member.model.bytes for member in self._members)
-        self._full_output: tuple[np.ndarray, object] | None = None
+        self._full_output: full_output.Form | None = None
+        self._halves: tuple[full_output.Form | None] | None = None
         # suits all models of an ensemble
         self._tokens = min(family_of(member.model.config.architecture).tokens for member in self._members)
         self._searches: dict[Search, tuple[int, object]] = {}  # address of its SEARCH record, and the record
@@ -139,7 +140,9 @@ class Engine:
             given, sources, limits, prefixes = sources, *tagged(sources, limits, search, prefixes, named)
         else:
             given = sources
-        record, workspace, made, _kept = self._prepared(sources, limits, search, prefixes, slots, refill)
+        record, workspace, made, _kept = self._prepared(
+            sources, limits, search, prefixes, slots, refill, late=tell is None
+        )
         dropped = run(self._program, record, workspace, made, tell, unwanted, prompt)
         self._keep(workspace)
         places, _, output, written, log_probs, scores, token_log_probs, attention, areas, logits = made
@@ -211,8 +214,11 @@ class Engine:
         prefixes: Sequence[Sequence[int]] | None,
         slots: int | None,
         refill: float = REFILL,
+        late: bool = False,
     ) -> tuple[array[int], Workspace, Made, object]:
         """Makes the arrays that compiled code reads and writes for a call; the arguments are those of `translate`.
+
+        `late`: log-probabilities are not read before a sentence ends.
 
         Returns a BATCH record, the memory, and the objects that the record points to, which must outlive the compiled
         call.
@@ -260,7 +266,10 @@ class Engine:
             )
             batch |= {"clusters": clusters.address, "cluster_sets": _at(cluster_sets)}
         elif full:
-            batch["full_output"] = self._output()
+            one = search.room == 1 and not search.whole_logits and (late or not search.normalized)
+            batch["halves"] = self._bounded() if one and slots <= self._few_rows else 0
+            if search.normalized or not batch["halves"]:
+                batch["full_output"] = self._output()
         candidates, sentence_lists = 0, None
         if listed and self._lists_sentences:
             lists = list(map(self.shortlist.candidates, sources))
@@ -294,7 +303,17 @@ class Engine:
         if clustered:
             candidates = min(candidates + most_active, self.model.config.vocab_size)
         tokens, by_row = max(longest, min(self._tokens, sum(lengths))), clustered + (clustered and listed)
-        size = Size(slots, search.room, steps, tokens, longest, candidates, int(keep_attention), by_row)
+        size = Size(
+            slots,
+            search.room,
+            steps,
+            tokens,
+            longest,
+            candidates,
+            int(keep_attention),
+            by_row,
+            int(batch["halves"] != 0),
+        )
         workspace = self._workspace(size)
         record = array("q", batch.values())  # a BATCH record: its fields, in their order
         written_to = places, longest_outputs, output, written, log_probs, scores
@@ -346,7 +365,7 @@ class Engine:
         """Returns an unused workspace that is at least as large as `wanted`."""
         for workspace in reversed(list(self._workspaces.values())):
             have = workspace.size
-            if (have.candidates == 0, have[-2:]) != (wanted.candidates == 0, wanted[-2:]):
+            if (have.candidates == 0, have[-3:]) != (wanted.candidates == 0, wanted[-3:]):
                 continue  # it stays for calls of its kind: making one takes as long as a short sentence
             if self._workspaces.pop(workspace.address, None) is None:  # another thread was faster
                 continue
@@ -381,23 +400,19 @@ class Engine:
         use."""
         with native, LOCK:
             if self._full_output is None:
-                packed = [self._pack_output(member.model) for member in self._members]
-                self._full_output = np.concatenate([record for record, _ in packed]), packed
-        return _address(self._full_output[0])
+                forms = [full_output.packed(member.model, self._program) for member in self._members]
+                self._full_output = full_output.Form(np.concatenate([form.record for form in forms]), forms)
+        return _address(self._full_output.record)
 
-    def _pack_output(self, model: Model) -> tuple[np.ndarray, list[np.ndarray]]:
-        config = model.config
-        kept: list[np.ndarray] = []
-
-        def allocate(dtype: Any, *shape: int) -> np.ndarray:
-            kept.append(np.empty(shape, dtype))
-            return kept[-1]
-
-        record = output_layers(config, 1, panels(config.vocab_size), allocate)
-        record["panels"], record["multiplier"] = panels(config.vocab_size), model.record["output_multiplier"]
-        pointers, table, depth = np.empty(PANEL, np.int64), model.record["output"], config.architecture.model_dim
-        self._program.gather_output(table, 0, config.vocab_size, depth, pointers, record)
-        return record, kept
+    def _bounded(self) -> int:
+        """Returns the address of HALVES of the output layer, which it makes on first use; 0: searches do without."""
+        if len(self._members) > 1:
+            return 0
+        with native, LOCK:
+            if self._halves is None:
+                self._halves = (full_output.halves(self.model, self._program),)
+        (form,) = self._halves
+        return _address(form.record) if form else 0
 
 
 def tagged(

@@ -1,12 +1,12 @@
 """Clusters of decoder states in the form that compiled code reads (text.clusters, search.output.candidates)."""
 
-import ctypes
 from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cpunmt.engine.full_output import reserve_entries
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import pack, panels
 from cpunmt.model.tensors import Model
@@ -42,9 +42,8 @@ class StateClusters:
             sets = {**sets, OTHERS: _Everything(nowhere, np.array([0, size]), pieces, np.zeros(1, np.float32))}
         self.numbers, record = {piece: number for number, piece in enumerate(sets)}, np.zeros(len(sets), CLUSTERS)
         self._most = [int(np.diff(clusters.offsets).max()) for clusters in sets.values()]
-        beside = _entries_of(model)
-        model.record[0]["output"]["entries"] = beside.ctypes.data
-        self._kept: Any = record, beside, [_fill(record[i], clusters) for i, clusters in enumerate(sets.values())]
+        reserve_entries(model)
+        self._kept: Any = record, [_fill(record[i], clusters) for i, clusters in enumerate(sets.values())]
         self.address = record.ctypes.data
 
     def chosen(self, sources: Sequence[Sequence[int]]) -> tuple["array[int]", int]:
@@ -71,27 +70,3 @@ def _fill(record: Any, clusters: Any) -> tuple[np.ndarray, ...]:
     layer["weights"], layer["bias"] = weights.ctypes.data, bias.ctypes.data
     record["offsets"], record["ids"] = offsets.ctypes.data, ids.ctypes.data
     return weights, bias, offsets, ids
-
-
-def entries(
-    bias: np.ndarray,
-    scales: np.ndarray | None = None,
-    totals: np.ndarray | None = None,
-    start: np.ndarray | None = None,
-) -> np.ndarray:
-    """Makes ENTRY [pieces] from a table's vectors [pieces]; vectors that its scheme lacks may be left out."""
-    found = np.zeros(len(bias), records.ENTRY)
-    for name, vector in (("scale", scales), ("total", totals), ("bias", bias), ("start", start)):
-        if vector is not None:
-            found[name] = vector
-    return found
-
-
-def _entries_of(model: Model) -> np.ndarray:
-    table, size = model.record[0]["output"], model.config.vocab_size
-    vectors: dict[str, np.ndarray] = {}
-    for name in ("bias", "scales", "totals", "start"):
-        if table[name]:
-            kind: Any = np.int32 if name == "start" else np.float32
-            vectors[name] = np.frombuffer(memoryview((ctypes.c_char * (4 * size)).from_address(int(table[name]))), kind)
-    return entries(**vectors)

@@ -16,6 +16,7 @@ from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import Model, output_table
 from cpunmt.search.records import ENDED, FUSED_ROWS, HYPOTHESIS, ITEM, LOGITS, MEMBER, SLOT, WORKSPACE
+from cpunmt.simd import isa
 
 LOGIT_ROWS = 16  # rows that share an output layer and are scored at once
 # Bytes. Larger buffers get their own pages from the system: on the C library's heap, memory allocated between them
@@ -41,6 +42,7 @@ class Size(NamedTuple):
     candidates: int  # the most target pieces a sentence chooses from; 0: the whole vocabulary
     attention: int  # 1: attention is stored
     by_row: int = 0  # 1: each hypothesis has its own candidates, 2: and its sentence's
+    bounded: int = 0  # 1: for search.bounded_output
 
 
 class Workspace:
@@ -57,13 +59,13 @@ class Workspace:
 
         self.size = size
         config = members[0].model.config  # all have its pieces
-        slots, beam, steps, tokens, source, candidates, attention, by_row = size
+        slots, beam, steps, tokens, source, candidates, attention, by_row, bounded = size
         full, live, stride = not candidates, slots * beam, -(-source // PANEL) * PANEL
         panels = -(-candidates // PANEL)
         everything = -(-config.vocab_size // PANEL)
         # One output layer for the candidates of all slots is a product of many rows: where those are fast.
-        multiplied = {_multiplied(member.model.config) for member in members}
-        shared_by = slots if not full and not by_row and multiplied == {"int8"} else 1
+        kinds = {multiplied(member.model.config) for member in members}
+        shared_by = slots if not full and not by_row and kinds == {"int8"} else 1
         together = int(shared_by > 1 and beam <= tile_shapes.TOGETHER)
         shared = min(slots * panels, everything) + 1
         logit_rows = LOGIT_ROWS if full or together else 1 if by_row else beam
@@ -89,6 +91,14 @@ class Workspace:
         buffer("logits", float32, max(len(members) * logit_rows * columns, LOGITS, FUSED_ROWS * records.BLOCK))
         buffer("wanted", records.WANTED, live)
         buffer("weights", float32, columns)
+        if bounded:
+            left: Any = buffer("left", records.LEFT, live)
+            for name, kind in (("pieces", np.int32), ("most", float32)):
+                lists = self._buffer(kind, live, columns)
+                left[name] = lists.ctypes.data + lists.strides[0] * np.arange(live)
+            buffer("late", records.WANTED, FUSED_ROWS)
+            buffer("late_rows", np.uint8, slots, steps, isa.activation_planes() * config.architecture.model_dim)
+            buffer("late_scales", float32, slots, steps, 2)
         buffer("marks", np.int64, config.vocab_size // 64 + 1)[:] = 0
         for name in ("free_slots", "begun", "active"):
             buffer(name, np.int64, slots)
@@ -157,15 +167,18 @@ def _own_pages(size: int) -> np.ndarray:
     return np.frombuffer(pages, np.uint8)
 
 
-def _multiplied(config: ModelConfig) -> str:
+def multiplied(config: ModelConfig) -> str:
     """Returns the type of the integers that the output layer multiplies."""
     return SCHEMES[config.scheme_of(output_table(config))]
 
 
-def output_layers(config: ModelConfig, count: int, panels: int, allocate: Allocate) -> np.ndarray:
+def output_layers(
+    config: ModelConfig, count: int, panels: int, allocate: Allocate, weight_bytes: int | None = None
+) -> np.ndarray:
     """Makes LINEAR [count], each with room for `panels` panels of the output layer, which `gather_output` fills in."""
-    scheme, depth = records.MULTIPLIED[_multiplied(config)], config.architecture.model_dim
-    sizes: dict[str, tuple[Any, int]] = {"weights": (np.uint8, PANEL * panels * depth * records.WEIGHT_BYTES[scheme])}
+    scheme, depth = records.MULTIPLIED[multiplied(config)], config.architecture.model_dim
+    weight_bytes = weight_bytes or PANEL * panels * depth * records.WEIGHT_BYTES[scheme]
+    sizes: dict[str, tuple[Any, int]] = {"weights": (np.uint8, weight_bytes)}
     sizes |= dict.fromkeys(("scales", "start", "totals", "bias"), (np.float32, PANEL * panels))
     found = np.zeros(count, records.LINEAR)
     found["scheme"], found["depth"] = scheme, depth

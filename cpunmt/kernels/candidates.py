@@ -26,6 +26,7 @@ from cpunmt.simd.sparse_tile import gather
 from cpunmt.simd.vector import store, transpose
 
 _WEIGHT_BYTES = np.array(WEIGHT_BYTES)
+LOWER = 0x0F0F0F0F  # halves of each of four bytes
 EARLY = 4  # panels whose embedding rows are prefetched before they are gathered
 
 
@@ -176,3 +177,19 @@ def gather_output(table: address, pieces: address, candidates: count, depth: cou
         for lane in range(16):
             for group in range(whole // 4, row_bytes // 4):
                 store_i32(packed, 16 * group + lane, load_i32(load_i64(pointers, lane), group))
+
+
+@kernel
+def gather_codes(table: address, pieces: count, depth: count, output: address):
+    """Packs the codes of all rows of a TABLE as those of the LINEAR record `output`, see kernels/matmul/packing.
+
+    depth     a multiple of 16; columns beyond the pieces repeat the last one
+    """
+    entries, linear = at(TABLE, table, 0), at(LINEAR, output, 0)
+    for column in range(16 * linear.panels):
+        row = entries.codes + lesser(column, pieces - 1) * (depth // 2)
+        packed = linear.codes + 8 * depth * (column // 16) + 4 * (column % 16)
+        for block in range(depth // 16):
+            first, second = load_i32(row, 2 * block), load_i32(row, 2 * block + 1)
+            store_i32(packed, 16 * block, (first & LOWER) | (second & LOWER) << 4)
+            store_i32(packed, 16 * (block + depth // 16), (first >> 4 & LOWER) | (second >> 4 & LOWER) << 4)

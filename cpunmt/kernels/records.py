@@ -65,11 +65,28 @@ ENTRY = record(("scale", np.float32), ("total", np.float32), ("bias", np.float32
 TABLE = record(
     ("scheme", COUNT),
     ("rows", ADDRESS),  # int8, int16 or float32 [pieces, model_dim]
+    ("codes", ADDRESS),  # bytes [pieces, model_dim / 2]: the int8 rows as numbers of `levels`, those of column i and of
+    # i + model_dim / 2 in one byte, the first in its lower half; 0: absent
+    ("levels", ADDRESS),  # int8 [16]
     ("scales", ADDRESS),  # float32 [pieces]; integers only
     ("start", ADDRESS),  # int32 [pieces]: see LINEAR; of the output layer, INT8 only
     ("totals", ADDRESS),  # float32 [pieces]: see LINEAR; of the output layer, INT8 only
     ("bias", ADDRESS),  # float32 [pieces]: of the output layer
     ("entries", ADDRESS),  # ENTRY [pieces]: a second copy of these four, see kernels/matmul/row_products; 0: absent
+)
+
+# A table's upper halves, which bound its scores: see kernels/high_halves.
+HALVES = record(
+    ("high", LINEAR),  # its products with the levels; it has only `codes`
+    ("reach", ADDRESS),  # float32 [16 * panels]: scale * length of what the levels leave of each column
+)
+
+# The pieces of a row that may have its largest score.
+LEFT = record(
+    ("count", COUNT),
+    ("pieces", ADDRESS),  # int32 [count], ascending
+    ("most", ADDRESS),  # float32 [count]: their upper bounds
+    ("least", np.float32),  # a lower bound of the largest score
 )
 
 # The map from pieces at positions to vectors.

@@ -4,7 +4,7 @@ Stored weights become the operands of compiled code: compact formats are decoded
 
 stored     int8, int16, float32    as they are: the file's own memory
            float16                 float32
-           log4, code4             int8, and for single rows the file's codes: half the bytes to read
+           log4, code4             int8, and for few rows the file's codes: half the bytes to read
 """
 
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ def _weights(tensors: Mapping[str, np.ndarray], name: str, scheme: str, depth: i
     halves = [levels[values & 15], levels[values >> 4]]
     if not in_panels:
         decoded = np.concatenate(halves, axis=1)
-        return Weights(records.INT8, decoded, scales, sums_of(decoded))
+        return Weights(records.INT8, decoded, scales, sums_of(decoded), values, levels)
     decoded = np.stack(halves, axis=2).reshape(len(values), -1, PANEL, GROUP)  # groups 2 j and 2 j + 1 of a panel
     return Weights(records.INT8, decoded, scales, sums_of(decoded), values, levels)
 
@@ -144,8 +144,6 @@ class RecordFiller:
         record["weights"] = self.keep(weights.values)
         record["bias"] = self.address(f"{layer.name}.bias")
         self._multiplied(record, weights, weights.scales, static)
-        if weights.codes is not None and weights.levels is not None:
-            record["codes"], record["levels"] = self.keep(weights.codes), self.keep(weights.levels)
         if layer.rectified and weights.sums is not None:
             rows = by_depth(weights.values)
             start = np.zeros(rows.shape[1], np.int32)
@@ -209,11 +207,13 @@ class RecordFiller:
         return self._tables[name]
 
     def _multiplied(self, record: Any, weights: Weights, scales: np.ndarray | None, static: bool) -> None:
-        """Fills in the fields for integer products that LINEAR and TABLE records share.
+        """Fills in the fields that LINEAR and TABLE records share.
 
         Sums begin with a term that removes the storage offset of activations, and adds STATIC_OFFSET.
         """
         record["scheme"] = weights.scheme
+        if weights.codes is not None and weights.levels is not None:
+            record["codes"], record["levels"] = self.keep(weights.codes), self.keep(weights.levels)
         if scales is not None:
             record["scales"] = self.keep(scales)
         totals = weights.totals()

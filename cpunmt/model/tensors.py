@@ -166,6 +166,7 @@ class Model:
         reader = {"scheme": fields["output"]["scheme"], "multiplier": fields["output_multiplier"]}
         self.network: Any = FAMILIES[family].network(config.architecture, filler, own, reader)
         fields["network"] = self.network.address
+        self.entries: np.ndarray | None = None  # of the output table: see engine.full_output
         self._positions = 0
         self.reserve_positions(config.max_source_length)
 

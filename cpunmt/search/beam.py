@@ -12,6 +12,7 @@ The workspace holds the whole state between two steps, so the search can stop th
 because Python handles an interrupt only outside compiled code.
 """
 
+from cpunmt.search.bounded_output import choose_bounded, score_late
 from cpunmt.search.diverse_beams import select_groups
 from cpunmt.search.ensemble import encode_sentences, row_logits, step_rows
 from cpunmt.search.fused_output import choose_fused
@@ -37,7 +38,7 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     model = at(MEMBER, w.members, 0).model  # all have its pieces
     fused = w.models == 1 and at(SEARCH, b.search, 0).whole_logits == 0
-    grouped = at(SEARCH, b.search, 0).num_beam_groups > 1
+    grouped, normalized = at(SEARCH, b.search, 0).num_beam_groups > 1, at(SEARCH, b.search, 0).normalized
     if begin:
         w.waiting, w.active_count, w.row_count, w.filling = 0, 0, 0, 0
         w.free_count = w.slots
@@ -76,6 +77,10 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
         name_candidates(batch, workspace, rows)
         row = 0
         while row < rows:
+            if b.halves:
+                choose_bounded(batch, workspace, rows)
+                row = rows
+                continue
             if fused:
                 row += choose_fused(batch, workspace, row, rows)
                 continue
@@ -100,6 +105,8 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
                 store_i64(w.active, kept, slot)
                 kept += 1
             else:
+                if b.halves and normalized:
+                    score_late(batch, workspace, slot)
                 end_sentence(batch, workspace, slot)
         active, rows = kept, next_row
         w.rows, w.next_rows = w.next_rows, w.rows

@@ -36,6 +36,7 @@ BATCH = record(
     ("shortlist", SHORTLIST),
     ("listed", COUNT),  # 1: each sentence has candidates of its shortlist; SENTENCES: whose lists belong to sentences
     ("full_output", ADDRESS),  # LINEAR [models]: the output layers over all pieces; 0: not all are candidates
+    ("halves", ADDRESS),  # HALVES: all pieces are candidates: see bounded_output; 0: not used
     ("clusters", ADDRESS),  # CLUSTERS [sets]; 0: candidates do not depend on the state
     ("cluster_sets", ADDRESS),  # int64 [sentences]: the number of each sentence's set
 )
@@ -58,6 +59,8 @@ SLOT = record(
     ("unk_column", COUNT),  # the place of <unk> among them, or -1
     ("outside", COUNT),  # 1: its prefix has a piece that is not a candidate
     ("clusters", ADDRESS),  # CLUSTERS: its set; only with clusters
+    ("paused", COUNT),  # steps until bounds of its logits are used again: see bounded_output
+    ("pause", COUNT),  # the number after the next failure
     ("key", COUNT),  # 64 bits of its source, on which draws depend; only if pieces are drawn
 )
 
@@ -119,6 +122,10 @@ WORKSPACE = record(
     ("logit_columns", COUNT),
     ("logits", ADDRESS),  # float32 [models, logit_rows, logit_columns], or a block of all rows: see fused_output
     ("wanted", ADDRESS),  # WANTED [slots * beam]: the search in the logits of each row
+    ("left", ADDRESS),  # LEFT [slots]: see bounded_output, and the next four; 0: it is not used
+    ("late", ADDRESS),  # WANTED [FUSED_ROWS]
+    ("late_rows", ADDRESS),  # bytes [slots, steps, layers.linear.row_bytes]: the inputs of the output layer, quantized,
+    ("late_scales", ADDRESS),  # and their float32 [slots, steps, 2]
     ("weights", ADDRESS),  # float32 [logit_columns]: those of a row, when pieces are drawn
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
     ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]

@@ -25,7 +25,7 @@ def start_sentence(model: address, batch: address, workspace: address, sentence:
     s = at(SLOT, w.sentences, slot)
     s.sentence = sentence
     s.source_length = load_i64(b.offsets, sentence + 1) - first
-    s.step, s.live, s.ended, s.outside = 0, 1, 0, 0
+    s.step, s.live, s.ended, s.outside, s.paused, s.pause = 0, 1, 0, 0, 0, 1
     s.candidates, s.unk_column = m.vocab_size, m.unk_id
     if at(SEARCH, b.search, 0).sampling:
         s.key = sentence_key(b.ids + 4 * first, s.source_length)

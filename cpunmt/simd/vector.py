@@ -129,6 +129,12 @@ fma = function(f32x16(f32x16, f32x16, f32x16), "fma", "Returns x * y + z with on
 
 
 @function(f32x16(f32x16))
+def roots(builder, x):
+    """Returns the square roots, correctly rounded."""
+    return call_llvm(builder, "llvm.sqrt.v16f32", FLOATS, [x])
+
+
+@function(f32x16(f32x16))
 def absolute(builder, x):
     """Returns |x|."""
     return call_llvm(builder, "llvm.fabs.v16f32", FLOATS, [x])

@@ -12,6 +12,7 @@ from bench.harness.texts import evenly, length_range, read_lines, segments
 from bench.peers.__main__ import main, measure, ratios, summary
 from bench.peers.models import INTEGERS, Contest, trained
 from bench.peers.recurrent import random_recurrent
+from bench.peers.sizes import PIECES, SHAPES
 from cpunmt.formats.marian.marian import read_marian
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 from quantize.checkpoints.marian_export import write_marian_npz
@@ -134,6 +135,19 @@ def test_a_recurrent_network_end_to_end(tmp_path):
         for mode in ("single", "bulk"):
             assert list(workload[mode]["seconds"]) == ["cpunmt"] and workload[mode]["same"] == {"cpunmt": 6}
             assert workload[mode]["pieces"]["cpunmt"] > 6
+
+
+def test_a_size_end_to_end(tmp_path, monkeypatch):
+    """In int8 and 4 bits; </s> is never chosen."""
+    monkeypatch.setitem(SHAPES, "opus", SHAPES["opus"]._replace(d=32, width=64, heads=2, layers=1, pieces=90))
+    figures = tmp_path / "figures.json"
+    flags = ["--size", "opus", "--beam", "2", "--sentences", "6", "--rounds", "1", "--json", str(figures)]
+    main(["--home", str(tmp_path), *flags])
+    ((name, found),) = json.loads(figures.read_text("utf-8"))["workloads"].items()
+    assert name == f"opus, {PIECES} pieces"
+    for mode in ("single", "bulk"):
+        assert list(found[mode]["seconds"]) == ["cpunmt", "cpunmt, 4 bits"]
+        assert set(found[mode]["pieces"].values()) == {6 * PIECES} and found[mode]["same"]["cpunmt"] == 6
 
 
 @pytest.mark.parametrize("width", ["0", "24", "8192", "x"])

@@ -11,6 +11,7 @@ from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.matmul.packing import (
     PANEL,
     pack,
+    pack_codes,
     unpack,
 )
 from cpunmt.kernels.softmax import LOWEST
@@ -203,3 +204,19 @@ def test_united_candidates_and_where_each_list_has_them(program, seed, vocab_siz
         program.pick_columns(guard.copy(logits), columns, padded, picked)
         assert np.array_equal(picked, logits[expected])
     guard.check()
+
+
+@given(SEEDS, st.integers(1, 70), st.integers(1, 6))
+@settings(deadline=None)
+def test_packed_codes_are_those_of_the_rows(program, seed, pieces, sixteens):
+    depth, panel_count, guard = 16 * sixteens, -(-pieces // PANEL), Guards()
+    numbers = np.random.default_rng(seed).integers(0, 16, (pieces, depth), np.uint8)
+    first, second = np.split(numbers, 2, axis=1)
+    table, output = np.zeros(1, records.TABLE), np.zeros(1, records.LINEAR)
+    table["codes"], output["panels"] = guard.copy(first | second << 4).ctypes.data, panel_count
+    made = guard.empty((panel_count, depth // 8, 16, 4), np.uint8)
+    output["codes"] = made.ctypes.data
+    program.gather_codes(table, pieces, depth, output)
+    guard.check()
+    padded = numbers[np.minimum(np.arange(PANEL * panel_count), pieces - 1)]
+    assert np.array_equal(made, pack_codes(np.ascontiguousarray(padded.T)))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cpunmt.engine.state_clusters import entries
+from cpunmt.engine.full_output import entries
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.matmul.packing import PANEL

@@ -185,7 +185,7 @@ def test_each_sentence_has_the_clusters_of_its_target_language(models, seed, sea
 
 def test_what_the_records_point_to_stays_in_memory(models):
     made = StateClusters({OTHERS: clusters_of([np.arange(VOCAB)])}, models["float32"])
-    kept = {array.ctypes.data for arrays in made._kept[2] for array in arrays}
+    kept = {array.ctypes.data for arrays in made._kept[1] for array in arrays}
     (record,) = made._kept[0]
     layer = record["centroids"]
     assert {int(place) for place in (layer["weights"], layer["bias"], record["offsets"], record["ids"])} == kept

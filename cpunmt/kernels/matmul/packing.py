@@ -35,6 +35,7 @@ import numpy as np
 PANEL = 16  # columns
 LINE = 64  # bytes of a cache line
 BLOCK = 4  # panels in 64 columns of a contiguous row
+HALF_LEVELS = (16 * np.arange(16) - 120).astype(np.int8)  # of the upper halves of int8: see kernels/high_halves
 GROUP, PAIR = 4, 2  # depths that lie side by side in panels of int8, of int16
 
 
