@@ -141,7 +141,7 @@ class Engine:
         else:
             given = sources
         record, workspace, made, _kept = self._prepared(
-            sources, limits, search, prefixes, slots, refill, late=tell is None
+            sources, limits, search, prefixes, slots, refill, bounded=tell is None or not search.normalized
         )
         dropped = run(self._program, record, workspace, made, tell, unwanted, prompt)
         self._keep(workspace)
@@ -190,7 +190,9 @@ class Engine:
         They equal those of `translate`; the arguments are the same, each for one sentence.
         """
         sources, limits, prefixes = tagged([source], [limit], search, [prefix] if prefix else None)
-        record, workspace, _made, _kept = self._prepared(sources, limits, search, prefixes, 1)
+        record, workspace, _made, _kept = self._prepared(
+            sources, limits, search, prefixes, 1, bounded=not search.normalized
+        )
         found = workspace.history[0, len(search.prompt) :, 0]  # the first slot that is taken is 0
         unsaid = len(search.prompt)
         begin, step, more = 1, 0, True
@@ -214,11 +216,12 @@ class Engine:
         prefixes: Sequence[Sequence[int]] | None,
         slots: int | None,
         refill: float = REFILL,
-        late: bool = False,
+        bounded: bool = False,
     ) -> tuple[array[int], Workspace, Made, object]:
         """Makes the arrays that compiled code reads and writes for a call; the arguments are those of `translate`.
 
-        `late`: log-probabilities are not read before a sentence ends.
+        `bounded`: the search may be that of search.bounded_output, which knows no log-probability before a sentence has
+        ended.
 
         Returns a BATCH record, the memory, and the objects that the record points to, which must outlive the compiled
         call.
@@ -266,8 +269,8 @@ class Engine:
             )
             batch |= {"clusters": clusters.address, "cluster_sets": _at(cluster_sets)}
         elif full:
-            one = search.room == 1 and not search.whole_logits and (late or not search.normalized)
-            batch["halves"] = self._bounded() if one and slots <= self._few_rows else 0
+            bounded = bounded and search.room == 1 and not search.whole_logits and slots <= self._few_rows
+            batch["halves"] = self._halves_at() if bounded else 0
             if search.normalized or not batch["halves"]:
                 batch["full_output"] = self._output()
         candidates, sentence_lists = 0, None
@@ -404,8 +407,8 @@ class Engine:
                 self._full_output = full_output.Form(np.concatenate([form.record for form in forms]), forms)
         return _address(self._full_output.record)
 
-    def _bounded(self) -> int:
-        """Returns the address of HALVES of the output layer, which it makes on first use; 0: searches do without."""
+    def _halves_at(self) -> int:
+        """Returns the address of the HALVES of the output layer, made on first use; 0 if the model has none."""
         if len(self._members) > 1:
             return 0
         with native, LOCK:

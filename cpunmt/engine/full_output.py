@@ -17,7 +17,7 @@ from cpunmt.model.tensors import Model
 from cpunmt.process.first_use import LOCK
 
 LEAST_BYTES = 1 << 20  # of an int8 table for which bounds save time; a smaller one lies in a near cache
-LARGEST_SCALE = np.float32(1e30)  # of a column whose sums are surely finite as floats
+LEAST_SCALE, LARGEST_SCALE = np.float32(1e-30), np.float32(1e30)  # of a column whose sums are ordinary floats
 
 
 class Form(NamedTuple):
@@ -49,17 +49,16 @@ def halves(model: Model, program: Any) -> Form | None:
         return None  # codes of 4 bits are as few bytes as halves, and all of them
     if model.record["output_multiplier"] != 0:
         return None
-    if not np.all(_array_at(int(table["scales"]), np.float32, size) < LARGEST_SCALE):
+    scales = _array_at(int(table["scales"]), np.float32, size)
+    if not np.all((scales > LEAST_SCALE) & (scales < LARGEST_SCALE)):
         return None
     reserve_entries(model)
     layer, kept = _room(model, count, PANEL * count * depth // 2)
     reach, record = np.empty(PANEL * count, np.float32), np.zeros(1, records.HALVES)
-    layer["panels"], layer["levels"], layer["codes"], layer["weights"] = (
-        count,
-        HALF_LEVELS.ctypes.data,
-        layer["weights"],
-        0,
-    )
+    layer["panels"] = count
+    layer["levels"] = HALF_LEVELS.ctypes.data
+    layer["codes"] = layer["weights"]
+    layer["weights"] = 0
     record["high"], record["reach"] = layer, reach.ctypes.data
     pointers, scratch = np.empty(PANEL, np.int64), np.empty(PANEL * depth, np.int8)
     program.split_halves(model.record["output"], size, depth, pointers, scratch, record)

@@ -92,13 +92,13 @@ class Workspace:
         buffer("wanted", records.WANTED, live)
         buffer("weights", float32, columns)
         if bounded:
-            left: Any = buffer("left", records.LEFT, live)
+            possible: Any = buffer("possible", records.POSSIBLE, live)
             for name, kind in (("pieces", np.int32), ("most", float32)):
                 lists = self._buffer(kind, live, columns)
-                left[name] = lists.ctypes.data + lists.strides[0] * np.arange(live)
-            buffer("late", records.WANTED, FUSED_ROWS)
-            buffer("late_rows", np.uint8, slots, steps, isa.activation_planes() * config.architecture.model_dim)
-            buffer("late_scales", float32, slots, steps, 2)
+                possible[name] = lists.ctypes.data + lists.strides[0] * np.arange(live)
+            buffer("ended_wanted", records.WANTED, FUSED_ROWS)
+            buffer("output_rows", np.uint8, slots, steps, isa.activation_planes() * config.architecture.model_dim)
+            buffer("output_scales", float32, slots, steps, 2)
         buffer("marks", np.int64, config.vocab_size // 64 + 1)[:] = 0
         for name in ("free_slots", "begun", "active"):
             buffer(name, np.int64, slots)

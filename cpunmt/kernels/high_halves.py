@@ -1,6 +1,6 @@
 """Bounds on the scores of a table of pieces by the upper halves of its 8-bit weights.
 
-An int8 weight w is 16 i + j - 120, where i and j are numbers from 0 to 15 and j - 8 = r is small:
+An int8 weight w has a number i of its upper four bits, from 0 to 15, and a small rest r:
 
     w = level[i] + r        level[i] = 16 i - 120 (packing.HALF_LEVELS),  r from -8 to 7
     x.w = x.level + x.r     |x.r| <= |x| |r|        (Cauchy and Schwarz)
@@ -13,7 +13,8 @@ import numpy as np
 
 from cpunmt.kernels.candidates import LOWER
 from cpunmt.kernels.matmul.packing import PANEL
-from cpunmt.kernels.records import BLOCK, HALVES, LEFT, TABLE
+from cpunmt.kernels.records import BLOCK, HALVES, POSSIBLE, TABLE
+from cpunmt.kernels.softmax import LOWEST
 from cpunmt.simd.intrinsics import (
     at,
     lesser,
@@ -54,8 +55,9 @@ ROUNDING = np.float32(2.0**-21)
 LARGEST_PRODUCT = np.float32(127 * 255)  # of a weight and a step of an activation
 HALF_STEP = np.float32(0.51)  # the most that an activation is rounded by, in steps
 SPARE = np.float32(1 + 2.0**-16)  # for the roundings of the bounds themselves
-# Scores and distances above this are not bounded: the terms of one nearby may have become infinity.
+# Scores and distances above this are not bounded: a term of such a score may be infinity.
 UNBOUNDED = np.float32(1e30)
+LEAST_SQUARES = np.float32(1e-30)  # of a row: smaller squares vanish in float32
 
 
 @kernel
@@ -66,7 +68,7 @@ def split_halves(table: address, pieces: count, depth: count, pointers: address,
     pointers    room for int64 [16]
     packed      room for bytes [16 * depth]
     halves      HALVES, whose addresses hold room for ceil(pieces / 16) panels: `codes`, `scales`, `start`, `totals`,
-                `bias` and `reach` are written; columns beyond the pieces repeat the last one
+                `bias` and `reach` are written; columns beyond the pieces get the score LOWEST
     """
     t, h = at(TABLE, table, 0), at(HALVES, halves, 0)
     high = h.high
@@ -98,8 +100,9 @@ def split_halves(table: address, pieces: count, depth: count, pointers: address,
         store_ints(high.start, 16 * panel, sums * broadcast_int(-OFFSET))
         for lane in range(PANEL):
             column, piece = PANEL * panel + lane, lesser(PANEL * panel + lane, pieces - 1)
-            store_f32(high.scales, column, load_f32(t.scales, piece))
-            store_f32(high.bias, column, load_f32(t.bias, piece))
+            used = column < pieces
+            store_f32(high.scales, column, load_f32(t.scales, piece) if used else np.float32(0.0))
+            store_f32(high.bias, column, load_f32(t.bias, piece) if used else LOWEST)
         scales = load(high.scales, PANEL * panel)
         store(high.totals, PANEL * panel, scales * to_floats(sums))
         norms = roots(maximum(to_floats(squares), broadcast(np.float32(1.0))))  # so a reach is also at least a scale
@@ -115,20 +118,22 @@ def distance_of(x: address, depth: count, row_scale: address) -> real:
     squares, scale = broadcast(np.float32(0.0)), load_f32(row_scale, 0)
     for k in range(0, depth, 16):
         squares = fma(load(x, k), load(x, k), squares)
-    many = np.float32(depth)
+    many, length = np.float32(depth), total(squares)
+    if not length > LEAST_SQUARES:
+        return np.float32(np.inf)  # all columns are kept
     rounded = HALF_STEP * square_root(many) + ROUNDING * LARGEST_PRODUCT * many
-    return (square_root(total(squares)) + rounded * scale) * SPARE
+    return (square_root(length) + rounded * scale) * SPARE
 
 
 @kernel
-def keep_possible(left: address, scores: address, reach: address, distance: real, first: count, length: count):
-    """Adds the columns that may have the largest score to a LEFT, from float32 scores [length] by the levels.
+def keep_possible(possible: address, scores: address, reach: address, distance: real, first: count, length: count):
+    """Adds the columns that may have the largest score to a POSSIBLE, from float32 scores [length] by the levels.
 
     length      a multiple of 16; of the columns from `first` on
     reach       float32 [length]
     scores      overwritten
     """
-    w, far, share = at(LEFT, left, 0), broadcast(distance), broadcast(ROUNDING)
+    w, far, share = at(POSSIBLE, possible, 0), broadcast(distance), broadcast(ROUNDING)
     infinite, most = broadcast(np.float32(np.inf)), broadcast(UNBOUNDED)
     for begin in range(0, length, BLOCK):
         end, low = lesser(begin + BLOCK, length), broadcast(w.least)
@@ -152,9 +157,9 @@ def keep_possible(left: address, scores: address, reach: address, distance: real
 
 
 @kernel
-def drop_impossible(left: address, pieces: count):
-    """Drops the columns of a LEFT that a later one excluded, and those that belong to none of the pieces."""
-    w, count = at(LEFT, left, 0), 0
+def drop_impossible(possible: address, pieces: count):
+    """Drops the columns of a POSSIBLE that a later one excluded, and those that belong to none of the pieces."""
+    w, count = at(POSSIBLE, possible, 0), 0
     for i in range(w.count):
         if not load_f32(w.most, i) < w.least and load_i32(w.pieces, i) < pieces:
             store_i32(w.pieces, count, load_i32(w.pieces, i))

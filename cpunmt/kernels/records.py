@@ -82,7 +82,7 @@ HALVES = record(
 )
 
 # The pieces of a row that may have its largest score.
-LEFT = record(
+POSSIBLE = record(
     ("count", COUNT),
     ("pieces", ADDRESS),  # int32 [count], ascending
     ("most", ADDRESS),  # float32 [count]: their upper bounds

@@ -12,7 +12,7 @@ The workspace holds the whole state between two steps, so the search can stop th
 because Python handles an interrupt only outside compiled code.
 """
 
-from cpunmt.search.bounded_output import choose_bounded, score_late
+from cpunmt.search.bounded_output import choose_bounded, score_ended
 from cpunmt.search.diverse_beams import select_groups
 from cpunmt.search.ensemble import encode_sentences, row_logits, step_rows
 from cpunmt.search.fused_output import choose_fused
@@ -78,8 +78,7 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
         row = 0
         while row < rows:
             if b.halves:
-                choose_bounded(batch, workspace, rows)
-                row = rows
+                row += choose_bounded(batch, workspace, rows)
                 continue
             if fused:
                 row += choose_fused(batch, workspace, row, rows)
@@ -106,7 +105,7 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
                 kept += 1
             else:
                 if b.halves and normalized:
-                    score_late(batch, workspace, slot)
+                    score_ended(batch, workspace, slot)
                 end_sentence(batch, workspace, slot)
         active, rows = kept, next_row
         w.rows, w.next_rows = w.next_rows, w.rows

@@ -5,10 +5,10 @@ A greedy search needs only the largest logit. The products with the upper halves
 those of `fused_output`, to the bit.
 
 Log-probabilities need all logits, but not before the sentence ends: then one product of all its rows reads the weights
-once, instead of each step (`score_late`).
+once, instead of each step (`score_ended`).
 
-If many pieces are left, as in a model that is sure of nothing, this takes longer than all logits. After such a step a
-sentence does without the bounds for a step, and twice as long each time that this happens again.
+If a step leaves many pieces, as in a model that is sure of nothing, this takes longer than all logits. Then the
+sentence pauses the bounds for a step, and for twice as many each time that this happens again.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from cpunmt.kernels.fused_top_k import begin_row, end_row
 from cpunmt.kernels.high_halves import distance_of, drop_impossible, keep_possible
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.matmul.row_products import score_pieces
-from cpunmt.kernels.records import BLOCK, HALVES, LEFT, LINEAR, WANTED
+from cpunmt.kernels.records import BLOCK, HALVES, LINEAR, POSSIBLE, WANTED
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.layers.linear import cut_panels, linear, row_bytes
 from cpunmt.search.fused_output import begin_choice, end_choice
@@ -31,8 +31,8 @@ from cpunmt.search.step import end_hypothesis
 from cpunmt.simd.intrinsics import address_of, at, lesser, load_f32, load_i32, store_f32, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
 
-MANY = 2  # a step left many if they are more than this part of the vocabulary,
-LONGEST_PAUSE = 16  # and these are the most steps without bounds
+MANY_DIVISOR = 2  # pieces are many if they are more than the vocabulary divided by this
+LONGEST_PAUSE = 16  # steps
 _PANELS = BLOCK // 16
 
 
@@ -45,8 +45,15 @@ def is_bounded(workspace: address, row: count) -> count:
 
 
 @kernel
+def bar(logits: address, first: count, length: count, piece: count):
+    """Excludes a piece from the bound of the best, if its logit is among those of the columns from `first` on."""
+    if first <= piece and piece < first + length:
+        store_f32(logits, piece - first, LOWEST)
+
+
+@kernel
 def bound_rows(batch: address, workspace: address, rows: count):
-    """Keeps the pieces that may be the best of each row for which bounds are used."""
+    """Lists the pieces that may be the best of each row for which bounds are used."""
     w, halves = at(WORKSPACE, workspace, 0), at(HALVES, at(BATCH, batch, 0).halves, 0)
     member, high = at(MEMBER, w.members, 0), address_of(halves.high)
     depth, part = at(MODEL, member.model, 0).model_dim, address_of(new_linear())
@@ -58,35 +65,38 @@ def bound_rows(batch: address, workspace: address, rows: count):
         for row in range(rows):
             if is_bounded(workspace, row):
                 distance = distance_of(member.hidden + 4 * row * depth, depth, member.row_scales + 8 * row)
-                left, logits = address_of(at(LEFT, w.left, row)), w.logits + 4 * row * columns
-                keep_possible(left, logits, halves.reach + 4 * begin, distance, begin, columns)
+                wanted, logits = at(WANTED, w.wanted, row), w.logits + 4 * row * columns
+                bar(logits, begin, columns, wanted.barred)
+                bar(logits, begin, columns, wanted.also_barred)
+                possible = address_of(at(POSSIBLE, w.possible, row))
+                keep_possible(possible, logits, halves.reach + 4 * begin, distance, begin, columns)
 
 
 @kernel
-def leave(batch: address, workspace: address, row: count):
-    """Makes a row's LEFT: by bounds, the piece that a prefix forces, or all pieces."""
+def list_pieces(batch: address, workspace: address, row: count):
+    """Lists the pieces to score for a row: those that may be the best, the one that a prefix forces, or all."""
     w = at(WORKSPACE, workspace, 0)
-    left, wanted = at(LEFT, w.left, row), at(WANTED, w.wanted, row)
+    possible, wanted = at(POSSIBLE, w.possible, row), at(WANTED, w.wanted, row)
     s = at(SLOT, w.sentences, at(ROW, w.rows, row).slot)
     pieces = at(MODEL, at(MEMBER, w.members, 0).model, 0).vocab_size
     if is_bounded(workspace, row):
-        drop_impossible(address_of(left), pieces)
-        if MANY * left.count > pieces:
+        drop_impossible(address_of(possible), pieces)
+        if MANY_DIVISOR * possible.count > pieces:
             s.paused, s.pause = s.pause, lesser(2 * s.pause, LONGEST_PAUSE)
         else:
             s.pause = 1
     elif wanted.k > 0:
         s.paused -= 1
-        left.count = pieces
+        possible.count = pieces
         for piece in range(pieces):
-            store_i32(left.pieces, piece, piece)
+            store_i32(possible.pieces, piece, piece)
     elif wanted.only >= 0:
-        left.count = 1
-        store_i32(left.pieces, 0, wanted.only)
+        possible.count = 1
+        store_i32(possible.pieces, 0, wanted.only)
 
 
 @kernel
-def take_left(workspace: address, row: count, pieces: address, length: count):
+def score_possible(workspace: address, row: count, pieces: address, length: count):
     """Scores int32 pieces [length], at least one, and takes the best, the first of equal ones."""
     w = at(WORKSPACE, workspace, 0)
     member, wanted = at(MEMBER, w.members, 0), at(WANTED, w.wanted, row)
@@ -108,44 +118,48 @@ def take_left(workspace: address, row: count, pieces: address, length: count):
 
 @kernel
 def keep_row(batch: address, workspace: address, row: count):
-    """Keeps the input of the output layer for `score_late`."""
+    """Keeps the input of the output layer for `score_ended`."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     member, r = at(MEMBER, w.members, 0), at(ROW, w.rows, row)
     m = at(MODEL, member.model, 0)
     if at(SEARCH, b.search, 0).normalized:
         size, place = row_bytes(m.output.scheme, m.model_dim), r.slot * w.steps + r.step
-        copy_floats(member.quantized + row * size, size // 4, w.late_rows + place * size)
-        copy_floats(member.row_scales + 8 * row, 2, w.late_scales + 8 * place)
+        copy_floats(member.quantized + row * size, size // 4, w.output_rows + place * size)
+        copy_floats(member.row_scales + 8 * row, 2, w.output_scales + 8 * place)
 
 
 @kernel
-def choose_bounded(batch: address, workspace: address, rows: count):
-    """Finds the best continuation of each of `rows` hypotheses, all of a step: a few, of greedy searches."""
+def choose_bounded(batch: address, workspace: address, rows: count) -> count:
+    """Finds the best continuation of each of `rows` hypotheses, all of a step; returns their number.
+
+    They are at most tile_shapes.CODED_ROWS, of greedy searches.
+    """
     w, bounded = at(WORKSPACE, workspace, 0), 0
     for row in range(rows):
         begin_choice(batch, workspace, row)
         at(WANTED, w.wanted, row).normalized = 0
-        left = at(LEFT, w.left, row)
-        left.count, left.least = 0, LOWEST
+        possible = at(POSSIBLE, w.possible, row)
+        possible.count, possible.least = 0, LOWEST
         bounded += is_bounded(workspace, row)
     if bounded:
         bound_rows(batch, workspace, rows)
     for row in range(rows):
-        leave(batch, workspace, row)
-        left, wanted = at(LEFT, w.left, row), at(WANTED, w.wanted, row)
-        take_left(workspace, row, left.pieces, left.count)
+        list_pieces(batch, workspace, row)
+        possible, wanted = at(POSSIBLE, w.possible, row), at(WANTED, w.wanted, row)
+        score_possible(workspace, row, possible.pieces, possible.count)
         if wanted.found == 0 and wanted.only < 0 and wanted.barred != 0 and wanted.also_barred != 0:
-            store_i32(left.pieces, 0, 0)  # no score is a number: as in fused_top_k
+            store_i32(possible.pieces, 0, 0)  # no score is a number: as in fused_top_k
             wanted.k = 0
-            take_left(workspace, row, left.pieces, 1)
+            score_possible(workspace, row, possible.pieces, 1)
             wanted.k = 1
         end_choice(batch, workspace, row)
-        at(HYPOTHESIS, w.hypotheses, row).normalizer = np.float32(0.0)  # see score_late
+        at(HYPOTHESIS, w.hypotheses, row).normalizer = np.float32(0.0)  # see score_ended
         keep_row(batch, workspace, row)
+    return rows
 
 
 @kernel
-def score_late(batch: address, workspace: address, slot: count):
+def score_ended(batch: address, workspace: address, slot: count):
     """Computes the log-probabilities of a sentence that has ended, and its score."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     search, s, ended = at(SEARCH, b.search, 0), at(SLOT, w.sentences, slot), at(ENDED, w.ended, slot * w.beam)
@@ -154,15 +168,15 @@ def score_late(batch: address, workspace: address, slot: count):
     for first in range(0, steps, FUSED_ROWS):
         rows, place = lesser(FUSED_ROWS, steps - first), slot * w.steps + first
         for i in range(rows):
-            wanted = at(WANTED, w.late, i)
+            wanted = at(WANTED, w.ended_wanted, i)
             wanted.normalized, wanted.k, wanted.only, wanted.barred, wanted.also_barred = 1, 0, -1, -1, -1
             wanted.columns, wanted.scores = w.best_columns, w.best_logits
             begin_row(address_of(wanted))
-        quantized, row_scales = w.late_rows + place * size, w.late_scales + 8 * place
-        take_layer(b.full_output, 0, quantized, row_scales, rows, w.late, w.logits, 0, 0)
+        quantized, row_scales = w.output_rows + place * size, w.output_scales + 8 * place
+        take_layer(b.full_output, 0, quantized, row_scales, rows, w.ended_wanted, w.logits, 0, 0)
         for i in range(rows):
             entry = at(ITEM, w.history, item_place(workspace, slot, first + i, 0))
-            entry.log_prob = entry.log_prob - end_row(address_of(at(WANTED, w.late, i)))
+            entry.log_prob = entry.log_prob - end_row(address_of(at(WANTED, w.ended_wanted, i)))
             if first + i < search.prompt:
                 entry.log_prob = np.float32(0.0)
             else:

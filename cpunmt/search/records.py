@@ -122,10 +122,11 @@ WORKSPACE = record(
     ("logit_columns", COUNT),
     ("logits", ADDRESS),  # float32 [models, logit_rows, logit_columns], or a block of all rows: see fused_output
     ("wanted", ADDRESS),  # WANTED [slots * beam]: the search in the logits of each row
-    ("left", ADDRESS),  # LEFT [slots]: see bounded_output, and the next four; 0: it is not used
-    ("late", ADDRESS),  # WANTED [FUSED_ROWS]
-    ("late_rows", ADDRESS),  # bytes [slots, steps, layers.linear.row_bytes]: the inputs of the output layer, quantized,
-    ("late_scales", ADDRESS),  # and their float32 [slots, steps, 2]
+    # of bounded_output; 0: it is not used
+    ("possible", ADDRESS),  # POSSIBLE [slots]: of each row of a step
+    ("ended_wanted", ADDRESS),  # WANTED [FUSED_ROWS]: the search in the logits of an ended sentence's steps,
+    ("output_rows", ADDRESS),  # bytes [slots, steps, layers.linear.row_bytes]: the quantized inputs of the output layer
+    ("output_scales", ADDRESS),  # float32 [slots, steps, 2]: and their scales
     ("weights", ADDRESS),  # float32 [logit_columns]: those of a row, when pieces are drawn
     ("marks", ADDRESS),  # int64 [vocab_size / 64 + 1]: one bit per piece
     ("candidate_ids", ADDRESS),  # int32 [slots, 16 * candidate_panels]

@@ -10,6 +10,7 @@ from cpunmt.kernels.high_halves import SPARE, UNBOUNDED
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.matmul.packing import HALF_LEVELS, pack_codes
 from cpunmt.kernels.matmul.quantize_rows import PLANES
+from cpunmt.kernels.softmax import LOWEST
 from cpunmt.simd import isa
 from cpunmt.simd.tile_shapes import CODED_ROWS
 from tests.definitions.matmul import quantize_rows_reference
@@ -55,7 +56,7 @@ class Split:
         self.codes = self.guard.empty((panels, depth // 8, 16, 4), np.uint8)
         self.start = self.guard.empty(16 * panels, np.int32)
         floats = {name: self.guard.empty(16 * panels, np.float32) for name in ("scales", "totals", "bias")}
-        self.totals, self.reach = floats["totals"], self.guard.empty(16 * panels, np.float32)
+        self.totals, self.bias, self.reach = floats["totals"], floats["bias"], self.guard.empty(16 * panels, np.float32)
         high["codes"], high["start"] = self.codes.ctypes.data, self.start.ctypes.data
         for name, array in floats.items():
             high[name] = array.ctypes.data
@@ -81,11 +82,18 @@ def test_the_operands_are_those_of_the_definition(program, seed, pieces, depth):
     rows, scales, bias = random_table(seed, pieces, depth)
     made = Split(program, rows, scales, bias)
     codes, sums, reach = split_reference(rows, scales)
-    padded = np.minimum(np.arange(len(made.reach)), pieces - 1)  # the last column again
+    padded = np.minimum(np.arange(len(made.reach)), pieces - 1)  # the weights of the last column again
     assert (made.codes == pack_codes(np.ascontiguousarray(codes[padded].T))).all()
     assert (made.start == -isa.activation_offset() * sums[padded]).all()
-    assert (made.totals == (scales * sums.astype(np.float32))[padded]).all()
-    assert np.allclose(made.reach, (reach * SPARE)[padded], rtol=1e-6) and (made.reach >= reach[padded]).all()
+    assert (made.totals[:pieces] == scales * sums.astype(np.float32)).all() and (made.totals[pieces:] == 0).all()
+    assert (made.bias[:pieces] == bias).all() and (made.bias[pieces:] == LOWEST).all()
+    assert np.allclose(made.reach[:pieces], reach * SPARE, rtol=1e-6) and (made.reach[:pieces] >= reach).all()
+
+
+def test_a_row_whose_squares_vanish_has_no_bound(program):
+    x, row_scale = np.full(64, 1e-23, np.float32), np.ones(2, np.float32)
+    assert program.distance_of(x, 64, row_scale) == np.inf
+    assert program.distance_of(x * np.float32(1e10), 64, row_scale) < 100
 
 
 @pytest.mark.skipif(not CODED_ROWS, reason="these instructions multiply codes no faster than int8")
@@ -111,7 +119,7 @@ def test_scores_lie_between_their_bounds(program, seed, depth, size, outlier):
 
 def left_of(program, scores, reach, distance, blocks, count=790):
     """Returns the columns that `keep_possible` and `drop_impossible` leave, and the bound."""
-    left = np.zeros(1, records.LEFT)
+    left = np.zeros(1, records.POSSIBLE)
     pieces, most = np.empty(len(scores), np.int32), np.empty(len(scores), np.float32)
     left["pieces"], left["most"], left["least"] = pieces.ctypes.data, most.ctypes.data, -3e38
     first = 0
