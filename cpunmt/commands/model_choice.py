@@ -11,9 +11,8 @@ from typing import Any
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
-from cpunmt.files.input_files import read_json
+from cpunmt.files.input_files import METADATA, read_json
 from cpunmt.formats.any_directory import read_metadata
-from cpunmt.formats.foreign_model import METADATA
 from cpunmt.options.arguments import MOST_MODELS
 from cpunmt.registry.store import installed, languages_of, located, models_folder
 from cpunmt.text.languages.codes import named_code, plain, preferred

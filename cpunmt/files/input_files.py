@@ -33,6 +33,7 @@ from cpunmt.process.first_use import LOCK
 AnyPath = str | os.PathLike[str]
 Bytes = np.ndarray[tuple[Any, ...], np.dtype[np.uint8]]
 ENDINGS = (".gz", ".zst")
+METADATA = "metadata.json"  # in a directory that a registry, a packer or Argos has made
 RATIO = 16
 _SLACK = 1 << 20  # bytes; for tiny files
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"

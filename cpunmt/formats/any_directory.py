@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import optional_json, packed_once, plain_name, read_json
-from cpunmt.formats.foreign_model import METADATA, ForeignModel, FoundModel
+from cpunmt.files.input_files import METADATA, optional_json, packed_once, plain_name, read_json
+from cpunmt.formats.foreign_model import ForeignModel, FoundModel
 from cpunmt.process.first_use import LOCK
 
 

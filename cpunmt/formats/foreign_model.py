@@ -20,7 +20,6 @@ from cpunmt.text.vocabulary import Vocabulary
 from cpunmt.text.vocabulary_map import MapFile
 from cpunmt.text.word_vocabulary import WordVocabulary
 
-METADATA = "metadata.json"  # in a directory that a registry, a packer or Argos has made
 Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 
 

@@ -15,10 +15,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from cpunmt.errors import CpunmtError
+from cpunmt.files.input_files import METADATA
 from cpunmt.files.line_stream import write_all
 from cpunmt.files.output_files import told
 from cpunmt.formats.argos.argos_package import MODEL
-from cpunmt.formats.foreign_model import METADATA
 from cpunmt.registry.entries import LARGEST_MODEL, check_file_name, fetch_again
 
 _MOST_FILES = 1000

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.input_files import read_json
-from cpunmt.formats.foreign_model import METADATA
+from cpunmt.files.input_files import METADATA, read_json
 
 _MOST = 1000  # packages
 _MAX_METADATA = 1 << 20  # bytes

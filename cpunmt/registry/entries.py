@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cpunmt.errors import CpunmtError
-from cpunmt.files.input_files import plain_name
+from cpunmt.files.input_files import METADATA, plain_name
 from cpunmt.files.output_files import remedy
-from cpunmt.formats.foreign_model import METADATA
 
 # Of one model, in bytes: larger downloads and archives are refused. The largest OPUS-MT has 1 GB.
 LARGEST_MODEL = 4 << 30

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.input_files import describe
+from cpunmt.files.input_files import METADATA, describe
 from cpunmt.files.output_files import remedy, swap, sync
 from cpunmt.formats.any_directory import PACKAGE_FILE
-from cpunmt.formats.foreign_model import METADATA
 from cpunmt.registry import store
 from cpunmt.registry.archive import BrokenArchiveError, unpack, unpack_package
 from cpunmt.registry.download import download, download_through_library

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.input_files import digest_of, read_json
+from cpunmt.files.input_files import METADATA, digest_of, read_json
 from cpunmt.files.output_files import remedy, scratch_directory
 from cpunmt.formats.argos.argos_package import checked_metadata
-from cpunmt.formats.foreign_model import METADATA
 from cpunmt.registry.archive import BrokenArchiveError, unpack_package
 
 _LONGEST = 60  # characters of the file's name in the folder's

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.input_files import read_json
+from cpunmt.files.input_files import METADATA, read_json
 from cpunmt.files.user_folder import user_folder
-from cpunmt.formats.foreign_model import METADATA
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.argos_folder import installed_packages
 from cpunmt.values.spelling import hint, nearest

@@ -13,8 +13,8 @@ from cpunmt import Translator, __version__
 from cpunmt.decoding.call_settings import settings_of
 from cpunmt.decoding.loading import LoadedModel, load_model
 from cpunmt.errors import CpunmtError, ModelFileError
+from cpunmt.files.input_files import METADATA
 from cpunmt.formats.any_directory import kind_of, model_folder
-from cpunmt.formats.foreign_model import METADATA
 from cpunmt.formats.packed.packed_directory import WEIGHTS, read_directory, verify
 from cpunmt.formats.packed.safetensors_file import check_tensors
 from cpunmt.layers.stored import Linear

@@ -24,12 +24,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import read_json
+from cpunmt.files.input_files import METADATA, read_json
 from cpunmt.formats.any_directory import read_checkpoint
 from cpunmt.formats.any_directory import read_metadata as read_any_metadata
 from cpunmt.formats.ctranslate2.model_bin import read_model_bin
 from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, network_of
-from cpunmt.formats.foreign_model import METADATA, StoredIntegers, open_vocabularies
+from cpunmt.formats.foreign_model import StoredIntegers, open_vocabularies
 from cpunmt.formats.huggingface.huggingface import read_huggingface_config
 from cpunmt.formats.huggingface.stored_tensors import stored_tensors
 from cpunmt.formats.huggingface.t5 import read_t5_config, t5_tensors

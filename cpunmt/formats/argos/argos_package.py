@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import read_json
+from cpunmt.files.input_files import METADATA, read_json
 from cpunmt.formats.ctranslate2 import ctranslate2_directory
-from cpunmt.formats.foreign_model import METADATA, ForeignModel, FoundModel
+from cpunmt.formats.foreign_model import ForeignModel, FoundModel
 
 MODEL = "model"
 _PIECES, _BPE = "sentencepiece.model", "bpe.model"

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import ENDINGS, optional_json, read_json
+from cpunmt.files.input_files import ENDINGS, METADATA, optional_json, read_json
 from cpunmt.formats.ctranslate2.model_bin import ModelBin, read_model_bin
 from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, check_specification, network_of
-from cpunmt.formats.foreign_model import METADATA, ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, Weight
+from cpunmt.formats.foreign_model import ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, Weight
 from cpunmt.formats.language_families import (
     M2M,
     Family,

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import ENDINGS, expanded, matching
-from cpunmt.formats.foreign_model import METADATA, ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, is_table
+from cpunmt.files.input_files import ENDINGS, METADATA, expanded, matching
+from cpunmt.formats.foreign_model import ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, is_table
 from cpunmt.formats.marian.decoder_options import DecoderOptions, read_decoder_options
 from cpunmt.formats.marian.marian import read_marian
 from cpunmt.model.config import ModelConfig

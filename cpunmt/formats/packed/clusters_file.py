@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.input_files import AnyPath
+from cpunmt.files.input_files import METADATA, AnyPath
 from cpunmt.files.output_files import replacing_directory, replacing_file, sync, told
-from cpunmt.formats.foreign_model import METADATA
 from cpunmt.formats.packed.packed_directory import CLUSTERS, NAMES, metadata_with
 from cpunmt.formats.packed.safetensors_file import Array, check_tensors, read_described_safetensors, safetensors_bytes
 from cpunmt.model.config import ModelConfig

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError, ModelFileError
-from cpunmt.files.input_files import AnyPath, describe, read_json
+from cpunmt.files.input_files import METADATA, AnyPath, describe, read_json
 from cpunmt.files.output_files import replacing_directory, sync
-from cpunmt.formats.foreign_model import METADATA, VocabularyFiles
+from cpunmt.formats.foreign_model import VocabularyFiles
 from cpunmt.formats.packed.safetensors_file import Array, read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
 from cpunmt.text.piece_vocabulary import AnyVocabulary
