@@ -25,6 +25,7 @@ _UNUSED = {"dropout": None, "continuing_subword_prefix": None, "end_of_word_suff
 _MAX_FILE = 64 << 20  # bytes; NLLB-200's has half
 _MOST_PIECES, _MAX_PIECE = 1 << 20, 1024
 _MAX_MERGED = 64  # characters of a piece made of others, whose every cut is looked up; SentencePiece's have 16
+_MOST_MERGED = 1 << 22  # of all of them, which take 1 s; NLLB-200's 256,000 pieces of 16 would fit
 
 
 class TokenizerJson(NamedTuple):
@@ -65,7 +66,7 @@ def _model(fields: Mapping[str, Any], special: Collection[str], where: str) -> b
     """Returns the serialized SentencePiece model; `special`: pieces that texts do not have."""
     model = fields.get("model")
     kind = model.get("type") if isinstance(model, dict) else None
-    if not isinstance(model, dict) or kind not in _KINDS:
+    if not isinstance(model, dict) or not isinstance(kind, str) or kind not in _KINDS:
         raise _refused(where, f"a model of type {reprlib.repr(kind)}")
     for name, usual in _UNUSED.items():
         if model.get(name, usual) not in (usual, None):
@@ -133,10 +134,13 @@ def _ranked(model: Mapping[str, Any], where: str) -> list[tuple[str, float]]:
     table: Any = model.get("vocab")
     merges = model.get("merges")
     known = isinstance(table, dict) and all(type(id_) is int for id_ in table.values())
-    found = [(piece, -float(id_)) for piece, id_ in sorted(table.items(), key=lambda entry: entry[1])] if known else []
-    if not found or [score for _, score in found] != [-float(id_) for id_ in range(len(found))]:
+    if not known or not table or sorted(table.values()) != list(range(len(table))):
         raise ModelFileError(f"{where}: vocab is no table of pieces and ids from 0 on; fetch the file again")
+    found = [(piece, -float(id_)) for piece, id_ in sorted(table.items(), key=lambda entry: entry[1])]
     found = _sized(found, where, _MAX_MERGED)
+    characters = sum(map(len, table))
+    if characters > _MOST_MERGED:
+        raise _refused(where, f"merges of pieces with {characters} characters in all, over {_MOST_MERGED}")
     pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in merges] if isinstance(merges, list) else []
     texts = ["".join(pair) for pair in pairs if isinstance(pair, list) and all(isinstance(part, str) for part in pair)]
     order = [table.get(text, -1) for text in texts]

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from cpunmt.errors import ModelFileError
+from cpunmt.text import tokenizer_json
 from cpunmt.text.tokenizer_json import read_tokenizer_json
 from cpunmt.text.vocabulary import load_processor, model_bytes
 from tests.golden.tokenizer_json import RESULTS, SHAPES, sentences
@@ -45,6 +46,8 @@ CHANGES = [
         "not supported: a model of type 'WordPiece'; put the SentencePiece model",
     ),
     ("mbart", ("model",), [], "not supported: a model of type None"),
+    ("mbart", ("model", "type"), {}, "not supported: a model of type {}"),
+    ("mbart", ("model", "type"), ["Unigram"], r"not supported: a model of type \['Unigram'\]"),
     ("mbart", ("model", "byte_fallback"), True, "not supported: byte_fallback True"),
     ("nllb", ("model", "dropout"), 0.1, "not supported: dropout 0.1"),
     ("nllb", ("model", "end_of_word_suffix"), "</w>", "not supported: end_of_word_suffix '</w>'"),
@@ -64,6 +67,8 @@ CHANGES = [
     ("nllb", ("model", "vocab"), {"a" * 65: 0}, "1 pieces of up to 65 characters, expected at most .* of 64"),
     ("nllb", ("model", "vocab"), ["a"], "vocab is no table of pieces and ids from 0 on"),
     ("nllb", ("model", "vocab"), {"a": 1}, "vocab is no table"),
+    ("nllb", ("model", "vocab"), {}, "vocab is no table"),
+    ("nllb", ("model", "vocab"), {"a": 10**400}, "vocab is no table"),
     ("nllb", ("model", "vocab"), {"a": "0"}, "vocab is no table"),
     ("nllb", ("model", "merges"), [], "not supported: 0 merges that are not those of SentencePiece"),
     ("nllb", ("model", "merges"), None, "not supported: 0 merges"),
@@ -98,6 +103,17 @@ def test_the_last_file_is_kept_until_it_changes(told, tmp_path):
     fields["model"]["vocab"][-1][1] = -1.5
     fields["model"]["vocab"][9][1] = -1.5
     assert model_of(fields, tmp_path) != first
+
+
+def test_pieces_of_merges_have_few_characters_in_all(told, tmp_path, monkeypatch):
+    """Each of their cuts is looked up."""
+    fields = json.loads(told["nllb"]["saved"])
+    count = sum(map(len, fields["model"]["vocab"]))
+    monkeypatch.setattr(tokenizer_json, "_MOST_MERGED", count)
+    model_of(fields, tmp_path)
+    monkeypatch.setattr(tokenizer_json, "_MOST_MERGED", count - 1)
+    with pytest.raises(ModelFileError, match=f"not supported: merges of pieces with {count} characters in all, over "):
+        model_of({**fields, "more": 0}, tmp_path)  # not the last one, which is kept
 
 
 def test_merges_are_those_of_sentencepiece(told, tmp_path):
