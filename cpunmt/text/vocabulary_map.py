@@ -31,6 +31,7 @@ _MAX_FILE = 1 << 30  # bytes, of the file and of what it expands to
 _MAX_LINES = 1 << 21
 _MAX_LINE = 1 << 22  # bytes; the 256,000 pieces of a large vocabulary have 2.5 MB
 _MAX_LENGTH = 64  # pieces of an n-gram: phrase tables have up to 7
+_MAX_TARGETS = 1 << 26  # of all lines: 256 MB
 _ITEM = array("i").itemsize
 
 
@@ -63,28 +64,32 @@ class VocabularyMap:
         """
         sources, targets = ids_by_piece(source_vocabulary), ids_by_piece(target_vocabulary)
         unknown, ends = target_vocabulary.unk_id, {source_vocabulary.unk_id, source_vocabulary.eos_id}
-        common, rules, number = b"", dict[bytes, bytes](), 0
+        common, rules, number, count = b"", dict[bytes, bytes](), 0, 0
         try:
             with open_expanded(path, "vocabulary map", _MAX_FILE) as file:
                 while line := file.readline(_MAX_LINE):
                     number += 1
                     key, tab, rest = line.rstrip(b"\r\n").partition(b"\t")
                     pieces = key.split(b" ") if key else []
-                    if not tab or b"\t" in rest or len(pieces) > _MAX_LENGTH or number > _MAX_LINES:
+                    is_cut = len(line) == _MAX_LINE and not line.endswith(b"\n")
+                    if not tab or b"\t" in rest or is_cut or len(pieces) > _MAX_LENGTH or number > _MAX_LINES:
                         raise ValueError("not a rule")
-                    values = array("i", (targets.get(piece, unknown) for piece in rest.split(b" "))) if rest else b""
+                    found = {targets.get(piece, unknown) for piece in rest.split(b" ")} if rest else set()
+                    values, count = array("i", sorted(found)), count + len(found)
+                    if count > _MAX_TARGETS:
+                        raise ValueError("too many")
                     ids = [sources.get(piece, -1) for piece in pieces]
                     if not ids:
-                        common = bytes(values)
+                        common = values.tobytes()
                     elif -1 not in ids and ends.isdisjoint(ids):
-                        rules[array("i", ids).tobytes()] = bytes(values)
+                        rules[array("i", ids).tobytes()] = values.tobytes()
         except OSError as error:
             raise ModelFileError(f"{path}: cannot read the vocabulary map: {error}; fetch it again") from None
         except ValueError:
             raise ModelFileError(
                 f"{path}: line {number} is {line[:60]!r}, expected 'source pieces<TAB>target pieces' (at most "
-                f"{_MAX_LINES} lines of {_MAX_LINE} bytes, and {_MAX_LENGTH} source pieces); make it anew, or move it "
-                "away: it is used only on request"
+                f"{_MAX_LINES} lines of less than {_MAX_LINE} bytes, {_MAX_LENGTH} source pieces of a line, and "
+                f"{_MAX_TARGETS} target pieces of all); make it anew, or move it away: it is used only on request"
             ) from None
         first = *always, unknown, target_vocabulary.eos_id, targets.get(b"<s>", unknown)
         return cls([*first, *np.frombuffer(common, np.int32)], rules)
@@ -106,11 +111,12 @@ class VocabularyMap:
     def candidates(self, source_ids: Sequence[int]) -> np.ndarray:
         """Returns the target ids worth scoring for one sentence, ascending int32."""
         source = array("i", source_ids).tobytes()
-        targets = [
-            self.rules.get(source[first : first + length], b"")
+        keys = {  # a sentence may repeat one, and its targets may be many
+            source[first : first + length]
             for length in self._lengths
             for first in range(0, len(source) - length + 1, _ITEM)
-        ]
+        }
+        targets = [self.rules.get(key, b"") for key in keys]
         return np.unique(np.frombuffer(b"".join([self.always.tobytes(), *targets]), np.int32))
 
 
