@@ -76,8 +76,8 @@ def test_it_is_written_as_it_is_read(path, vocabulary):
 
 
 EXPECTED = (
-    "expected 'source pieces<TAB>target pieces' (at most 3 lines of less than 100 bytes, 64 source pieces of a line, and "
-    "4 target pieces of all)"
+    "expected 'source pieces<TAB>target pieces' (at most 3 lines of less than 100 bytes, 64 source pieces of a line, "
+    "and 4 target pieces of all)"
 )
 
 

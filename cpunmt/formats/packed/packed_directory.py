@@ -103,7 +103,11 @@ def write_directory(
     if taken:
         raise ValueError(f"metadata: the key(s) {', '.join(taken)} are written by write_directory; rename them")
     contents = {CONFIG: _json_bytes(config.to_json()), **_vocabulary_bytes(config, vocabulary, tables)}
-    contents |= {name: bytes(given) for name, given in ((SHORTLIST, shortlist), (MAP, vocabulary_map)) if given}
+    contents |= {
+        name: bytes(given) for name, given in ((SHORTLIST, shortlist), (MAP, vocabulary_map)) if given is not None
+    }
+    if SHORTLIST in contents and MAP in contents:
+        raise ValueError("shortlist and vocabulary_map are both given, expected one of them")
     _json_bytes(metadata)  # raises before anything is written
     try:
         with replacing_directory(path, force, NAMES) as partial:
@@ -216,6 +220,10 @@ def read_directory(path: AnyPath) -> PackedDirectory:
     metadata = _read_metadata(path)
     files = metadata.pop("files")
     del metadata["format_version"]
+    if SHORTLIST in files and MAP in files:
+        raise ModelFileError(
+            f"{path / METADATA}: lists both {SHORTLIST} and {MAP}, expected one of them; pack the model again"
+        )
     tables = [path / name for name in (*SHARED_TABLE, *SPLIT_TABLES) if name in files]
     cut = not tables or not files.keys().isdisjoint((*SHARED_VOCABULARY, *SPLIT_VOCABULARY))
     cut = cut or len(config.moses_languages) > 0

@@ -152,6 +152,21 @@ def test_other_files_are_ignored_and_a_shortlist_may_be_added(written):
     assert "shortlist.bin: found {" in refusal(verify, written)
 
 
+def test_a_model_has_a_shortlist_or_a_vocabulary_map(written, vocabulary, tmp_path):
+    described = json.loads((written / "metadata.json").read_text())["files"]["shortlist.bin"]
+    edit(written / "metadata.json", lambda fields: fields["files"].update({"vmap.txt": described}))
+    (written / "vmap.txt").write_bytes(b"shortlist")
+    assert "metadata.json: lists both shortlist.bin and vmap.txt, expected one of them" in refusal(
+        read_directory, written
+    )
+    both = {"shortlist": b"", "vocabulary_map": b""}
+    with pytest.raises(ValueError, match="^shortlist and vocabulary_map are both given, expected one of them$"):
+        write_directory(tmp_path / "both", CONFIG, TENSORS, vocabulary=vocabulary, **both)
+    for name, content in both.items():  # an empty file is a file: loading it says what is wrong
+        write_directory(tmp_path / name, CONFIG, TENSORS, vocabulary=vocabulary, **{name: content})
+        assert read_directory(tmp_path / name).shortlist.read_bytes() == b""
+
+
 # Writing is all or nothing
 
 
