@@ -80,7 +80,7 @@ def language_list(name: str, languages: object, count: int) -> list[str]:
     Raises TypeError for an item that is not text, ValueError for another number of them.
     """
     items = islice(in_order(languages, name, "a language, or a list with one for each text"), count + 1)
-    found = [plain_text(language, number, name) for number, language in enumerate(items)]
+    found = [plain_text(language, number, name, "a language for each text") for number, language in enumerate(items)]
     refuse_other_count(name, len(found), count, f"one for each of the {count} texts")
     return found
 

@@ -318,7 +318,7 @@ def test_sentences_of_many_directions_share_a_batch(nllb, monkeypatch):
     [
         (["de"], ValueError, "^target_lang has 1 items, expected one for each of the 2 texts$"),
         (["de", "fr", "de", "de"], ValueError, "^target_lang has more than 2 items, expected one for each of the 2"),
-        (["de", None], TypeError, "^target_lang 1 is None, expected str; they are counted from 0$"),
+        (["de", None], TypeError, "^target_lang 1 is None, expected a language for each text; they are counted"),
         (["de", "xx"], ValueError, "^target_lang is 'xx'; expected a code"),
         ({"de", "fr"}, TypeError, "^target_lang takes a language, or a list with one for each text, not set, which"),
         (3, TypeError, "^target_lang takes a language, or a list with one for each text, not int$"),
