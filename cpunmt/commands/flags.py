@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -17,6 +18,10 @@ from cpunmt.values.command_line import Parser
 
 # Option -> its flag: the alternatives are translations, and languages choose a model where none is named.
 NAMED_OTHERWISE = {"return_alternatives": "--alternatives", "source_lang": "--from", "target_lang": "--to"}
+# The name of an option in an error about it, not at the beginning of a file's name.
+_NAMED = re.compile(
+    rf"\b({'|'.join(NAMED_OTHERWISE)})(?:=True\b|(?= (?:is|has|takes|not given|and target_lang not given|\d+ is)\b))"
+)
 _CHOOSE = (
     "; without -m, --from and --to choose $CPUNMT_MODEL if it is for both, or a model that has been fetched: Firefox's "
     "before OPUS-MT's before Hugging Face's before Argos' before a checkout's"
@@ -123,13 +128,11 @@ def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None
 def error_line(error: BaseException) -> str:
     """Returns an error as one line. One about an option, whose name it begins with, has the names of flags."""
     line = one_line(error)
-    return _in_flags(line) if line.startswith(tuple(NAMED_OTHERWISE)) else line
+    return _in_flags(line) if _NAMED.match(line) else line
 
 
 def _in_flags(message: str) -> str:
-    for name, flag in NAMED_OTHERWISE.items():
-        message = message.replace(f"{name}=True", flag).replace(name, flag)
-    return message
+    return _NAMED.sub(lambda found: NAMED_OTHERWISE[found[1]], message)
 
 
 def checked_options(given: argparse.Namespace, names: Collection[str] = Options.__dataclass_fields__) -> dict[str, Any]:

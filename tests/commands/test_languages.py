@@ -4,6 +4,7 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.commands import cli
+from cpunmt.commands.flags import error_line
 from cpunmt.corpora.cross_entropy import dual_score
 from tests.sample_models.many_languages_model import write_model
 from tests.sample_models.small_vocabulary import TEXT
@@ -70,6 +71,33 @@ def test_missing_and_unknown_languages(folder, source, tmp_path, capfd, flags, p
         said = capfd.readouterr().err
         assert said.count("\n") == 1 and not out.exists()
         assert said.startswith(f"cpunmt: error: {problem}") and "ace_Arab, ace_Latn, " in said
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["source_lang_model", "target_lang/notes.txt", "target_lang", "source_lang 1.txt", "return_alternatives"],
+)
+def test_names_of_files_are_left_alone(name, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["info", name]) == 1
+    assert capfd.readouterr().err.startswith(f"cpunmt: error: {name}: ")
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("source_lang has 1 items, expected", "--from has 1 items, expected"),
+        ("target_lang takes a language", "--to takes a language"),
+        ("target_lang 12 is None", "--to 12 is None"),
+        (
+            "return_alternatives is True; expected return_alternatives=True",
+            "--alternatives is True; expected --alt",
+        ),
+        ("x is 1 and target_lang is 2", "x is 1 and target_lang is 2"),  # perhaps the name of a file
+    ],
+)
+def test_names_of_options_are_those_of_flags(message, expected):
+    assert error_line(ValueError(message)).startswith(expected)
 
 
 def test_scores(folder, tmp_path, capfd):
