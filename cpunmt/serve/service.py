@@ -228,7 +228,7 @@ class Service:
 def _settled(
     hosted: Hosted, pair: tuple[str, str], options: Mapping[str, Any]
 ) -> tuple[TextCall, Hashable, OfDirections]:
-    """Returns a configured call, its hashable name apart from languages, and what translates sentences of any.
+    """Returns a configured call, its hashable name apart from languages, and a callable for sentences of any language.
 
     Raises ServeError for a wrong option, and if a model of several languages does not know these.
     """
