@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.alignment.aligned import Aligned
+from cpunmt.decoding.call_settings import settings_of
 from cpunmt.errors import CancelledError, CpunmtError
+from cpunmt.options.options import Options
 from cpunmt.process.stopping import Watch, check, under
+from cpunmt.serve.queue import scheduler as module
 from cpunmt.serve.queue.scheduler import Scheduler
 from tests.serve.scheduling import OTHERS, SETTINGS, WAIT, Asking, Sentences, Watched, limits_of, until
 from tests.support.speeds import slow_after
@@ -91,6 +94,26 @@ def test_everybody_gets_their_own(requests, workers, batch, cache, leaving):
     assert scheduler.queued == 0 and scheduler._queued_pieces == 0 and not scheduler._groups
     stayed = sum(len(texts) for number, texts in enumerate(requests) if number not in leaving)
     assert stayed <= watched.asked <= sum(map(len, requests)) and sum(watched.batches) <= watched.asked
+
+
+def test_directions_in_use_keep_their_group(schedulers, monkeypatch):
+    """However many other kinds come; later directions of the same options join it."""
+    monkeypatch.setattr(module, "_KNOWN_GROUPS", 4)
+    scheduler, _ = schedulers()
+
+    def direction(target):
+        return "model", settings_of(Options(source_lang="en", target_lang=target))
+
+    own, group = scheduler._number(direction("de"))
+    for beam in range(2, 12):
+        scheduler._number(("model", settings_of(Options(beam_size=beam))))
+        assert scheduler._number(direction("de")) == (own, group)
+    assert scheduler._number(direction("fr"))[1] == group == scheduler._number(("model", SETTINGS))[1]
+    assert len(scheduler._numbers) == 4
+    for beam in range(2, 12):  # unused ones are forgotten
+        scheduler._number(("model", settings_of(Options(beam_size=beam))))
+    again = scheduler._number(direction("de"))
+    assert again[0] > own and again[1] > group
 
 
 def test_a_request_that_is_cancelled_leaves(schedulers):

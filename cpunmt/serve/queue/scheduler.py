@@ -37,6 +37,7 @@ from cpunmt.serve.queue.waiting import Group, Job, RunningBatch, Speed, Task, pi
 from cpunmt.translator.text_pipeline import OfDirections, Sentences
 
 _KNOWN_GROUPS = 1000
+_Kind = tuple[Hashable, Settings]
 
 
 class Watcher(Protocol):
@@ -85,7 +86,8 @@ class Scheduler:
         self._cache: ByteCache[Aligned] = ByteCache(cache_bytes)
         self._flying: dict[Hashable, Job] = {}
         self._groups: OrderedDict[int, Group] = OrderedDict()  # groups with work, next first
-        self._numbers: OrderedDict[Hashable, tuple[int, int]] = OrderedDict()
+        # the number of a kind, and the kind without languages if it names some; those used last are last
+        self._numbers: OrderedDict[_Kind, tuple[int, _Kind | None]] = OrderedDict()
         self._next = 0
         self._speed = Speed()
         self._closed = False
@@ -123,7 +125,7 @@ class Scheduler:
     def ask(
         self,
         task: Task,
-        kind: tuple[Hashable, Settings],
+        kind: _Kind,
         sentences: OfDirections,
         texts: Sequence[str],
         forced: Sequence[list[int]],
@@ -183,21 +185,21 @@ class Scheduler:
         for thread in self._threads:
             thread.join(patience)
 
-    def _number(self, kind: tuple[Hashable, Settings]) -> tuple[int, int]:
+    def _number(self, kind: _Kind) -> tuple[int, int]:
         """Returns the numbers of a kind, and of its group, which is that of all languages: settings take long to
         compare.
         """
-        numbers = self._numbers.pop(kind, None)
-        if numbers is None:
+        known = self._numbers.pop(kind, None)
+        if known is None:
             key, settings = kind
             unnamed = without_languages(settings)
-            number = self._next
+            known = self._next, None if unnamed is settings else (key, unnamed)
             self._next += 1
-            numbers = number, number if unnamed is settings else self._number((key, unnamed))[1]
-        self._numbers[kind] = numbers
+        self._numbers[kind] = known
         if len(self._numbers) > _KNOWN_GROUPS:
             self._numbers.popitem(last=False)
-        return numbers
+        number, group = known
+        return number, number if group is None else self._number(group)[1]  # forgotten after its directions
 
     def _check(self, task: Task, count: int, pieces: int) -> None:
         """Raises unless `count` more sentences may wait. An empty queue accepts any request."""
