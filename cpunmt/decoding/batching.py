@@ -13,6 +13,7 @@ from cpunmt.engine.run import Step
 from cpunmt.model.config import ModelConfig
 from cpunmt.options.options import Options
 from cpunmt.process.stopping import SharedWork
+from cpunmt.results.alignments import Matrix
 from cpunmt.search.settings import Search
 from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.right_to_left import reversed_pieces
@@ -120,7 +121,11 @@ def _translated(
     shared: SharedWork | None,
     tell: TellPart | None = None,
 ) -> list[list[Hypothesis]]:
-    """Like `search_parts`. `outputs`: number of values that the translation of each part may write."""
+    """Like `search_parts`. `outputs`: number of values that the translation of each part may write.
+
+    Attention that only replaces unknown pieces is reduced as batches end: a word of many letters has many parts.
+    """
+    reduced = search.attention and not options.return_alignments and not engine.model.config.right_to_left
     sizes = [len(part.ids) for part in parts]
     found: list[list[Hypothesis]] = [[] for _ in parts]
     for batch in batches(sizes, outputs, options):
@@ -132,7 +137,7 @@ def _translated(
         forced = prefixes if any(prefixes) else None
         translated = engine.translate(sources, limits, search, forced, **_of_batch(batch, parts, shared, tell))
         for i, hypotheses in zip(batch, translated, strict=True):
-            found[i] = hypotheses
+            found[i] = list(map(_reduced, hypotheses)) if reduced else hypotheses
             if shared is not None and not hypotheses:
                 shared.missing.add(parts[i].sentence)
     return found
@@ -179,6 +184,17 @@ def _with_logits(
     return [
         [h._replace(logits=made[0].logits) if (made := next(forced)) else h for h in hypotheses] for hypotheses in found
     ]
+
+
+def best_places(attention: Matrix) -> np.ndarray:
+    """Returns for each piece the source piece that got most of its attention, </s> excluded: of a row for each, or of
+    these numbers, to which a batch may have reduced them.
+    """
+    return attention if attention.ndim == 1 else attention[:, :-1].argmax(1).astype(np.int32)
+
+
+def _reduced(found: Hypothesis) -> Hypothesis:
+    return found if found.attention is None else found._replace(attention=best_places(found.attention))
 
 
 def _reversed(found: Hypothesis) -> Hypothesis:

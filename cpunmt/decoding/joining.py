@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from cpunmt.decoding.batching import SourcePart, cut_sentences, translate_parts
+from cpunmt.decoding.batching import SourcePart, best_places, cut_sentences, translate_parts
 from cpunmt.decoding.call_settings import Settings
 from cpunmt.decoding.loading import LoadedModel
 from cpunmt.decoding.splitting import joined
@@ -16,7 +16,6 @@ from cpunmt.engine import engine
 from cpunmt.options.options import Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import check
-from cpunmt.results.alignments import Matrix
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.results.sentence import SentencePart, shifted
 from cpunmt.search.settings import Search
@@ -183,24 +182,21 @@ def _of_part(
     if not (truncated or keep_end):
         ids = ids[:-1]
     pieces = vocabulary.pieces(ids)
-    if attention is not None:
-        attention = attention[: len(ids), :-1]  # results leave </s> out
     if source_pieces and attention is not None and vocabulary.unk_id in ids:
-        pieces = replaced(pieces, ids, vocabulary.unk_id, attention, source_pieces)
+        pieces = replaced(pieces, ids, vocabulary.unk_id, best_places(attention).tolist(), source_pieces)
         text = vocabulary.text_of(pieces)
     else:
         text = vocabulary.decode(ids)
     terms = None if token_log_probs is None else tuple(token_log_probs)
-    kept = (attention,) if keep_attention and attention is not None else None
+    kept = (attention[: len(ids), :-1],) if keep_attention and attention is not None else None  # </s> is left out
     spans = tuple(vocabulary.spans_in(text, pieces)) if locate else None
     return Hypothesis(text, score, log_prob, truncated, tuple(pieces), terms, kept, spans, logits=logits)
 
 
 def replaced(
-    pieces: list[str], ids: list[int], unk_id: int, attention: Matrix, source_pieces: Sequence[str]
+    pieces: list[str], ids: list[int], unk_id: int, best: list[int], source_pieces: Sequence[str]
 ) -> list[str]:
-    """Returns `pieces`, with each unknown piece replaced by the source piece that got most of its attention."""
-    best: list[int] = attention.argmax(1).tolist()
+    """Returns `pieces`, with each unknown piece replaced by its `best` source piece."""
     return [
         source_pieces[best[place]] if id_ == unk_id else piece
         for place, (id_, piece) in enumerate(zip(ids, pieces, strict=True))

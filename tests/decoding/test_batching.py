@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.decoding.batching import MOST_WRITTEN, batches, cut_sentences, target_limit, translate_parts
+from cpunmt.decoding.batching import MOST_WRITTEN, batches, best_places, cut_sentences, target_limit, translate_parts
 from cpunmt.options.options import Options
 from cpunmt.search.settings import Search
 from tests.sample_models import real_model
@@ -114,3 +114,17 @@ def test_what_the_engine_finds_comes_in_order_whatever_the_batches():
     found = translate_parts(engine, parts, Options(max_batch_size=7), Search())
     assert [hypotheses[0].ids[:1] == [22] for hypotheses in found[1::2]] == [True] * 10
     assert [found[i] for i in range(0, 20, 2)] == engine.translate(sources[::2], [part.limit for part in parts][::2])
+
+
+def test_attention_that_no_result_has_is_reduced_as_a_batch_ends():
+    engine, search = real_model.engine("int8"), Search(beam_size=2, num_hypotheses=2, attention=True)
+    parts = cut_sentences([list(ids) for ids in real_model.sources(5)], None, Options(), engine.model.config, None)
+    whole = translate_parts(engine, parts, Options(return_alignments=True), search)
+    reduced = translate_parts(engine, parts, Options(), search)
+    for part, hypotheses, others in zip(parts, whole, reduced, strict=True):
+        for one, other in zip(hypotheses, others, strict=True):
+            assert one.attention.shape == (len(one.ids), len(part.ids))
+            assert other.attention.tolist() == best_places(one.attention).tolist()
+            assert one._replace(attention=None) == other._replace(attention=None)
+    for hypotheses in translate_parts(engine, parts, Options(), Search()):
+        assert hypotheses[0].attention is None

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpunmt.decoding.batching import best_places
 from cpunmt.decoding.joining import PIECES, Source, blank_result, make_result, replaced
 from cpunmt.engine import engine
 from cpunmt.options.options import Options
@@ -117,9 +118,16 @@ def test_in_a_later_part_they_become_pieces_of_that_part(vocabulary):
     assert (made.text, made.pieces) == ("Ein Ein 🚲", ("▁Ein", "▁Ein", "▁🚲"))
 
 
-def test_replacing_takes_the_most_attention():
-    attention = np.array([[0.2, 0.7, 0.1], [0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], np.float32)
-    assert replaced(["a", "b", "c"], [1, 5, 1], 1, attention, ["x", "y", "z"]) == ["y", "b", "z"]
+def test_replacing_takes_the_most_attention(vocabulary):
+    """But never </s>; of its rows, or of the places to which a batch has reduced them."""
+    unk, one = vocabulary.unk_id, vocabulary.ids(["▁Ein"])[0]
+    attention = np.array([[0.2, 0.6, 0.1, 0.1], [0.5, 0.3, 0.2, 0], [0.1, 0, 0.2, 0.7], [0, 0, 0, 1]], np.float32)
+    assert best_places(attention).tolist() == [1, 0, 2, 0] and best_places(attention).dtype == np.int32
+    for kept in (attention, best_places(attention)):
+        hypothesis = engine.Hypothesis([unk, one, unk, 0], -1.0, -1.0, False, None, kept)
+        made = make_result([[hypothesis]], [3], vocabulary, Source(pieces=["▁x", "▁y", "▁z"]), REPLACING)
+        assert made.pieces == ("▁y", "▁Ein", "▁z") and made.attention is None
+    assert replaced(["a", "b", "c"], [1, 5, 1], 1, [1, 0, 2], ["x", "y", "z"]) == ["y", "b", "z"]
 
 
 def test_text_and_pieces_keep_what_no_vocabulary_has(vocabulary):
