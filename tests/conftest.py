@@ -11,9 +11,8 @@ from hypothesis import HealthCheck, settings
 from cpunmt import Translator
 from cpunmt.engine import program as compiled
 from cpunmt.engine.program_files import cache_file
-from cpunmt.simd import isa
 from tests.sample_models.real_model import DIRECTORIES, ENSEMBLE
-from tests.support.built_programs import warmed_up
+from tests.support.built_programs import quick_paths, warmed_up
 from tests.support.command_line import sentences
 
 # No deadline: a busy or emulated machine may be slow.
@@ -115,8 +114,8 @@ def compiled_once(once):
     file = cache_file()
     if file is not None and not file.exists():
         worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
-        if 0 < worker < len(isa.supported()):
-            warmed_up(isa.supported()[worker].value)
+        if 0 < worker < len(quick_paths()):
+            warmed_up(quick_paths()[worker])
         once("program", lambda: str(compiled.warm_up()))
 
 

@@ -391,7 +391,7 @@ def endless():
 )
 def test_an_answer_that_never_ends(endless, monkeypatch, said, start, piece):
     """Bytes arrive all the time, so no single read waits for long."""
-    monkeypatch.setattr(connection, "TIMEOUT", 0.4)
+    monkeypatch.setattr(connection, "TIMEOUT", 0.2)
     url = endless(start, piece, pause=0.02)
     # newer releases of Python count interim responses and trailers, of which there may be 100
     with pytest.raises(CpunmtError, match="(no answer in 0 s|got more than 100 [a-z ]+), 2 times in a row"):

@@ -10,12 +10,13 @@ from cpunmt.kernels.matmul.packing import pack
 from cpunmt.simd import isa
 from tests.definitions.matmul import int8_matmul_reference, int16_matmul_reference
 from tests.simd import isa_outputs
-from tests.support.built_programs import built_programs, warmed_up
+from tests.support.built_programs import built_programs, quick_paths, warmed_up
 from tests.support.built_programs import paths as built_paths
 from tests.support.processes import output
 from tests.support.speeds import slow_after
 
-PATHS = [path.value for path in isa.supported()]
+QUICK = quick_paths()
+PATHS = [*QUICK, *(path.value for path in isa.supported() if path.value not in QUICK)]
 
 
 def native(path):
@@ -35,7 +36,7 @@ def prebuilt(path):
 
 EMULATED = ("amx_int8", "avx512_vnni", "avx_vnni", "i8mm", "dotprod", "neon")
 EVERY_PATH = slow_after(
-    len(PATHS),
+    len(QUICK),
     [
         *((native, path) for path in PATHS),
         *((prebuilt, path.value) for path in built_paths()),

@@ -186,11 +186,13 @@ def test_a_plain_text_with_something_to_keep_is_seen_to_have_it(text):
 
 
 @pytest.mark.parametrize("kind", PATTERNS)
-def test_a_plain_text_with_something_of_each_kind_is_seen_to_have_it(kind):
+def test_a_plain_text_with_something_of_each_kind_is_seen_to_have_it(kind, request):
     """Such a text is not translated in the fast way, alone as little as beside others."""
 
+    count = 100 if request.config.getoption("--thorough") else 10
+
     @given(st.sampled_from(["The ", "Python ", "A, "]), st.from_regex(re.compile(PATTERNS[kind], re.A), fullmatch=True))
-    @settings(max_examples=100, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=count, suppress_health_check=list(HealthCheck))
     def check(before, part):
         plain = before + re.sub(r"[^A-Za-z0-9 ,'-]", "", part)
         assert not has_no_codes(plain) or not Finder().units(plain)
