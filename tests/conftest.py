@@ -76,6 +76,12 @@ def pytest_collection_modifyitems(config, items):
             function._hypothesis_internal_use_settings = quick
 
 
+def pytest_collection_finish(session):
+    """Refuses modules that load the program when they are imported: each worker would compile it by itself."""
+    if compiled._load_once.cache_info().currsize:
+        raise pytest.UsageError("a module of the tests loads cpunmt's program at its import: make it a fixture")
+
+
 # Programs started by the tests must react to signals, even if this run was started with some ignored (nohup). Programs
 # inherit ignored signals, but a signal with a handler gets its default action.
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

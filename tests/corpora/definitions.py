@@ -3,11 +3,14 @@
 Parts of `cpunmt.corpora` are compared with them, byte by byte where the format allows it.
 """
 
+import functools
 import io
 import json
 import math
 
+from cpunmt import Translator
 from cpunmt.results.repetition import repeats
+from tests.sample_models.real_model import SHIPPED
 
 # Texts on which filters differ: equal ones, blank ones, copied ones, loops of the model's and of the text's own, long
 # and short sides, and line breaks within lines.
@@ -47,6 +50,18 @@ class Said:
             "truncated": filters.get("no_truncated", False) and best.truncated,
         }
         return [name for name, is_wrong in wrong.items() if is_wrong]
+
+
+@functools.cache
+def tiny():
+    """Returns a Translator of the shipped model."""
+    return Translator(SHIPPED)
+
+
+@functools.cache
+def tiny_said(**options):
+    """Returns what it says, with these options."""
+    return Said(tiny(), **options)
 
 
 def new_fields(text, said, filters, with_score=False):

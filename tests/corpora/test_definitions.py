@@ -9,26 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt import Translator, translate_shard
+from cpunmt import translate_shard
 from cpunmt.corpora import cross_entropy, translating, translation_cache
 from cpunmt.corpora.cross_entropy import Scoring
 from cpunmt.corpora.inputs.rows import Rows
 from cpunmt.corpora.job import Filters, Job
 from tests.corpora import definitions
-from tests.corpora.definitions import TEXTS, Said
+from tests.corpora.definitions import TEXTS, tiny, tiny_said
 from tests.corpora.running import in_memory
-from tests.sample_models.real_model import SHIPPED
-
-TINY = Translator(SHIPPED)
-SAID = {length: Said(TINY, max_length=length) for length in (2, 60)}
 
 
 @st.composite
-def limits(draw, texts, said):
+def limits(draw, texts, translated):
     """Draws filters with limits at these rows' values, just below and just above."""
-    seen = [text for text in texts if text is not None and said(text).num_source_pieces] or TEXTS[:1]
-    scores = definitions.edges(map(said.score, seen))
-    ratios = [max(1, limit) for limit in definitions.edges(map(said.ratio, seen))]
+    seen = [text for text in texts if text is not None and translated(text).num_source_pieces] or TEXTS[:1]
+    scores = definitions.edges(map(translated.score, seen))
+    ratios = [max(1, limit) for limit in definitions.edges(map(translated.ratio, seen))]
     possible = {
         "min_score": st.sampled_from(scores),
         "max_length_ratio": st.sampled_from(ratios),
@@ -65,7 +61,7 @@ def made(folder, name, content, length, use_cache, **settings):
     source.write_bytes(content)
     out.unlink(missing_ok=True)
     cache = folder / "cache.db" if use_cache else None
-    told = translate_shard(source, out, TINY, cache=cache, max_length=length, progress=shares.append, **settings)
+    told = translate_shard(source, out, tiny(), cache=cache, max_length=length, progress=shares.append, **settings)
     assert shares == sorted(shares) and (not shares or (shares[0] > 0 and shares[-1] == 1))
     part = out.read_bytes()
     assert (told["output"], told["bytes"]) == (hashlib.blake2b(part, digest_size=32).hexdigest(), len(part))
@@ -78,16 +74,16 @@ def told_of(told, expected):
 
 @given(st.lists(st.sampled_from(TEXTS), max_size=8), st.data(), LENGTHS, st.booleans())
 def test_lines(folder, lines, data, length, use_cache):
-    filters = data.draw(limits(lines, SAID[length]))
+    filters = data.draw(limits(lines, tiny_said(max_length=length)))
     content = "".join(f"{line}\n" for line in lines)
     part, told = made(folder, "txt", content.encode(), length, use_cache, filters=filters)
-    assert part.decode() == definitions.text_part(lines, SAID[length], filters)
-    told_of(told, definitions.counts(lines, SAID[length], filters))
+    assert part.decode() == definitions.text_part(lines, tiny_said(max_length=length), filters)
+    told_of(told, definitions.counts(lines, tiny_said(max_length=length), filters))
 
 
 @given(MOSTLY_TEXT, st.data(), LENGTHS, st.booleans(), st.booleans())
 def test_objects(folder, texts, data, length, with_score, use_cache):
-    filters = data.draw(limits(texts, SAID[length]))
+    filters = data.draw(limits(texts, tiny_said(max_length=length)))
     drop = bool(filters) and data.draw(st.booleans())
     rows = [json.dumps({"n": 10**30, "source": text, "x": ["}"]}, ensure_ascii=False) for text in texts]
     lines = [*rows, *data.draw(st.lists(st.sampled_from(BLANKS), max_size=2))]
@@ -96,17 +92,17 @@ def test_objects(folder, texts, data, length, with_score, use_cache):
     texts = [json.loads(line)["source"] for line in lines if line.strip()]
     wanted = {"filters": filters, "with_score": with_score, "drop": drop}
     part, told = made(folder, "jsonl", content.encode(), length, use_cache, **wanted)
-    expected = definitions.json_part(lines, SAID[length], filters, with_score, drop)
+    expected = definitions.json_part(lines, tiny_said(max_length=length), filters, with_score, drop)
     *found, rest = part.decode().split("\n")
     assert [json.loads(line) if line else None for line in found] == expected and rest == ""
     assert [list(json.loads(line)) for line in found if line] == [list(row) for row in expected if row]
-    told_of(told, {**definitions.counts(texts, SAID[length], filters)})
+    told_of(told, {**definitions.counts(texts, tiny_said(max_length=length), filters)})
 
 
 @settings(max_examples=40)
 @given(MOSTLY_TEXT, st.data(), st.booleans())
 def test_tables(folder, texts, data, with_score):
-    filters = data.draw(limits(texts, SAID[60]))
+    filters = data.draw(limits(texts, tiny_said(max_length=60)))
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     drop = bool(filters) and data.draw(st.booleans())
     rows = [{"source": text, "n": number} for number, text in enumerate(texts)]
@@ -116,12 +112,14 @@ def test_tables(folder, texts, data, with_score):
     pq.write_table(pa.table(columns), source, row_group_size=3)
     wanted = {"filters": filters, "with_score": with_score, "drop": drop}
     part, told = made(folder, "parquet", source.read_bytes(), 60, False, **wanted)
-    expected = [{**row, **definitions.new_fields(row["source"], SAID[60], filters, with_score)} for row in rows]
+    expected = [
+        {**row, **definitions.new_fields(row["source"], tiny_said(max_length=60), filters, with_score)} for row in rows
+    ]
     if drop:
         expected = [row for row in expected if not row.pop("flags")]
     found = definitions.parquet_table(part)
     assert found == expected and [list(row) for row in found] == [list(row) for row in expected]
-    told_of(told, definitions.counts(texts, SAID[60], filters))
+    told_of(told, definitions.counts(texts, tiny_said(max_length=60), filters))
 
 
 SIDES = ["", " ", "A man.", "Ein Mann.", "Two dogs are playing.", "Zwei Hunde spielen.", "Qwrt zzgh", "Rettungswagen"]
@@ -130,7 +128,7 @@ SIDES += ["dog dog dog dog dog", "Katzenklappe Katzenklappe", "12 bicycles 12", 
 
 @given(st.lists(st.tuples(st.sampled_from(SIDES), st.sampled_from([*SIDES, None])), max_size=6), st.data())
 def test_pairs(words, pairs, data):
-    forward, backward = data.draw(st.permutations([TINY, words]))  # another one's pieces
+    forward, backward = data.draw(st.permutations([tiny(), words]))  # another one's pieces
     lengths = definitions.pair_lengths("A man.", "Ein Mann.", forward, backward)
     for source, target in pairs:
         lengths += definitions.pair_lengths(source, target or "", forward, backward)

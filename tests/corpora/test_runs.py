@@ -16,7 +16,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cpunmt import Translator
 from cpunmt.corpora import shard, sidecar
 from cpunmt.corpora.batch import Batch, Totals
 from cpunmt.corpora.inputs.formats import corpora_of
@@ -25,12 +24,9 @@ from cpunmt.corpora.shard import make_part
 from cpunmt.corpora.translating import Translating
 from cpunmt.files.output_files import write_durably
 from tests.corpora import definitions
-from tests.corpora.definitions import Said
+from tests.corpora.definitions import tiny, tiny_said
 from tests.corpora.running import in_memory
-from tests.sample_models.real_model import SHIPPED
 
-TINY = Translator(SHIPPED)
-SAID = Said(TINY)
 LINES = st.lists(st.sampled_from(definitions.TEXTS), max_size=9)
 INPUTS = ("a.txt", "b.jsonl", "a.b.txt")  # one stem begins as another
 # Not of these inputs, or not made by a run: they stay.
@@ -171,7 +167,7 @@ class Runs(RuleBasedStateMachine):
         job = Job(filters=Filters(**FILTERS[self.filters]))
         wanted = sidecar.identity("model", {}, job.to_dict())
         how = data.draw(st.sampled_from(["before", "between", "after"]))
-        pool = Here(Translating(TINY, {}, job), job, wanted, most, how)
+        pool = Here(Translating(tiny(), {}, job), job, wanted, most, how)
         batch = Batch(
             corpora_of([str(self.root / name) for name in INPUTS], str(self.out), False),
             str(self.out),
@@ -233,10 +229,10 @@ class Runs(RuleBasedStateMachine):
         for name, _, lines in self.parts():
             part = (self.out / name).read_bytes().decode()
             if name.endswith(".txt"):
-                assert part == definitions.text_part(lines, SAID, filters)
+                assert part == definitions.text_part(lines, tiny_said(), filters)
             else:
                 assert [json.loads(line) for line in part.split("\n")[:-1]] == definitions.json_part(
-                    lines, SAID, filters
+                    lines, tiny_said(), filters
                 )
 
     @invariant()

@@ -56,12 +56,12 @@ def actions(translator, cancel):
         ],
         "gives itself on": lambda: translator.translate(LINES[:2], cancel=cancel),
         "scores": lambda: translator.score(LINES, LINES),
-        "unloads": translator.unload_model,
+        "unloads": lambda: translator.unload_model(),
         "forks": lambda: forked(lambda: translator.translate(LINES[0])),
     }
 
 
-ACTIONS = list(actions(Translator(DIRECTORIES["int8"]), None))
+ACTIONS = list(actions(None, None))
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

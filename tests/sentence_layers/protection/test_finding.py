@@ -188,7 +188,6 @@ def test_a_plain_text_with_something_to_keep_is_seen_to_have_it(text):
 @pytest.mark.parametrize("kind", PATTERNS)
 def test_a_plain_text_with_something_of_each_kind_is_seen_to_have_it(kind, request):
     """Such a text is not translated in the fast way, alone as little as beside others."""
-
     count = 100 if request.config.getoption("--thorough") else 10
 
     @given(st.sampled_from(["The ", "Python ", "A, "]), st.from_regex(re.compile(PATTERNS[kind], re.A), fullmatch=True))
