@@ -12,7 +12,7 @@ import pytest
 
 from cpunmt import AsyncResult, Options, Pivot, Translator, contains_model
 from cpunmt.engine.engine import Engine
-from cpunmt.options.arguments import Prefixes, ended_ids, in_order, target_ids, text_ids, weight_list
+from cpunmt.options.arguments import Prefixes, ended_ids, in_order, source_ids, target_ids, text_ids, weight_list
 
 TEXTS = ["A dog.", "", "Two men."]
 CALLS = {
@@ -381,6 +381,22 @@ def test_an_iterable_may_have_a_method_of_a_data_frame():
         def collect(self): ...
 
     assert list(in_order(Rows("ab"), "translate", "a list")) == ["a", "b"]
+
+
+def test_ids_of_sources(student, monkeypatch):
+    """They end with </s>, or with </s> and the name of their language; else </s> is added."""
+    vocabulary = student.source_vocabulary
+    monkeypatch.setattr(vocabulary, "tag_ids", frozenset(vocabulary.ids(["▁dog"])))
+    dog, man, end = *vocabulary.ids(["▁dog", "▁man"]), vocabulary.eos_id
+    cases = {
+        ("▁man",): [man, end],
+        ("▁man", "</s>"): [man, end],
+        ("▁man", "</s>", "▁dog"): [man, end, dog],
+        ("▁man", "▁dog"): [man, dog, end],
+        ("▁dog", "</s>", "▁man"): [dog, end, man, end],
+        (): [end],
+    }
+    assert {pieces: source_ids(list(pieces), vocabulary) for pieces in cases} == cases
 
 
 def test_ids_of_targets(student):
