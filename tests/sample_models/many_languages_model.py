@@ -198,7 +198,7 @@ def write_ctranslate2_model(
     """Writes the model of `write_model` as CTranslate2's converter does; returns its pieces.
 
     `with_tokenizer`: tokenizer_config.json lies beside it, which the converter can copy. `is_biased`: against <pad> and
-    <unk>, so that nobody has to forbid them.
+    <unk>, so that no search chooses them.
     """
     table = write_model(folder / "source", name, seed, spm)
     source, folder = folder / "source", folder / "converted"

@@ -82,8 +82,9 @@ def test_odd_scales_are_not_bounded(engines, change):
     assert full_output.halves(Model(config, packed), engines[0]._program) is None
 
 
-def test_only_calls_that_know_of_bounds_use_them(engines):
+def test_only_calls_that_know_of_bounds_use_them(engines, monkeypatch):
     """Others read the output layer, or log-probabilities while a sentence goes on."""
+    monkeypatch.setattr(engines[0], "_few_rows", 2)  # nothing is multiplied here, so on any instructions
     unscored, sources = GREEDY._replace(scored=False), random_sources(3, VOCAB, 2)
     for search, bounded, expected in ((unscored, False, False), (unscored, True, True), (GREEDY, True, True)):
         record, *_ = engines[0]._prepared(sources, [5, 5], search, None, None, bounded=bounded)
