@@ -18,7 +18,7 @@ import numpy as np
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import linears
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist import Shortlist
 from quantize.reference.inputs import hear_inputs
 from quantize.reference.network import Reference
 from quantize.reference.transformer import Transformer

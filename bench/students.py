@@ -15,8 +15,8 @@ from bench.sparsity import make_sparse
 from cpunmt.formats.packed.packed_directory import write_directory
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.checkpoints.layer_errors import pack_tensors
 
 # name -> model_dim, ffn_dim, encoder layers, decoder parameter sets by layer

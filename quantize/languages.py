@@ -12,7 +12,7 @@ from cpunmt.options.languages import refuse_unnamed, with_tags
 from cpunmt.options.options import Options, make_options
 from cpunmt.registry.store import Languages
 from cpunmt.search.settings import Search
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 NOT_OF_MANY = "--from and --to are of models of many languages, which this one is not; leave them out"
 

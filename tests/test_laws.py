@@ -25,7 +25,7 @@ from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.files.line_stream import encode_line
 from cpunmt.options.options import SCORING, TEXT_ONLY
 from cpunmt.simd import isa
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 from tests.sample_models import real_model
 from tests.sample_models.many_languages_model import write_model
 from tests.support.built_programs import quick_paths

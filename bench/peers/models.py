@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from bench.packing import pack_quietly
 from cpunmt.formats.packed.packed_directory import SHORTLIST, read_directory
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm

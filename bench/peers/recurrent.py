@@ -17,7 +17,7 @@ from bench.peers.models import HOME_SHORTLIST, HOME_VOCABULARY, Contest
 from bench.students import LENGTH_FACTOR
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, table_sizes
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_recurrent import without_places
 

@@ -24,7 +24,7 @@ from cpunmt import Translator
 from cpunmt.decoding.loading import LoadedModel, load_model
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.errors import CpunmtError
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 from quantize.clusters.states import decoder_states
 from quantize.commands.shared_options import parsed
 from quantize.evaluation.evaluation_set import EvaluationSet, named_set, read_evaluation_set

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cpunmt.results.results import Hypothesis, Result
-from cpunmt.text.piece_spans import Span as Span  # begin and end, in code points
+from cpunmt.text.vocabularies.piece_spans import Span as Span  # begin and end, in code points
 
 
 class Aligned(NamedTuple):

@@ -35,7 +35,7 @@ from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, second_layout_bytes
 from cpunmt.text.languages.codes import code_of
-from cpunmt.text.vocabulary_map import NAME as MAP
+from cpunmt.text.shortlists.vocabulary_map import NAME as MAP
 
 
 def info_arguments(parser: argparse.ArgumentParser) -> None:

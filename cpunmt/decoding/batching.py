@@ -15,8 +15,8 @@ from cpunmt.options.options import Options
 from cpunmt.process.stopping import SharedWork
 from cpunmt.results.alignments import Matrix
 from cpunmt.search.settings import Search
-from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.right_to_left import reversed_pieces
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 TellPart = Callable[[int, Step], object]  # (number of a part, its piece) -> whether the part ends there
 MOST_WRITTEN = 1 << 24  # numbers that one call may write (64 MB): n-best lists and attention of many texts are large

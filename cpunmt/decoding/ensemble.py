@@ -14,7 +14,7 @@ from cpunmt.engine.workspace import Member
 from cpunmt.errors import ModelFileError
 from cpunmt.options.arguments import weight_list
 from cpunmt.registry.store import languages_of
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist import Shortlist
 from cpunmt.values.checks import shown
 
 

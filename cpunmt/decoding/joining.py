@@ -19,8 +19,8 @@ from cpunmt.process.stopping import check
 from cpunmt.results.results import Hypothesis, Result
 from cpunmt.results.sentence import SentencePart, shifted
 from cpunmt.search.settings import Search
-from cpunmt.text.piece_spans import Span
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_spans import Span
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 T = TypeVar("T")
 TranslateParts = Callable[[engine.Engine, list[SourcePart], Options, Search], list[list[engine.Hypothesis]]]

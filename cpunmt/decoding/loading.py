@@ -20,14 +20,14 @@ from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.tensors import Model, expected_tensors
 from cpunmt.process.first_use import LOCK
-from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary_map import NAME as MAP
-from cpunmt.text.vocabulary_map import AnyShortlist, VocabularyMap
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.shortlists.vocabulary_map import NAME as MAP
+from cpunmt.text.shortlists.vocabulary_map import AnyShortlist, VocabularyMap
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 from cpunmt.values.checks import choice, inner, shown
 
 if TYPE_CHECKING:
-    from cpunmt.text.clusters import Clusters
+    from cpunmt.text.shortlists.clusters import Clusters
 
 _TRIES = 20  # attempts to load a directory that another process replaces
 _READ_NOTHING = getattr(os, "O_PATH", os.O_RDONLY)  # needs no permission to list the directory

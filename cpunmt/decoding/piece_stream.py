@@ -16,7 +16,7 @@ from cpunmt.options.options import Options
 from cpunmt.process.stopping import SharedWork
 from cpunmt.results.results import GenerationStepResult
 from cpunmt.search.settings import Search
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 Callback = Callable[[GenerationStepResult], object]  # returns whether the sentence ends there
 

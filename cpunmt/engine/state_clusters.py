@@ -1,4 +1,4 @@
-"""Clusters of decoder states in the form that compiled code reads (text.clusters, search.output.candidates)."""
+"""Clusters of decoder states as compiled code reads them (text.shortlists.clusters, search.output.candidates)."""
 
 from array import array
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class StateClusters:
         """`sets` by the source piece that names their target language; OTHERS: for sources that name none of them.
 
         A set has `centroids` float32 [K, model_dim], `half_norms` [K], `offsets` int64 [K + 1], `ids` int32: see
-        text.clusters.
+        text.shortlists.clusters.
 
         Without a set for OTHERS, those sources choose from the whole vocabulary: a single cluster of all pieces.
         """

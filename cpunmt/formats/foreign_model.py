@@ -14,11 +14,11 @@ from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import plain_name
 from cpunmt.model.config import ModelConfig
 from cpunmt.process.first_use import LOCK
-from cpunmt.text.piece_vocabulary import AnyVocabulary, PieceVocabulary
-from cpunmt.text.shortlist import ShortlistOptions
-from cpunmt.text.vocabulary import Vocabulary
-from cpunmt.text.vocabulary_map import MapFile
-from cpunmt.text.word_vocabulary import WordVocabulary
+from cpunmt.text.shortlists.shortlist import ShortlistOptions
+from cpunmt.text.shortlists.vocabulary_map import MapFile
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary, PieceVocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.word_vocabulary import WordVocabulary
 
 Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 
@@ -131,7 +131,7 @@ def open_vocabulary(
     pieces, table, ids = files
     if pieces and moses:
         with LOCK:  # few models need it
-            from cpunmt.text.subword_vocabulary import SubwordVocabulary
+            from cpunmt.text.vocabularies.subword_vocabulary import SubwordVocabulary
         return SubwordVocabulary(pieces, files.ids_from, size, ids, moses)
     if table is None and ids is None:
         return Vocabulary(files.ids_from)

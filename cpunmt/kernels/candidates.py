@@ -2,7 +2,7 @@
 
 Candidates of a sentence: the first pieces of the vocabulary, the lexical translations of each of its own
 pieces, those pieces themselves where the vocabulary is shared, and a few more up to a multiple of 8; ascending.
-They are those of `cpunmt.text.shortlist.Shortlist.candidates`, which is the definition.
+They are those of `cpunmt.text.shortlists.shortlist.Shortlist.candidates`, which is the definition.
 """
 
 import numpy as np

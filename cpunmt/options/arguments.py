@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Set
 from itertools import islice, repeat
 
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 from cpunmt.values.checks import number, same, shown
 
 AnyPath = str | bytes | os.PathLike[str] | os.PathLike[bytes]

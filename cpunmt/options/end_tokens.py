@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from cpunmt.options.arguments import in_order, plain_text
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 from cpunmt.values.checks import shown, whole
 from cpunmt.values.spelling import hint
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cpunmt.model.config import ModelConfig
 from cpunmt.options.options import SPOKEN as NAMES
 from cpunmt.text.languages.codes import code_of, found_in, preferred, script_of
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 from cpunmt.values.checks import shown
 from cpunmt.values.spelling import hint, nearest
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from cpunmt.options.arguments import in_order, piece_list, plain_text
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 from cpunmt.values.checks import shown
 
 NAME = "suppress_sequences"

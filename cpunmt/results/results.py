@@ -11,7 +11,7 @@ from cpunmt.process.first_use import LOCK
 from cpunmt.results.alignments import hard_alignment, matrix_rows, whole_matrix
 from cpunmt.results.repetition import repeats
 from cpunmt.results.sentence import Sentence, SentencePart, finite
-from cpunmt.text.piece_spans import Span
+from cpunmt.text.vocabularies.piece_spans import Span
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from cpunmt.text.piece_spans import Span
+from cpunmt.text.vocabularies.piece_spans import Span
 
 
 def finite(value: float) -> float | None:

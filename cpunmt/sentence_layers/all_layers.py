@@ -13,8 +13,8 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.options.options import Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.sentences.sentence_layer import found_of
-from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.signs import has_digits, has_no_codes
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 if TYPE_CHECKING:
     from cpunmt.results.results import Result

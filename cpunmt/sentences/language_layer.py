@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from cpunmt.alignment.aligned import Aligned, Span
 from cpunmt.decoding.call_settings import Settings
 from cpunmt.results.results import Result
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 # (texts, target ids that each translation begins with, settings) -> translations
 Sentences = Callable[[Sequence[str], Sequence[list[int]], Settings], list[Aligned]]

@@ -15,8 +15,8 @@ from cpunmt.results.sentence import shifted
 from cpunmt.sentences.cut_text import CutText, joined, moved_spans, without_line_breaks
 from cpunmt.sentences.engine_layer import aligned_of
 from cpunmt.text.languages.codes import is_unspaced
-from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.units import Splitter, is_one, units
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 V = TypeVar("V")
 

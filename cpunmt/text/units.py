@@ -8,8 +8,8 @@ from functools import cache
 from itertools import pairwise
 
 from cpunmt.process.first_use import LOCK
-from cpunmt.text.piece_spans import Span
 from cpunmt.text.signs import is_plain
+from cpunmt.text.vocabularies.piece_spans import Span
 from cpunmt.values.checks import shown
 
 Splitter = Callable[[str], Iterable[Sequence[int]]]  # text -> begin and end of each unit, in code points

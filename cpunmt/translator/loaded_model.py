@@ -35,8 +35,8 @@ from cpunmt.sentence_layers.all_layers import SentenceLayers
 from cpunmt.sentences.language_layer import named
 from cpunmt.sentences.sentence_cache import SentenceCache
 from cpunmt.text.languages.codes import preferred
-from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.text.vocabulary import WORD
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.vocabulary import WORD
 from cpunmt.values.checks import shown, whole
 
 _Owner = TypeVar("_Owner", bound="ModelOwner")

@@ -24,7 +24,7 @@ from cpunmt.sentences.engine_layer import Forced, forced_layer
 from cpunmt.sentences.language_layer import without_name
 from cpunmt.sentences.sentence_layer import Cutter
 from cpunmt.text.languages.codes import base_of
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 from cpunmt.translator.document_method import DocumentMethod
 from cpunmt.translator.text_pipeline import TextCall, translate_texts
 from cpunmt.translator.translator import WINDOW, Translator

@@ -24,8 +24,8 @@ from cpunmt.formats.foreign_model import (
 from cpunmt.formats.marian.marian import read_marian
 from cpunmt.formats.packed.packed_directory import WEIGHTS, PackedDirectory, kept_metadata, read_directory
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.text.vocabulary_map import AnyShortlist
+from cpunmt.text.shortlists.vocabulary_map import AnyShortlist
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 
 OURS = ("made_by", "checkpoint", "quantization")  # keys of metadata.json that packing writes

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 from quantize.clusters.states import Step
 
 BORDER = 0.1  # weight of a state in the clusters next to its own

@@ -6,7 +6,7 @@ from typing import Any
 
 from cpunmt.errors import ModelFileError
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 from quantize.rounding.calibration import calibration_sources
 
 KIND = "text"

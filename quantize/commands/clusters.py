@@ -16,7 +16,7 @@ from cpunmt.formats.any_directory import KINDS, kind_of, model_folder
 from cpunmt.formats.packed.clusters_file import read_clusters, store_clusters
 from cpunmt.formats.packed.packed_directory import CLUSTERS, NAMES
 from cpunmt.model.config import MOST_BEAM
-from cpunmt.text.clusters import MOST_CLUSTERS, Clusters
+from cpunmt.text.shortlists.clusters import MOST_CLUSTERS, Clusters
 from quantize.clusters.active_sets import clusters_of, coverage
 from quantize.clusters.k_means import centroids, described, load_backend
 from quantize.clusters.states import Sample, Step, decoder_states

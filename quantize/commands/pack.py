@@ -13,7 +13,7 @@ from cpunmt.files.tables import aligned
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import NAMES, shortlist_arguments, vocabulary_arguments, write_directory
 from cpunmt.options.options import SPOKEN
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist import Shortlist
 from quantize.checkpoints.checkpoint import OURS, open_directory, open_file, sha256_of
 from quantize.checkpoints.float_checkpoint import float_tensors
 from quantize.checkpoints.layer_errors import LEAST, LayerError, pack_tensors, poor

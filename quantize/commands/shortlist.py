@@ -8,7 +8,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.files.console import tell
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.formats.foreign_model import open_vocabulary, vocabulary_files
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist import Shortlist
 from quantize.commands.shared_options import (
     add_options,
     add_vocabularies,

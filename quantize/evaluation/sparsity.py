@@ -9,7 +9,7 @@ import numpy as np
 from cpunmt.kernels.matmul.packing import GROUP
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import is_static, linears
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist import Shortlist
 from quantize.checkpoints.float_checkpoint import unpacked_tensors
 from quantize.reference.inputs import hear_inputs
 from quantize.rounding.calibration import calibration_sources, greedy_translations

@@ -25,9 +25,9 @@ from cpunmt.layers.schemes.int8 import LARGEST
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import Model, linears, output_table
 from cpunmt.search.settings import Search
-from cpunmt.text.piece_vocabulary import AnyVocabulary
 from cpunmt.text.right_to_left import reversed_pieces
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 from quantize.languages import around, direction
 from quantize.reference.inputs import hear_inputs
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import open_expanded, packing
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 _COLUMNS = re.compile(r"\d{1,6}(,\d{1,6}(-(\d{1,6})?)?)+")
 _REPORT = 1000  # lines between two reports of progress

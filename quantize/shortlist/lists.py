@@ -15,8 +15,8 @@ import numpy as np
 
 from cpunmt.files.input_files import plain_name, zstd_module
 from cpunmt.files.tables import aligned
-from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.text.shortlist import Shortlist, most_probable
+from cpunmt.text.shortlists.shortlist import Shortlist, most_probable
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 from quantize.shortlist.corpus import Corpus
 
 DISCOUNT = 0.1  # d: of every count, at most

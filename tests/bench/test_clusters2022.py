@@ -18,7 +18,7 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.tensors import Model
 from cpunmt.search.records import CLUSTERS
 from cpunmt.search.settings import Search
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 from quantize.clusters.states import Step, decoder_states
 from quantize.evaluation.evaluation_set import EvaluationSet
 from tests.sample_models.real_model import DIRECTORIES, SENTENCES

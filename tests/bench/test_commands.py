@@ -22,7 +22,7 @@ from cpunmt.formats.packed.clusters_file import store_clusters
 from cpunmt.formats.packed.packed_directory import read_directory, write_directory
 from cpunmt.model.config import ModelConfig
 from cpunmt.simd.tile_shapes import MATRIX_ROWS
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.sample_models.packed_checkpoint import checkpoint_of

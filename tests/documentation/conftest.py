@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from tests.golden.bergamot_int8 import alphas_of, write_intgemm
 from tests.golden.bergamot_models import STUDENT, checkpoint
 from tests.registry.http_server import serving

@@ -11,8 +11,8 @@ from cpunmt.errors import ModelFileError
 from cpunmt.formats import any_directory
 from cpunmt.formats.any_directory import kind_of, model_folder, read_checkpoint, read_model
 from cpunmt.formats.foreign_model import VocabularyFiles, open_vocabularies
-from cpunmt.text.piece_vocabulary import PieceVocabulary
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import PieceVocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from tests.sample_models.foreign_directories import files_of, words
 from tests.sample_models.huggingface_model import write_huggingface, write_vocabulary
 from tests.sample_models.marian_model import write_marian_npz

@@ -18,9 +18,9 @@ from cpunmt.formats.marian.marian_bin import read_marian_bin
 from cpunmt.formats.marian.npz import read_npz
 from cpunmt.formats.packed.safetensors_file import read_safetensors
 from cpunmt.formats.pytorch.pytorch_file import read_torch_tensors
-from cpunmt.text.piece_table import read_table
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.vocabularies.piece_table import read_table
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 
 MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
 

@@ -44,11 +44,11 @@ from cpunmt.formats.pytorch.pytorch_file import read_torch_tensors
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors
 from cpunmt.registry.package_file import unpacked
-from cpunmt.text.piece_table import read_table
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.subword_codes import SubwordCodes
-from cpunmt.text.vocabulary import Vocabulary, load_processor
-from cpunmt.text.vocabulary_map import VocabularyMap
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.shortlists.vocabulary_map import VocabularyMap
+from cpunmt.text.vocabularies.piece_table import read_table
+from cpunmt.text.vocabularies.subword_codes import SubwordCodes
+from cpunmt.text.vocabularies.vocabulary import Vocabulary, load_processor
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.formats.huggingface.test_weight_files import write_shards
 from tests.golden.argos import write_package

@@ -12,8 +12,8 @@ import numpy as np
 
 from cpunmt.engine.engine import Engine, Hypothesis
 from cpunmt.search.settings import Search
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.reference.network import Reference
 from tests.definitions.greedy import log_softmax
 from tests.golden.bergamot_models import VOCAB

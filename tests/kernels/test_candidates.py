@@ -15,7 +15,7 @@ from cpunmt.kernels.matmul.packing import (
     unpack,
 )
 from cpunmt.kernels.softmax import LOWEST
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist import Shortlist
 from tests.definitions.matmul import stored_bytes
 from tests.kernels.rows import SEEDS
 from tests.support.guarded import Guards

@@ -76,7 +76,7 @@ def test_packed_files_are_read(cases, shipped, tmp_path):
         from compression import zstd
     else:
         from backports import zstd
-    from cpunmt.text.vocabulary import Vocabulary
+    from cpunmt.text.vocabularies.vocabulary import Vocabulary
 
     content = (cases.MODEL / "vocabulary.spm").read_bytes()
     for name, pack in (("vocab.spm.zst", zstd.compress), ("vocab.spm.gz", gzip.compress)):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.results.repetition import LEAST_PIECES, LEAST_TIMES, LONG_TIMES, LONGEST_GROUP, STRETCHES, repeats
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from tests.sample_models.real_model import SHIPPED
 from tests.support.command_line import sentences
 

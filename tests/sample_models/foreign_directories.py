@@ -19,8 +19,8 @@ from cpunmt.formats.huggingface.stored_tensors import stored_tensors
 from cpunmt.formats.marian.marian_directory import BergamotFiles, find_files
 from cpunmt.formats.marian.marian_transformer import marian_names
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.checkpoints.float_checkpoint import float_tensors
 from quantize.checkpoints.marian_export import marian_options, write_marian_npz
 from tests.golden.argos_subwords import read_results, write_package

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cpunmt.text.languages.lists import M2M_100, MBART_50, NLLB_200
-from cpunmt.text.vocabulary import load_processor
+from cpunmt.text.vocabularies.vocabulary import load_processor
 from tests.sample_models.ctranslate2_writer import stored_as, write_ctranslate2
 from tests.sample_models.huggingface_model import random_tensors, safetensors_bytes
 from tests.sample_models.small_vocabulary import train_vocabulary

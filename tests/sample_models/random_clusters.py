@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 
 
 def random_clusters(number: int, config: ModelConfig, count: int = 5, most: int = 9, **texts) -> Clusters:

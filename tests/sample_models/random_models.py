@@ -10,8 +10,8 @@ from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import Model, checkpoint_tensors, table_sizes
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary_map import VocabularyMap
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.shortlists.vocabulary_map import VocabularyMap
 from tests.sample_models.marian_model import read_marian_npz, write_marian_npz
 
 

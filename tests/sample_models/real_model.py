@@ -6,8 +6,8 @@ from pathlib import Path
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.packed.packed_directory import read_directory
 from cpunmt.model.tensors import Model
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "models" / "ende-tiny"

@@ -12,8 +12,8 @@ from cpunmt.engine.state_clusters import OTHERS, StateClusters
 from cpunmt.model.config import ModelConfig
 from cpunmt.search.records import MEMBER
 from cpunmt.search.settings import Search
-from cpunmt.text.clusters import Clusters
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.clusters import Clusters
+from cpunmt.text.shortlists.shortlist import Shortlist
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_map, random_sources, random_tensors
 from tests.support.searches import bits, searches, work
 

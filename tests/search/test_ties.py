@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.search.settings import Search
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist import Shortlist
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_sources, random_tensors
 from tests.sample_models.transformers import make_config
 from tests.support.searches import check_first_group

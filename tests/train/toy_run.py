@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import torch
 
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from models.train.network.families import network_of
 from models.train.network.network import Network, initial_tensors
 from models.train.text.batches import Batch, encode, make_batch

@@ -13,7 +13,7 @@ import pytest
 from cpunmt import ModelFileError, Options, Pivot, Translator
 from cpunmt.decoding.ensemble import _check_alike
 from cpunmt.decoding.loading import load_model
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist import Shortlist
 from tests.sample_models.foreign_directories import KINDS
 from tests.sample_models.real_model import DIRECTORIES, ENSEMBLE, GERMAN, ROOT, SHIPPED
 from tests.support.command_line import sentences

@@ -9,7 +9,7 @@ from cpunmt import ModelFileError, Translator
 from cpunmt.commands.cli import main as cpunmt_main
 from cpunmt.model.config import ModelConfig
 from cpunmt.search.settings import Search
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.checkpoints.marian_export import write_marian_npz
 from quantize.commands.cli import main
 from quantize.reference.network import Reference

@@ -14,7 +14,7 @@ from cpunmt.engine.engine import Engine
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.kernels.records import ENTRY
 from cpunmt.search.settings import Search
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 
 
 class Mode(NamedTuple):

@@ -18,7 +18,7 @@ from cpunmt.kernels.matmul.packing import PANEL, pack, padded, panels
 from cpunmt.layers.schemes import int8
 from cpunmt.search.records import CLUSTERS
 from cpunmt.simd import isa
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 from quantize.clusters.states import Step
 
 

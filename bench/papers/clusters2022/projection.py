@@ -13,7 +13,7 @@ import numpy as np
 from bench.harness.timing import median_ratio
 from bench.papers.clusters2022.steps import Projection, Setting
 from cpunmt.engine.engine import Engine
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 from quantize.clusters.states import Step
 
 FULL = "whole vocabulary"

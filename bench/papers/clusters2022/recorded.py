@@ -7,7 +7,7 @@ import numpy as np
 
 from cpunmt.engine.engine import Engine
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 from quantize.clusters import k_means
 from quantize.clusters.active_sets import Coverage, clusters_of, coverage
 from quantize.clusters.states import Step, decoder_states

@@ -17,7 +17,7 @@ from cpunmt.kernels.matmul.packing import panels
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.search.records import BATCH, HYPOTHESIS
 from cpunmt.search.settings import Search
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 from quantize.clusters.states import Step
 
 STEPS = 512  # at most

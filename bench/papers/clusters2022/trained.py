@@ -13,7 +13,7 @@ from cpunmt.decoding.splitting import joined
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.options.options import Options
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 from quantize.clusters.text import Directed, read_texts
 from quantize.evaluation.evaluation_set import EvaluationSet
 

@@ -13,7 +13,7 @@ from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import Model, checkpoint_tensors, table_sizes
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist import Shortlist
 
 VOCABULARY = 80_000  # words
 CANDIDATES = 20  # for each word of the source,

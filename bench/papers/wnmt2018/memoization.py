@@ -11,8 +11,8 @@ from bench.students import length_limits, random_checkpoint
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.tensors import Model
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 
 BATCHES = (1, 32)
 

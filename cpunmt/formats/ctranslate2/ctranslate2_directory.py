@@ -39,11 +39,11 @@ from cpunmt.formats.language_families import (
     with_languages,
 )
 from cpunmt.formats.packed.safetensors_file import Bfloat16
-from cpunmt.text.piece_table import read_table
-from cpunmt.text.table_vocabulary import special_ids
-from cpunmt.text.tokenizer_json import NAME as TOKENIZER
-from cpunmt.text.vocabulary import WORD, load_processor
-from cpunmt.text.vocabulary_map import NAME, MapFile
+from cpunmt.text.shortlists.vocabulary_map import NAME, MapFile
+from cpunmt.text.vocabularies.piece_table import read_table
+from cpunmt.text.vocabularies.table_vocabulary import special_ids
+from cpunmt.text.vocabularies.tokenizer_json import NAME as TOKENIZER
+from cpunmt.text.vocabularies.vocabulary import WORD, load_processor
 
 WEIGHTS = "model.bin"
 # Names of SentencePiece models, the preferred ones first: of source and target

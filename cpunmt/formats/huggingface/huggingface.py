@@ -13,7 +13,7 @@ from typing import Any
 
 from cpunmt.errors import ModelFileError
 from cpunmt.model.config import SEARCH_NUMBERS, ModelConfig
-from cpunmt.text.tokenizer_json import NAME as TOKENIZER
+from cpunmt.text.vocabularies.tokenizer_json import NAME as TOKENIZER
 
 ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 # option -> the only values that are supported, the first being the default

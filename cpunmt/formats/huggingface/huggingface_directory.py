@@ -21,8 +21,8 @@ from cpunmt.formats.huggingface import many_languages, t5
 from cpunmt.formats.huggingface.huggingface import read_huggingface_config, start_id
 from cpunmt.formats.huggingface.stored_tensors import stored_tensors
 from cpunmt.formats.huggingface.weight_files import WEIGHTS, find_weights, read_weights, stored_type
-from cpunmt.text.piece_table import read_table
-from cpunmt.text.table_vocabulary import special_ids
+from cpunmt.text.vocabularies.piece_table import read_table
+from cpunmt.text.vocabularies.table_vocabulary import special_ids
 
 _OTHER_WEIGHTS = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot")
 _NEEDED = ("config.json", "source.spm", "target.spm", "vocab.json")

@@ -52,11 +52,11 @@ from cpunmt.formats.language_families import (
     with_languages,
 )
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.piece_table import read_table
-from cpunmt.text.table_vocabulary import special_ids
-from cpunmt.text.tokenizer_json import NAME as TOKENIZER
-from cpunmt.text.tokenizer_json import read_tokenizer_json
-from cpunmt.text.vocabulary import load_processor
+from cpunmt.text.vocabularies.piece_table import read_table
+from cpunmt.text.vocabularies.table_vocabulary import special_ids
+from cpunmt.text.vocabularies.tokenizer_json import NAME as TOKENIZER
+from cpunmt.text.vocabularies.tokenizer_json import read_tokenizer_json
+from cpunmt.text.vocabularies.vocabulary import load_processor
 
 MODEL_TYPES = ("m2m_100", "mbart")
 PIECES, TABLE = "sentencepiece.bpe.model", "vocab.json"

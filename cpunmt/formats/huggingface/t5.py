@@ -35,7 +35,7 @@ from cpunmt.formats.huggingface.stored_tensors import are_equal, floats, is_floa
 from cpunmt.formats.huggingface.weight_files import FloatTensors, read_weights, stored_type
 from cpunmt.model.config import ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, tables
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 
 MODEL_TYPES = ("t5", "mt5", "umt5")
 PIECES = "spiece.model"

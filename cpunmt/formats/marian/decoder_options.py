@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import expanded, parse_yaml
 from cpunmt.model.config import MOST_BEAM
-from cpunmt.text.shortlist import ShortlistOptions
+from cpunmt.text.shortlists.shortlist import ShortlistOptions
 
 _T = TypeVar("_T")
 PRECISIONS = (

@@ -22,7 +22,7 @@ from cpunmt.formats.foreign_model import ForeignModel, FoundModel, StoredInteger
 from cpunmt.formats.marian.decoder_options import DecoderOptions, read_decoder_options
 from cpunmt.formats.marian.marian import read_marian
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.shortlist import ShortlistOptions
+from cpunmt.text.shortlists.shortlist import ShortlistOptions
 
 # In order of preference: they are forms of one model, so the first existing one is taken.
 _MODELS = (

@@ -1,6 +1,6 @@
 """clusters.safetensors: sets of clusters, one for all targets or one for each target language.
 
-    centroids float32 [K, model_dim]    offsets int64 [K + 1]    ids int32 [offsets[-1]]        see text.clusters
+    centroids float32 [K, model_dim]    offsets int64 [K + 1]    ids int32 [offsets[-1]]    see text.shortlists.clusters
 
 The tensors of a target language are called `de.centroids` and so on, and the text `de.piece` in the file's header is
 the piece that names the language (`>>de<<`). The other texts describe their making (quantize.clusters).
@@ -20,7 +20,7 @@ from cpunmt.files.output_files import replacing_directory, replacing_file, sync,
 from cpunmt.formats.packed.packed_directory import CLUSTERS, NAMES, metadata_with
 from cpunmt.formats.packed.safetensors_file import Array, check_tensors, read_described_safetensors, safetensors_bytes
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.clusters import Clusters
+from cpunmt.text.shortlists.clusters import Clusters
 
 MOST_SETS = 256
 _PIECE = "piece"  # the text that names the target language

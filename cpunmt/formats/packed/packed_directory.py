@@ -26,11 +26,11 @@ from cpunmt.files.output_files import replacing_directory, sync
 from cpunmt.formats.foreign_model import VocabularyFiles
 from cpunmt.formats.packed.safetensors_file import Array, read_safetensors, write_safetensors
 from cpunmt.model.config import FORMAT_VERSION, ModelConfig
-from cpunmt.text.piece_vocabulary import AnyVocabulary
-from cpunmt.text.table_vocabulary import TableVocabulary
-from cpunmt.text.vocabulary import model_bytes
-from cpunmt.text.vocabulary_map import NAME as MAP
-from cpunmt.text.vocabulary_map import AnyShortlist, VocabularyMap
+from cpunmt.text.shortlists.vocabulary_map import NAME as MAP
+from cpunmt.text.shortlists.vocabulary_map import AnyShortlist, VocabularyMap
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.table_vocabulary import TableVocabulary
+from cpunmt.text.vocabularies.vocabulary import model_bytes
 
 CONFIG = "config.json"
 WEIGHTS = "weights.safetensors"

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from cpunmt.options.protect_option import KINDS
 from cpunmt.process.stopping import check
 from cpunmt.sentence_layers.protection.patterns import EMOJI, MESSAGE, PATTERNS, SIGNS, TRIGGER, UNITS, brace_ends
-from cpunmt.text.piece_spans import Span
 from cpunmt.text.signs import without
 from cpunmt.text.units import Splitter
+from cpunmt.text.vocabularies.piece_spans import Span
 from cpunmt.values.checks import shown
 
 _NO_TEXT = re.compile(r"[^\w`{}$%@#]*")  # two kept parts with only this between are one

@@ -20,7 +20,7 @@ from cpunmt.options.arguments import (
     target_ids,
     text_ids,
 )
-from cpunmt.text.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 _NONE = object()
 _KINDS = "an iterable of texts, or of lists of pieces"

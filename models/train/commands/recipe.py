@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from cpunmt import Translator
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from models.train.commands.train import add_corpora, data_of
 from models.train.distillation.distillation import distil
 from models.train.distillation.sampling import noisy_pairs

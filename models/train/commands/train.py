@@ -5,7 +5,7 @@ import fnmatch
 import functools
 from pathlib import Path
 
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from models.train.network.families import network_of
 from models.train.network.growth import grown, of_vocabulary
 from models.train.network.network import initial_tensors, torch_tensors

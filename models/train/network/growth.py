@@ -17,7 +17,7 @@ import torch
 
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from models.train.network.network import initial_tensors, torch_tensors
 
 _LAYER = re.compile(r"(encoder|decoder)\.(\d+)\.(.*)")

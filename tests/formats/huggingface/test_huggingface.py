@@ -13,7 +13,7 @@ from cpunmt.formats.huggingface.stored_tensors import stored_tensors
 from cpunmt.formats.huggingface.weight_files import WEIGHTS
 from cpunmt.formats.packed.safetensors_file import Bfloat16, read_float_tensors
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors
-from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import PieceVocabulary
 from tests.sample_models.huggingface_model import (
     FIELDS,
     SHAPES,

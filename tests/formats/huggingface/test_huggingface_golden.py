@@ -11,7 +11,7 @@ from cpunmt.engine.engine import Engine
 from cpunmt.formats.any_directory import read_model
 from cpunmt.model.tensors import Model
 from cpunmt.search.settings import Search
-from cpunmt.text.piece_vocabulary import PieceVocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import PieceVocabulary
 from tests.golden.huggingface import LIMIT
 from tests.sample_models.huggingface_model import SHAPES, write_huggingface, write_vocabulary
 from tests.sample_models.real_model import ROOT

@@ -6,7 +6,7 @@ import pytest
 from cpunmt import ModelFileError, Translator
 from cpunmt.formats.any_directory import read_checkpoint
 from cpunmt.formats.huggingface.t5 import read_t5_config, t5_tensors
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.checkpoints.float_checkpoint import float_tensors
 from tests.sample_models.huggingface_model import safetensors_bytes
 from tests.sample_models.many_languages_model import put_tokenizer_json

@@ -9,7 +9,7 @@ import pytest
 from cpunmt.engine.engine import Engine
 from cpunmt.formats.any_directory import read_model
 from cpunmt.model.tensors import Model
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from tests.formats.huggingface.test_huggingface_golden import compare
 from tests.sample_models.real_model import ROOT
 from tests.sample_models.t5_model import SHAPES, write_t5

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpunmt.text.piece_vocabulary import PieceVocabulary
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import PieceVocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.clusters.text import Directed, read_texts
 from tests.sample_models.huggingface_model import write_vocabulary
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary

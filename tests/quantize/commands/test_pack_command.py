@@ -9,7 +9,7 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory, verify
-from cpunmt.text.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist import Shortlist
 from quantize.checkpoints.layer_errors import LEAST, LayerError
 from quantize.checkpoints.marian_export import write_marian_npz as write_recurrent_npz
 from quantize.checkpoints.stored_weights import step_bytes

@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.commands.cli import main
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 

@@ -6,7 +6,7 @@ import pytest
 from cpunmt import Translator
 from cpunmt.decoding.loading import LoadedModel, load_model
 from cpunmt.options.options import make_options
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.evaluation import agreement as module
 from quantize.evaluation.agreement import agreement, translated
 from tests.definitions.forced_decoding import choices_reference

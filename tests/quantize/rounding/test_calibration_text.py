@@ -7,7 +7,7 @@ import pytest
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import zstd_module
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.rounding.calibration import calibration_sources
 from tests.sample_models.small_vocabulary import train_vocabulary
 from tests.sample_models.transformers import make_config

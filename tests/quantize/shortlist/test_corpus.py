@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cpunmt.files.input_files import zstd_module
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.shortlist.corpus import Table, TwoFiles, parse_table, read_corpus, read_rows
 from tests.sample_models.small_vocabulary import train_vocabulary
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.files.input_files import zstd_module
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from quantize.shortlist.corpus import Corpus
 from quantize.shortlist.lists import (
     Coverage,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from models.train.distillation.sampling import noisy_pairs, sample
 from models.train.network.families import network_of
 from models.train.network.network import Network, torch_tensors

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from models.train.network.growth import grown, of_vocabulary
 from models.train.network.network import Network, initial_tensors
 from models.train.text.vocabulary import texts_of, train_vocabulary

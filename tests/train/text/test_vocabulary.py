@@ -1,6 +1,6 @@
 """The vocabulary has Marian's ids, and loses nothing."""
 
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from models.train.text.vocabulary import texts_of, train_vocabulary
 
 

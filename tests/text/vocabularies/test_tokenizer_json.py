@@ -7,9 +7,9 @@ import json
 import pytest
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text import tokenizer_json
-from cpunmt.text.tokenizer_json import read_tokenizer_json
-from cpunmt.text.vocabulary import load_processor, model_bytes
+from cpunmt.text.vocabularies import tokenizer_json
+from cpunmt.text.vocabularies.tokenizer_json import read_tokenizer_json
+from cpunmt.text.vocabularies.vocabulary import load_processor, model_bytes
 from tests.golden.tokenizer_json import RESULTS, SHAPES, sentences
 
 

@@ -20,11 +20,11 @@ import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import open_expanded
-from cpunmt.text.shortlist import Shortlist
-from cpunmt.text.shortlist_text import ids_by_piece
+from cpunmt.text.shortlists.shortlist import Shortlist
+from cpunmt.text.shortlists.shortlist_text import ids_by_piece
 
 if TYPE_CHECKING:
-    from cpunmt.text.piece_vocabulary import AnyVocabulary
+    from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 NAME = "vmap.txt"
 _MAX_FILE = 1 << 30  # bytes, of the file and of what it expands to

@@ -24,11 +24,11 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import expanded, open_expanded
 from cpunmt.kernels.records import CANDIDATES_MULTIPLE
-from cpunmt.text.shortlist_text import MAX_FILE as MAX_TEXT
-from cpunmt.text.shortlist_text import read_lexicon
+from cpunmt.text.shortlists.shortlist_text import MAX_FILE as MAX_TEXT
+from cpunmt.text.shortlists.shortlist_text import read_lexicon
 
 if TYPE_CHECKING:
-    from cpunmt.text.piece_vocabulary import AnyVocabulary
+    from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 Name = str | os.PathLike[str]  # of a file
 MAGIC = 0xF11A48D5013417F5

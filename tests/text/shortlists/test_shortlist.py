@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.shortlist import MAGIC, Shortlist, checksum_of
+from cpunmt.text.shortlists.shortlist import MAGIC, Shortlist, checksum_of
 from tests.support.refusal import refusal
 
 

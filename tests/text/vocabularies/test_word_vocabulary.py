@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.piece_spans import target_spans
-from cpunmt.text.piece_table import read_table
-from cpunmt.text.vocabulary import Vocabulary
-from cpunmt.text.word_vocabulary import WordVocabulary
+from cpunmt.text.vocabularies.piece_spans import target_spans
+from cpunmt.text.vocabularies.piece_table import read_table
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.word_vocabulary import WordVocabulary
 
 TABLE = """\
 </s>: 0

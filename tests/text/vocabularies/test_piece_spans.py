@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.text.piece_spans import source_spans, target_spans
+from cpunmt.text.vocabularies.piece_spans import source_spans, target_spans
 
 ODD = "Aé½ﷺ ﬁe\u0301\u00ad\u200b\u2581\n\t\u3000🚲走가\ud800\0<unk>."
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.piece_vocabulary import PieceVocabulary
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import PieceVocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from tests.sample_models.huggingface_model import write_vocabulary
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from cpunmt.errors import ModelFileError
 from cpunmt.process.first_use import LOCK
-from cpunmt.text.piece_spans import Span
+from cpunmt.text.vocabularies.piece_spans import Span
 
 # sacremoses takes time by the square of a run of dots; a longer text is cut between words, or anywhere
 _PART = re.compile(r"(?s).{1,4000}(?!\S)|.{1,4000}")

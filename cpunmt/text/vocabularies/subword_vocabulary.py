@@ -8,11 +8,11 @@ import os
 from collections.abc import Mapping, Sequence
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.moses import Moses, character_spans
-from cpunmt.text.piece_spans import Span
-from cpunmt.text.subword_codes import JOINT, SubwordCodes
-from cpunmt.text.vocabulary import clean
-from cpunmt.text.word_vocabulary import WordVocabulary
+from cpunmt.text.vocabularies.moses import Moses, character_spans
+from cpunmt.text.vocabularies.piece_spans import Span
+from cpunmt.text.vocabularies.subword_codes import JOINT, SubwordCodes
+from cpunmt.text.vocabularies.vocabulary import clean
+from cpunmt.text.vocabularies.word_vocabulary import WordVocabulary
 
 
 class SubwordVocabulary(WordVocabulary):

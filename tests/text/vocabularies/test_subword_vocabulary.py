@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.moses import Moses, character_spans
-from cpunmt.text.piece_table import read_table
-from cpunmt.text.subword_vocabulary import SubwordVocabulary
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.moses import Moses, character_spans
+from cpunmt.text.vocabularies.piece_table import read_table
+from cpunmt.text.vocabularies.subword_vocabulary import SubwordVocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from tests.golden.argos_subwords import SIGNS, pieces_of, read_results
 
 any_text = st.text(st.characters(codec=None, exclude_categories=()))  # surrogates and NUL included

@@ -17,7 +17,7 @@ from cpunmt.files.input_files import open_expanded
 if TYPE_CHECKING:
     import os
 
-    from cpunmt.text.piece_vocabulary import AnyVocabulary
+    from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
 
 MAX_FILE = 1 << 30  # bytes, of the file and of what it expands to
 _MAX_LINES = 1 << 24  # 32,000 pieces with 100 translations each have 3.2 million

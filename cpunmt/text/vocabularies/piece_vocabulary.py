@@ -4,9 +4,9 @@ import itertools
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from cpunmt.text.piece_spans import Span
-from cpunmt.text.table_vocabulary import TableVocabulary
-from cpunmt.text.vocabulary import (
+from cpunmt.text.vocabularies.piece_spans import Span
+from cpunmt.text.vocabularies.table_vocabulary import TableVocabulary
+from cpunmt.text.vocabularies.vocabulary import (
     WORD,
     Ids,
     Vocabulary,
@@ -17,7 +17,7 @@ from cpunmt.text.vocabulary import (
     located,
     name_end,
 )
-from cpunmt.text.word_vocabulary import WordVocabulary
+from cpunmt.text.vocabularies.word_vocabulary import WordVocabulary
 
 _SPECIAL = ("<s>", "<pad>", "<mask>")  # of models of many languages
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.piece_table import read_table
+from cpunmt.text.vocabularies.piece_table import read_table
 
 # Pieces that YAML would convert, or that need quotes.
 _LISTED = r"""</s> <unk> , . ▁the yes no null ~ 1e3 0x10 1_000 << = a:b ' " \ it's # - ? : & * ! | > % @ ` [ ] { }

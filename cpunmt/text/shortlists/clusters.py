@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.shortlist import Name, what_is_wrong
+from cpunmt.text.shortlists.shortlist import Name, what_is_wrong
 
 MOST_CLUSTERS = 1 << 16
 _BLOCK = 1 << 12  # states that are compared with all centroids at once

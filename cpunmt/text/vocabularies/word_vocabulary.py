@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.piece_spans import Span
-from cpunmt.text.table_vocabulary import TableVocabulary
-from cpunmt.text.vocabulary import WORD, Ids, before_end, clean
+from cpunmt.text.vocabularies.piece_spans import Span
+from cpunmt.text.vocabularies.table_vocabulary import TableVocabulary
+from cpunmt.text.vocabularies.vocabulary import WORD, Ids, before_end, clean
 
 # Marian cuts at spaces alone. A line that it reads holds no line breaks, and its words hardly the other ones.
 _GAP = re.compile("[ \t\n\v\f\r]+")

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.piece_spans import Span, target_spans
-from cpunmt.text.piece_table import read_table
-from cpunmt.text.vocabulary import Ids, are_clean, clean
+from cpunmt.text.vocabularies.piece_spans import Span, target_spans
+from cpunmt.text.vocabularies.piece_table import read_table
+from cpunmt.text.vocabularies.vocabulary import Ids, are_clean, clean
 
 _EOS, _UNK = "</s>", "<unk>"
 _OLD_NAMES = {_EOS: (0, "eos"), _UNK: (1, "UNK")}  # in tables of Marian's predecessors: their id, and their name

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.subword_codes import SubwordCodes
+from cpunmt.text.vocabularies.subword_codes import SubwordCodes
 from tests.golden.argos_subwords import read_results, sentences
 
 symbols = st.text("abc", min_size=1, max_size=3)

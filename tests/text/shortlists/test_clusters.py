@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.clusters import MOST_CLUSTERS, Clusters
+from cpunmt.text.shortlists.clusters import MOST_CLUSTERS, Clusters
 
 EOS = 2
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import ModelFileError
-from cpunmt.text.piece_vocabulary import PieceVocabulary
-from cpunmt.text.vocabulary import Vocabulary
+from cpunmt.text.vocabularies.piece_vocabulary import PieceVocabulary
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from tests.sample_models.real_model import DIRECTORIES
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 from tests.sample_models.t5_model import write_pieces

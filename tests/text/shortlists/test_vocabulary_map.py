@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpunmt.text import vocabulary_map
-from cpunmt.text.vocabulary import Vocabulary
-from cpunmt.text.vocabulary_map import MapFile, VocabularyMap
+from cpunmt.text.shortlists import vocabulary_map
+from cpunmt.text.shortlists.vocabulary_map import MapFile, VocabularyMap
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from tests.sample_models.small_vocabulary import train_vocabulary
 from tests.support.refusal import refusal
 

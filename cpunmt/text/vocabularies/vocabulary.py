@@ -16,7 +16,7 @@ from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import expanded, plain_name
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
-from cpunmt.text.piece_spans import Span, source_spans, target_spans
+from cpunmt.text.vocabularies.piece_spans import Span, source_spans, target_spans
 
 MAX_VOCABULARY = 64 << 20  # bytes; a model of 32,000 pieces has less than one
 WORD = "\u2581"  # SentencePiece's mark at the beginning of a word
@@ -175,7 +175,7 @@ def model_bytes(path: str | os.PathLike[str]) -> bytes:
     if not plain_name(os.fspath(path)).endswith(".json"):
         return expanded(path, "vocabulary", MAX_VOCABULARY).tobytes()
     with LOCK:  # few models need it
-        from cpunmt.text.tokenizer_json import read_tokenizer_json
+        from cpunmt.text.vocabularies.tokenizer_json import read_tokenizer_json
     return read_tokenizer_json(path).model
 
 
