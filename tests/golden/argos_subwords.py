@@ -8,14 +8,15 @@ and joins texts, and calls CTranslate2, as argos-translate 1.11 does for a sente
 """
 
 import argparse
+import functools
 import gzip
 import json
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.golden.argos import METADATA
+from tests.golden.other_program import answer_of
 from tests.sample_models.ctranslate2_writer import random_variables, write_ctranslate2
 from tests.sample_models.real_model import ROOT
 
@@ -104,11 +105,7 @@ def main():
     parser.add_argument("--python", required=True)
     given = parser.parse_args()
 
-    def run(asked, *arguments):
-        command = [given.python, "-c", _DRIVER, *arguments]
-        done = subprocess.run(command, input=json.dumps(asked), stdout=subprocess.PIPE, text=True, check=True)
-        return json.loads(done.stdout)
-
+    run = functools.partial(answer_of, given.python, _DRIVER)
     codes = run({"learn": sentences(), "merges": MERGES})
     results = {"codes": codes, "pairs": {}}
     for pair, count in PAIRS.items():

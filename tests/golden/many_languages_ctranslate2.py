@@ -17,12 +17,12 @@ import argparse
 import base64
 import gzip
 import json
-import subprocess
 import tempfile
 from pathlib import Path
 
 from cpunmt.text.languages.codes import code_of
 from tests.golden.many_languages import LIMIT
+from tests.golden.other_program import answer_of
 from tests.sample_models.many_languages_model import SHAPES, write_ctranslate2_model
 from tests.sample_models.real_model import ROOT
 
@@ -77,12 +77,7 @@ def main():
             )
             asked = written_by_users(name, pieces, recorded[name], given.sentences)
             asked |= {"folder": f"{folder}/converted", "limit": LIMIT + SHAPES[name].prompt, "pieces": pieces}
-            done = subprocess.run(
-                [given.python, "-c", _DRIVER], input=json.dumps(asked), capture_output=True, text=True, timeout=600
-            )
-        if done.returncode:
-            raise RuntimeError(f"CTranslate2 failed ({done.returncode}): {done.stderr[-2000:]}")
-        made[name] = json.loads(done.stdout)
+            made[name] = answer_of(given.python, _DRIVER, asked)
     RESULTS.write_bytes(gzip.compress(json.dumps(made, separators=(",", ":")).encode(), mtime=0))
 
 

@@ -14,13 +14,13 @@ import argparse
 import gzip
 import json
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from tests.golden.ctranslate2_directories import FOLDER, LIMIT, RESULTS
+from tests.golden.other_program import answer_of
 from tests.sample_models.real_model import ROOT
 
 MAPS = ROOT / "tests" / "golden" / "vocabulary_map.json.gz"
@@ -79,12 +79,7 @@ def main():
             (copied / "vmap.txt").write_text(lines_of(name, pieces, told["sources"]))
             asked = {"folder": str(copied), "limit": LIMIT, "target": pieces[1]}
             asked["sources"] = [[pieces[0][i] for i in ids] for ids in told["sources"][: given.sentences]]
-            done = subprocess.run(
-                [given.python, "-c", _DRIVER], input=json.dumps(asked), capture_output=True, text=True, timeout=600
-            )
-        if done.returncode:
-            raise RuntimeError(f"CTranslate2 failed ({done.returncode}): {done.stderr[-2000:]}")
-        made[name] = json.loads(done.stdout)
+            made[name] = answer_of(given.python, _DRIVER, asked)
     MAPS.write_bytes(gzip.compress(json.dumps(made, separators=(",", ":")).encode(), mtime=0))
 
 
