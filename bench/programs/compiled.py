@@ -53,7 +53,7 @@ def _define_repeats():
 
 @functools.cache
 def load() -> Program:
-    """Compiles everything anew, with the additions (about ten seconds)."""
+    """Compiles everything anew, with the additions (about half a minute)."""
     import bench.limits  # noqa: F401
     import cpunmt.search.beam  # noqa: F401  defines the kernels
 

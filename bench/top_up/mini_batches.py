@@ -215,7 +215,7 @@ def translate_mini_batches(batch: address, workspace: address, begin: count, bud
 
 @functools.cache
 def replaced(padded: bool) -> program.Program:
-    """Returns the program with these kernels; compiles it anew, some ten seconds."""
+    """Returns the program with these kernels; compiles it anew, half a minute."""
     masked = {
         "encoder_attention": masked_encoder_attention,
         "self_attention": masked_self_attention,

@@ -103,7 +103,7 @@ def _load() -> Program:
             raise _nothing_compiles(unfit) from None
         if isinstance(unfit, prebuilt.Damaged):
             say(f"cpunmt: {unfit}; install cpunmt again")
-    say("cpunmt: compiling for this processor (once; about ten seconds) ...")
+    say("cpunmt: compiling for this processor (once; about half a minute) ...")
     data = _build()
     if data is None:
         return _load()  # for another path
