@@ -36,6 +36,7 @@ MODEL = ["--model", str(ROOT / "models" / "ende-tiny")]
 # module -> its arguments, of which words in capitals are filled in: HOME, SET, PAIRS, CHECKPOINT, PROGRAMS and others
 COMMANDS = {
     "bench.batch": [*FEW, *MODEL, "--test", "set=SET"],
+    "bench.bounded_output": [*FEW, *MODEL],
     "bench.decode_step": [*MODEL, "--sentences", "6"],
     "bench.first_products": [*FEW, *MODEL],
     "bench.programs.first_start": ["--rounds", "1", "--programs", "PROGRAMS", *MODEL],
@@ -113,6 +114,7 @@ COMMANDS = {
 
 SAID = {  # output of commands with more than a speed
     "bench.batch": "lines 4 times",
+    "bench.bounded_output": "left of the vocabulary: median",
     "bench.decode_step": "int8_linear",
     "bench.papers.clusters2022": ">>en<<       of its own",
     "bench.papers.devlin2017": "+ merged states",
