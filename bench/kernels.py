@@ -145,7 +145,7 @@ def others(program, arena) -> list[Timed]:
         ),
         Timed(
             "cross-attention, 1 row, 28 tokens",
-            lambda n: program.repeat_cross_attention_row(n, settings, scratch, 0, x, packed, y, 28, out),
+            lambda n: program.repeat_cross_attention_row(n, settings, scratch, x, packed, y, 28, out, 0),
             4.0 * 28 * 256,
         ),
         Timed(

@@ -1,22 +1,26 @@
 """Load time and memory of models of many languages at their true size, with random weights.
 
-    python -m bench.many_languages make FOLDER [--model nllb-600m|m2m-418m] [--dtype F16]
-    cpunmt convert FOLDER PACKED
-    python -m bench.many_languages measure FOLDER|PACKED
+Writes a directory of Hugging Face, with config.json, model.safetensors, and a SentencePiece model of random words with
+as many pieces as the published one. Packs it in int8. Loads each of the two in a process of its own, and prints seconds
+and MB: the peak, and what is not a mapped file. Seconds are CPU time: the machine may be busy.
 
-`make` writes a directory of Hugging Face: config.json, model.safetensors, and a SentencePiece model of random words
-with as many pieces as the published one. `measure` loads it in this process, and prints seconds and memory: the peak,
-and what is not a mapped file. Seconds are CPU time: the machine may be busy.
+    --model NAME      nllb-600m, m2m-418m or tiny
+    --dtype TYPE      of the directory: F32 or F16
+    --folder DIR      for the two directories, which are kept (default: a temporary one)
 """
 
-import argparse
 import json
 import struct
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
+from bench.harness.command import command, machine, save
+from bench.packing import pack_quietly
 from cpunmt import Translator
 from cpunmt.text.languages.lists import M2M_100
 
@@ -28,9 +32,20 @@ FIELDS = {
     **{"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2, "scale_embedding": True},
     **{"max_position_embeddings": 1024, "max_length": 200},
 }
-MODELS = {"nllb-600m": (256_206, 256_000, "NllbTokenizer"), "m2m-418m": (128_112, 128_000, "M2M100Tokenizer")}
+TINY = {"d_model": 32} | {
+    f"{side}_{name}": size
+    for side in ("encoder", "decoder")
+    for name, size in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 64))
+}
+# rows of the table, pieces of the SentencePiece model, class of the tokenizer, fields of their own
+MODELS = {
+    "nllb-600m": (256_206, 256_000, "NllbTokenizer", {}),
+    "m2m-418m": (128_112, 128_000, "M2M100Tokenizer", {}),
+    "tiny": (506, 300, "NllbTokenizer", TINY),
+}
 UNNAMED = 8  # rows of M2M-100 without a piece
 ROWS = 1 << 13  # of a table that are drawn at once
+CUTS = 200
 TEXT = "The quick brown fox jumps over the lazy dog, and a man is riding a bicycle in the rain."
 
 
@@ -56,12 +71,12 @@ def sentencepiece_model(size) -> tuple[bytes, list[str]]:
     return bytes(content), list(pieces)
 
 
-def shapes(rows) -> dict[str, tuple[int, ...]]:
-    d, width = FIELDS["d_model"], FIELDS["encoder_ffn_dim"]
+def shapes(rows, fields) -> dict[str, tuple[int, ...]]:
+    d, width = fields["d_model"], fields["encoder_ffn_dim"]
     found = {"model.shared.weight": (rows, d)}
     for side in ("encoder", "decoder"):
         found |= {f"model.{side}.layer_norm.{part}": (d,) for part in ("weight", "bias")}
-        for i in range(FIELDS[f"{side}_layers"]):
+        for i in range(fields[f"{side}_layers"]):
             layer = f"model.{side}.layers.{i}"
             for block in ("self_attn", "encoder_attn")[: 1 + (side == "decoder")]:
                 for part in ("q", "k", "v", "out"):
@@ -74,9 +89,10 @@ def shapes(rows) -> dict[str, tuple[int, ...]]:
 
 
 def make(folder: Path, model: str, dtype: str) -> None:
-    rows, pieces, tokenizer = MODELS[model]
+    rows, pieces, tokenizer, own = MODELS[model]
+    fields = FIELDS | own
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(FIELDS | {"vocab_size": rows}))
+    (folder / "config.json").write_text(json.dumps(fields | {"vocab_size": rows}))
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": tokenizer}))
     content, names = sentencepiece_model(pieces)
     (folder / "sentencepiece.bpe.model").write_bytes(content)
@@ -85,7 +101,7 @@ def make(folder: Path, model: str, dtype: str) -> None:
         table += [f"unused{i}" for i in range(rows - len(M2M_100) - UNNAMED - len(table))]
         (folder / "vocab.json").write_text(json.dumps({piece: i for i, piece in enumerate(table)}))
     kind, header, offset = np.dtype({"F32": np.float32, "F16": np.float16}[dtype]), {}, 0
-    for name, shape in shapes(rows).items():
+    for name, shape in shapes(rows, fields).items():
         size = int(np.prod(shape)) * kind.itemsize
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [offset, offset + size]}
         offset += size
@@ -94,7 +110,7 @@ def make(folder: Path, model: str, dtype: str) -> None:
     generator = np.random.default_rng(2)
     with open(folder / "model.safetensors", "wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
-        for name, shape in shapes(rows).items():
+        for name, shape in shapes(rows, fields).items():
             for begin in range(0, shape[0], ROWS):
                 part = (min(ROWS, shape[0] - begin), *shape[1:])
                 drawn = generator.standard_normal(part, np.float32) * (1.0 if "norm.weight" in name else 0.03)
@@ -108,36 +124,40 @@ def memory() -> dict[str, float]:
     return {name: int(lines[name].split()[0]) / 1e3 for name in ("VmHWM", "RssAnon", "RssFile")}
 
 
-def measure(folder: Path) -> None:
-    began = time.process_time()
+def measure(folder: Path) -> dict[str, float]:
+    """Loads a directory in this process and translates; returns seconds and MB."""
+    began, found = time.process_time(), {}
     translator = Translator(folder, source_lang="en", target_lang="de")
-    loaded = time.process_time() - began
-    print(f"loaded in {loaded:.2f} s; MB: {memory()}")
+    found["load"] = time.process_time() - began
+    found |= {f"loaded, {name}": size for name, size in memory().items()}
+    for which in ("first", "second"):
+        began = time.process_time()
+        result = translator.translate(TEXT, max_length=20)
+        found[f"{which} sentence"] = time.process_time() - began
+    found |= {f"used, {name}": size for name, size in memory().items()} | {"pieces": len(result.pieces)}
     began = time.process_time()
-    result = translator.translate(TEXT, max_length=20)
-    print(f"first sentence in {time.process_time() - began:.2f} s, {len(result.pieces)} pieces; MB: {memory()}")
-    began = time.process_time()
-    result = translator.translate(TEXT, max_length=20)
-    seconds = time.process_time() - began
-    print(f"second in {seconds:.2f} s, {1e3 * seconds / len(result.pieces):.1f} ms a piece")
-    began = time.process_time()
-    for _ in range(200):
-        translator.tokenize(TEXT)
+    for _ in range(CUTS):
         translator.source_vocabulary.encode(TEXT)
-    print(f"cutting a sentence into pieces: {(time.process_time() - began) / 400 * 1e6:.0f} us; {translator!r}")
+    return found | {"cutting into pieces": (time.process_time() - began) / CUTS}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("make", "measure"))
-    parser.add_argument("folder", type=Path)
+def main(arguments=None) -> None:
+    parser = command("bench.many_languages", __doc__)
     parser.add_argument("--model", choices=MODELS, default="nllb-600m")
     parser.add_argument("--dtype", choices=("F32", "F16"), default="F32")
-    given = parser.parse_args()
-    if given.action == "make":
-        make(given.folder, given.model, given.dtype)
-    else:
-        measure(given.folder)
+    parser.add_argument("--folder", type=Path, help="for the directories, which are kept (default: a temporary one)")
+    given, figures = parser.parse_args(arguments), {}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.folder or Path(temporary)
+        theirs, packed = folder / given.dtype, folder / "int8"
+        make(theirs, given.model, given.dtype)
+        pack_quietly(theirs, packed)
+        for directory in (theirs, packed):
+            code = f"import bench.many_languages as b, json; print(json.dumps(b.measure({str(directory)!r})))"
+            done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
+            figures[directory.name] = found = json.loads(done.stdout)
+            print(f"{directory.name}: " + ", ".join(f"{name} {value:.3g}" for name, value in found.items()))
+    save(given.json, {"machine": machine(), **figures})
 
 
 if __name__ == "__main__":

@@ -62,14 +62,14 @@ def _measured(chosen) -> dict:
         work = _work(translator, workload.sentences(lines, lengths, chosen.sentences))
         for beam in chosen.beam:
             search = Search(beam_size=beam)
-            slots = min(chosen.slots or engine.usual_slots(search), len(work.sources))
+            slots = min(chosen.slots or engine.usual_slots(search, max(map(len, work.sources))), len(work.sources))
             for order, ordered in (("sorted", work.sorted()), ("unsorted", work)):
                 rows = ways.measure(decoders, ordered, search, slots, chosen.rounds)
                 about = {"workload": name, "beam": beam, "order": order, "slots": slots}
                 results["workloads"].append({**about, "rows": rows})
                 show(f"{name}, {order}, beam {beam}, {slots} sentences side by side", rows)
         few, search = ways.Work(work.sources[:DRAWN], work.limits[:DRAWN], 0), Search()
-        slots = min(chosen.slots or engine.usual_slots(search), len(few.sources))
+        slots = min(chosen.slots or engine.usual_slots(search, max(map(len, few.sources))), len(few.sources))
         drawn[name] = {
             way: decoders.rows(ways.WAYS[way], few, search, slots)
             for way in (ways.MINI_BATCHES, ways.REMOVAL, ways.HALF, ways.AT_ONCE)

@@ -14,7 +14,7 @@ from bench.programs.replaced import program_with
 from cpunmt.architectures.records import ROW
 from cpunmt.engine import program
 from cpunmt.engine.engine import _EMPTY_BATCH, Engine
-from cpunmt.kernels.attention import pack_rows, self_attention
+from cpunmt.kernels.attention import pack_rows, score_keys, self_attention
 from cpunmt.kernels.matmul.float_matmul import float_heads, float_matmul, new_float_product
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.records import SCRATCH, SETTINGS
@@ -95,35 +95,31 @@ def masked_self_attention(
 def masked_cross_attention_row(
     settings: address,
     scratch: address,
-    relative: address,
     q: address,
     keys: address,
     values: address,
     length: count,
     out: address,
+    ahead: count,
 ):
     """Computes `cross_attention_row`; of a padded sentence both lengths are in `length`."""
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     model_dim, heads = s.model_dim, s.heads
     padded, real = length >> 32, length & 0xFFFFFFFF
-    if padded == 0:  # the decoder's self-attention: targets are never padded
-        padded = real
     head_dim = model_dim // heads
     panels = (padded + 15) // 16
     head_bytes, score_bytes = 4 * head_dim, 64 * panels
-    product = new_float_product()
-    product.rows, product.depth, product.panels = heads, head_dim, panels
-    product.a_row_bytes, product.a_depth_bytes, product.out_row_bytes = head_bytes, 4, score_bytes
-    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64 * model_dim, 64, 64 * head_dim
-    float_heads(address_of(product), q, keys, w.scores)
+    score_keys(settings, q, keys, panels, score_bytes, w.scores, ahead)
     for head in range(heads):
         _fill(w.scores + head * score_bytes, real, padded, LOWEST)
     softmax_rows(w.scores, heads, 16 * panels, padded, s.attention_scale, w.sums)
     for head in range(heads):
         _fill(w.scores + head * score_bytes, real, padded, NOTHING)
-    product.depth, product.panels = padded, head_dim // 16
-    product.a_row_bytes, product.out_row_bytes = score_bytes, head_bytes
+    product = new_float_product()
+    product.rows, product.depth, product.panels = heads, padded, head_dim // 16
+    product.a_row_bytes, product.a_depth_bytes, product.out_row_bytes = score_bytes, 4, head_bytes
     product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64, 4 * model_dim, head_bytes
+    product.w_places, product.w_ahead = 0, ahead
     float_heads(address_of(product), w.scores, values, out)
 
 
@@ -231,18 +227,18 @@ class MiniBatches(Engine):
         super().__init__(model, shortlist)
         self._padded, self._program = padded, replaced(padded)
 
-    def _prepared(self, sources, limits, search, prefixes, slots, refill=1.0):
+    def _prepared(self, sources, limits, search, prefixes, slots, refill=1.0, bounded=False):
         """Prepares as the base class; pads sources if required. Raises ValueError for more than ROOM sentences."""
         if len(sources) > ROOM:
             raise ValueError(f"{len(sources)} sentences, expected at most {ROOM}")
         lengths, padded = np.array(list(map(len, sources))), []
         if self._padded:
-            slots, end = slots or self.usual_slots(search), [self.model.config.eos_id]
+            slots, end = slots or self.usual_slots(search, int(lengths.max())), [self.model.config.eos_id]
             for first in range(0, len(sources), slots):
                 longest = lengths[first : first + slots].max()
                 padded += [[*source, *end * (longest - len(source))] for source in sources[first : first + slots]]
         given = padded or sources
-        record, workspace, made, kept = super()._prepared(given, limits, search, prefixes, slots, refill)
+        record, workspace, made, kept = super()._prepared(given, limits, search, prefixes, slots, refill, bounded)
         places, count = np.zeros(2 * ROOM, np.int64), len(given)  # memory is used only when written
         sizes = np.array(list(map(len, given)))
         np.cumsum(sizes, out=places[1 : count + 1])

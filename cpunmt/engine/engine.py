@@ -18,13 +18,15 @@ from cpunmt.engine.workspace import Member, Size, Workspace
 from cpunmt.kernels import records
 from cpunmt.kernels.tables import powers
 from cpunmt.layers.schemes import SCHEMES
-from cpunmt.model.tensors import Model
+from cpunmt.model.tensors import Model, decoder_weights
 from cpunmt.process import stopping
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.search.records import BATCH, SENTENCES
 from cpunmt.search.settings import GREEDY, Search, search_record
 
+LARGE = 1 << 24  # weights of a decoder that leave the caches at each step
+SHORT = 64  # pieces of sentences of which more are decoded in parallel by a large decoder; the memory grows with both
 REFILL = 0.5  # share of the slots that must be free before they are filled; from bench/top_up
 KEPT = 16  # the most workspaces kept for later calls,
 USUAL = 32 << 20  # each of at most this many bytes, or four times the weights: larger ones are freed
@@ -76,9 +78,12 @@ class Engine:
         self._state_clusters: StateClusters | None = None
         self._program = program.load()
         with LOCK:  # it depends on CPUNMT_ISA, which may be wrong: an import must not fail
-            from cpunmt.simd.tile_shapes import CODED_ROWS, INT8_SLOTS, SLOTS
+            from cpunmt.simd.tile_shapes import CODED_ROWS, INT8_SLOTS, LARGE_SLOTS, SLOTS
         self._few_rows = CODED_ROWS  # whose products with 4 bits are as fast as their reading
         self._slots = INT8_SLOTS if SCHEMES[self.model.config.scheme] == "int8" else SLOTS
+        self._most_slots = self._slots
+        if max(decoder_weights(member.model.config) for member in self._members) >= LARGE:
+            self._most_slots = max(self._slots, LARGE_SLOTS)
         # of finished calls, by their address. Each change is one operation of a dict, which is atomic without Python's
         # lock, too; and a fork finds nothing locked
         self._workspaces: dict[int, Workspace] = {}
@@ -177,10 +182,11 @@ class Engine:
             results.append(found)
         return results
 
-    def usual_slots(self, search: Search) -> int:
-        """Returns the default number of parallel sentences: with more than one hypothesis each, there are twice as many
-        hypotheses."""
-        return min(self._slots, max(1, 2 * self._slots // search.beam_size))
+    def usual_slots(self, search: Search, longest: int) -> int:
+        """Returns the default number of parallel sentences of at most `longest` pieces: with more than one hypothesis
+        each, there are twice as many hypotheses."""
+        slots = self._most_slots if longest <= SHORT else self._slots
+        return min(slots, max(1, 2 * slots // search.beam_size))
 
     def pieces(
         self, source: Sequence[int], limit: int, search: Search, prefix: Sequence[int] | None = None
@@ -236,7 +242,7 @@ class Engine:
         # Python talks to one sentence at a time for some 30 us. Its own arrays are made, and asked for their address,
         # in a third of the time of NumPy's.
         wanted = search.num_hypotheses
-        slots = min(count, slots or self.usual_slots(search))
+        slots = min(count, slots or self.usual_slots(search, longest))
         ids = array("i", itertools.chain.from_iterable(sources))
         offsets = array("q", [0, *itertools.accumulate(lengths)])
         places = array("q", [0, *itertools.accumulate(limits if wanted == 1 else [wanted * n for n in limits])])

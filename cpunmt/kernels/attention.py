@@ -11,10 +11,10 @@ is sixteen at once, lane by lane. A single query (cross-attention) has sixteen k
 """
 
 from cpunmt.kernels.matmul.float_matmul import float_heads, float_matmul, new_float_product
-from cpunmt.kernels.records import SCRATCH, SETTINGS
+from cpunmt.kernels.records import PATH, SCRATCH, SETTINGS
 from cpunmt.kernels.relative import relate_columns, relate_context, relate_contexts, relate_row
 from cpunmt.kernels.softmax import softmax_columns, softmax_rows
-from cpunmt.simd.intrinsics import address_of, at, lesser, store_i64
+from cpunmt.simd.intrinsics import address_of, at, lesser, load_f32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import transpose
 
@@ -70,40 +70,114 @@ def self_attention(settings: address, scratch: address, relative: address, qkv: 
 
 
 @kernel
+def score_keys(
+    settings: address, q: address, keys: address, panels: count, row_bytes: count, scores: address, ahead: count
+):
+    """Computes the scores of one query, float32 [heads, 16 * panels], rows `row_bytes` apart.
+
+    q       float32 [attention_dim]
+    keys    as `pack_rows` packs them, all heads at once: float32 [panels, attention_dim, 16]
+    ahead   bytes from the keys to those of the next query, which are prefetched; 0: unknown
+    """
+    s, product = at(SETTINGS, settings, 0), new_float_product()
+    head_dim = s.attention_dim // s.heads
+    product.rows, product.depth, product.panels = s.heads, head_dim, panels
+    product.a_row_bytes, product.a_depth_bytes, product.out_row_bytes = 4 * head_dim, 4, row_bytes
+    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64 * s.attention_dim, 64, 64 * head_dim
+    product.w_places, product.w_ahead = 0, ahead
+    float_heads(address_of(product), q, keys, scores)
+
+
+@kernel
+def weigh_values(
+    settings: address,
+    scratch: address,
+    values: address,
+    places: address,
+    length: count,
+    out: address,
+    ahead: count,
+):
+    """Makes the scores in `scratch` the heads' attention, and adds up the values by it.
+
+    scratch    `scores` float32 [heads, 16 * panels] become the attention; `sums` is overwritten
+    values     float32 [attention_dim] each
+    places     int64 [length]: bytes from `values` to each; 0: they are neighbours
+    out        float32 [attention_dim]
+    ahead      as in `score_keys`, of values
+    """
+    s, w, product = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0), new_float_product()
+    head_dim, stride = s.attention_dim // s.heads, (length + 15) // 16 * 16
+    softmax_rows(w.scores, s.heads, stride, length, s.attention_scale, w.sums)
+    product.rows, product.depth, product.panels = s.heads, length, head_dim // 16
+    product.a_row_bytes, product.a_depth_bytes, product.out_row_bytes = 4 * stride, 4, 4 * head_dim
+    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64, 4 * s.attention_dim, 4 * head_dim
+    product.w_places, product.w_ahead = places, ahead
+    float_heads(address_of(product), w.scores, values, out)
+
+
+@kernel
 def cross_attention_row(
     settings: address,
     scratch: address,
-    relative: address,
     q: address,
     keys: address,
     values: address,
     length: count,
     out: address,
+    ahead: count,
 ):
-    """Computes all heads of one query against the keys of one source sentence, side by side.
+    """Computes all heads of one query against all keys of one source sentence, side by side.
 
     scratch     its `scores` become the heads' attention, float32 [heads, 16 * panels]; `sums` is overwritten
     q           float32 [attention_dim]
     keys        as `pack_rows` packs them, all heads at once: float32 [panels, attention_dim, 16]
     values      float32 [length, attention_dim]
     out         float32 [attention_dim]
+    ahead       bytes from keys and values to those of the next query
     """
-    s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
-    attention_dim, heads = s.attention_dim, s.heads
-    head_dim = attention_dim // heads
     panels = (length + 15) // 16
-    head_bytes, score_bytes = 4 * head_dim, 64 * panels
-    product = new_float_product()
-    product.rows, product.depth, product.panels = heads, head_dim, panels
-    product.a_row_bytes, product.a_depth_bytes, product.out_row_bytes = head_bytes, 4, score_bytes
-    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64 * attention_dim, 64, 64 * head_dim
-    float_heads(address_of(product), q, keys, w.scores)
+    score_keys(settings, q, keys, panels, 64 * panels, at(SCRATCH, scratch, 0).scores, ahead)
+    weigh_values(settings, scratch, values, 0, length, out, ahead)
+
+
+@kernel
+def add_key(key: address, depth: count, keys: address, number: count):
+    """Writes float32 [depth] as key `number` of panels, as `pack_rows` packs them."""
+    column = keys + 64 * depth * (number // 16) + 4 * (number % 16)
+    for k in range(depth):
+        store_f32(column + 64 * k, 0, load_f32(key, k))
+
+
+@kernel
+def path_attention_row(
+    settings: address,
+    scratch: address,
+    relative: address,
+    q: address,
+    path: address,
+    keys: address,
+    values: address,
+    out: address,
+):
+    """Computes all heads of the query at the end of a PATH against the keys on it.
+
+    Scores all keys of the panels in which the path has one, and takes the scores of its own.
+
+    scratch     `scores`, `sums` as in `cross_attention_row`; with a RELATIVE record also what that needs
+    keys        float32 [panels, attention_dim, 16], of all paths
+    values      float32 [16 * panels, attention_dim]
+    """
+    s, w, p = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0), at(PATH, path, 0)
+    row_bytes, stride = 64 * p.panels, (p.length + 15) // 16 * 16
+    for panel in range(p.panels):
+        score_keys(settings, q, keys + load_i64(p.keys, panel), 1, row_bytes, p.scores + 64 * panel, p.ahead)
+    for i in range(p.length):
+        column = load_i64(p.columns, i)
+        for head in range(s.heads):
+            store_f32(w.scores, head * stride + i, load_f32(p.scores + row_bytes * head, column))
     if relative != 0:
-        relate_row(relative, settings, scratch, q, length)
-    softmax_rows(w.scores, heads, 16 * panels, length, s.attention_scale, w.sums)
-    product.depth, product.panels = length, head_dim // 16
-    product.a_row_bytes, product.out_row_bytes = score_bytes, head_bytes
-    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64, 4 * attention_dim, head_bytes
-    float_heads(address_of(product), w.scores, values, out)
+        relate_row(relative, settings, scratch, q, p.length)
+    weigh_values(settings, scratch, values, p.values, p.length, out, p.ahead)
     if relative != 0:
-        relate_context(relative, settings, scratch, length, out)
+        relate_context(relative, settings, scratch, p.length, out)

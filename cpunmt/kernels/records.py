@@ -128,6 +128,17 @@ RELATIVE = record(
     ("values", ADDRESS),  # float32 [2 * reach + 1, head_dim]; 0: absent
 )
 
+# The keys and values of one hypothesis, among those of all hypotheses of a sentence: see kernels/attention.
+PATH = record(
+    ("length", COUNT),  # of the hypothesis
+    ("panels", COUNT),  # that hold one of its keys, or more
+    ("keys", ADDRESS),  # int64 [panels]: bytes from the first panel to each
+    ("columns", ADDRESS),  # int64 [length]: of each key, among the columns of these panels
+    ("values", ADDRESS),  # int64 [length]: bytes from the first value to each
+    ("scores", ADDRESS),  # room for float32 [heads, 16 * panels]
+    ("ahead", COUNT),  # bytes from keys and values to those of the next sentence, which are prefetched
+)
+
 # The form of a row in a sparse product: see kernels/matmul/sparse_matmul. Sizes are those of the deepest and of the
 # widest of all such layers, filled up to whole blocks of 64 columns.
 LISTS = record(

@@ -41,6 +41,11 @@ def linears(config: ModelConfig) -> list[Linear]:
     return list(_network(config.architecture).linears)
 
 
+def decoder_weights(config: ModelConfig) -> int:
+    """Returns the number of weights of the decoder's layers, the output layer left out."""
+    return sum(one.depth * one.columns for one in linears(config) if not one.name.startswith("encoder."))
+
+
 def norms(config: ModelConfig) -> list[str]:
     """Returns the prefixes of all layer norms (`.scale` and `.bias` of each)."""
     return list(_network(config.architecture).norms)

@@ -21,6 +21,7 @@ from cpunmt.simd.emission import (
     multiply_add,
     opaque,
     pointer,
+    prefetch,
     tile_function,
 )
 from cpunmt.simd.tile_shapes import FLOAT32, HEAD_SHAPES
@@ -33,6 +34,8 @@ class FloatTile(NamedTuple):
     a            float32 rows, `a_row_bytes` apart, their depths `a_depth_bytes` apart
     w            the first of the panels: 16 float32 per depth, depths `w_depth_bytes` apart, panels `w_panel_bytes`
     w_row_bytes  between the weights of one row and the next: 0, unless attention heads have their own weights
+    w_places     int64 [depth]: bytes from w to the weights of each depth, for tiles that do not use `w_depth_bytes`
+    w_ahead      bytes from the weights to those of the next product, which heads prefetch; any number
     depth        at least 1
     out          float32 [rows, 16 * panels], rows `out_row_bytes` apart; written
     """
@@ -44,6 +47,8 @@ class FloatTile(NamedTuple):
     w_panel_bytes: int
     w_depth_bytes: int
     w_row_bytes: int
+    w_places: int
+    w_ahead: int
     depth: int
     out: int
     out_row_bytes: int
@@ -71,6 +76,16 @@ def float_tiles(builder, rows, panels, tile):
 @tile_function(HEAD_SHAPES, FloatTile)
 def head_tiles(builder, heads, panels, tile):
     """Runs a FloatTile of attention heads, one row and its own weights for each. Depths of a row are neighbours."""
+    _heads(builder, heads, panels, tile, lambda k: builder.mul(k, tile.w_depth_bytes))
+
+
+@tile_function(HEAD_SHAPES, FloatTile)
+def placed_head_tiles(builder, heads, panels, tile):
+    """Runs the same with weights whose depths are anywhere."""
+    _heads(builder, heads, panels, tile, lambda k: load(builder, tile.w_places, builder.mul(k, constant(8)), k.type))
+
+
+def _heads(builder, heads, panels, tile, place_of):
     rows = [builder.add(tile.a, builder.mul(tile.a_row_bytes, constant(h))) for h in range(heads)]
     places = [
         builder.add(builder.mul(tile.w_row_bytes, constant(h)), builder.mul(tile.w_panel_bytes, constant(p)))
@@ -79,10 +94,12 @@ def head_tiles(builder, heads, panels, tile):
     ]
 
     def body(k, sums):
-        step = builder.add(tile.w, builder.mul(k, tile.w_depth_bytes))
+        step = builder.add(tile.w, place_of(k))
+        ahead = builder.add(step, tile.w_ahead)
         made = []
         for i, (place, total) in enumerate(zip(places, sums, strict=True)):
             row = _broadcast_depth(builder, rows[i // panels], k, constant(4))
+            prefetch(builder, ahead, place, level=2)
             made.append(in_order(builder, multiply_add(builder, row, load(builder, step, place, FLOATS), total)))
         return made
 

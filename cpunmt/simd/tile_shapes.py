@@ -39,6 +39,7 @@ class Shapes(NamedTuple):
 
 
 SLOTS = 16  # sentences that are decoded in parallel
+LARGE_SLOTS = 32  # the same by a decoder whose weights leave the caches (engine.LARGE)
 
 
 class _Row(NamedTuple):

@@ -55,7 +55,37 @@ def cross_attention(program, q, k, v, heads, misaligned=0):
     out = guard.empty(model_dim, np.float32)
     scores, sums = guard.empty((heads, padded(length)), np.float32), guard.empty(heads, np.float32)
     described_by = described(model_dim, heads, scores=scores, sums=sums)
-    program.cross_attention_row(*described_by, 0, guard.copy(q), keys, guard.copy(v), length, out)
+    program.cross_attention_row(*described_by, guard.copy(q), keys, guard.copy(v), length, out, 0)
+    guard.check()
+    return out.copy()
+
+
+def path_of(numbers, attention_dim, heads, guard):
+    """Makes the PATH record of the keys and values with these ascending numbers."""
+    panels = np.unique(np.array(numbers) // 16)
+    columns = 16 * np.searchsorted(panels, np.array(numbers) // 16) + np.array(numbers) % 16
+    path = np.zeros(1, records.PATH)
+    path["length"], path["panels"] = len(numbers), len(panels)
+    places = 64 * attention_dim * panels, columns, 4 * attention_dim * np.array(numbers)
+    for name, array in zip(("keys", "columns", "values"), places, strict=True):
+        path[name] = guard.copy(array.astype(np.int64)).ctypes.data
+    path["scores"] = guard.empty((heads, 16 * len(panels)), np.float32).ctypes.data
+    return path
+
+
+def path_attention(program, described_by, q, k, v, numbers, heads, guard, relative=0):
+    """Computes float32 [attention_dim] as the query at the end of a path does, whose keys and values k and v
+    [length, attention_dim] have these ascending numbers among others, which are NaN."""
+    dim = k.shape[1]
+    panels = max(numbers) // 16 + 1
+    keys, values = guard.empty((panels, dim, 16), np.float32), guard.empty((16 * panels, dim), np.float32)
+    keys[:], values[:] = np.nan, np.nan
+    for number, key, value in zip(numbers, k, v, strict=True):
+        program.add_key(guard.copy(key), dim, keys, number)
+        values[number] = value
+    out = guard.empty(dim, np.float32)
+    path = path_of(numbers, dim, heads, guard)
+    program.path_attention_row(*described_by, relative, guard.copy(q), path, keys, values, out)
     guard.check()
     return out.copy()
 
@@ -93,6 +123,21 @@ def test_cross_attention_equals_its_reference(program, seed, length, shape, spre
     q, k, v = np.split(random_matrix(seed, 2 * length + 1, model_dim, spread), [1, length + 1])
     made = cross_attention(program, q[0], k, v, heads, misaligned=misaligned)
     assert (np.abs(made - attention_reference(q, k, v, heads)) <= tolerance(q, k, v, heads)).all()
+
+
+@given(SEEDS, ROWS, shapes, st.integers(1, 40), MISALIGNED)
+@settings(deadline=None)
+def test_a_path_has_the_bits_of_its_keys_alone(program, seed, length, shape, beam, misaligned):
+    """One key of each step, whichever of `beam`: with those of one hypothesis only the contexts are the same."""
+    heads, model_dim = shape
+    q, k, v = np.split(random_matrix(seed, 2 * length + 1, model_dim), [1, length + 1])
+    items = np.random.default_rng(seed).integers(0, beam, length)
+    guard = Guards(misaligned)
+    scores, sums = guard.empty((heads, padded(length)), np.float32), guard.empty(heads, np.float32)
+    described_by = described(model_dim, heads, scores=scores, sums=sums)
+    numbers = [step * beam + item for step, item in enumerate(items.tolist())]
+    made = path_attention(program, described_by, q[0], k, v, numbers, heads, guard)
+    assert same_bits(made, cross_attention(program, q[0], k, v, heads))
 
 
 @given(SEEDS, ROWS, shapes)

@@ -122,10 +122,10 @@ def test_huge_and_tiny_values(program):
     assert out[0, 0] == 0 and np.isfinite(out).all() and out[1, 1] == chain(x, weights)[1, 1]
 
 
-@given(SEEDS, st.integers(1, 17), st.integers(1, 9), st.integers(1, 70), st.booleans(), MISALIGNED)
+@given(SEEDS, st.integers(1, 17), st.integers(1, 9), st.integers(1, 70), st.booleans(), st.booleans(), MISALIGNED)
 @settings(deadline=None)
-def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, depth, packed, misaligned):
-    """Each head has its own weights; heads, panels and depths are apart from each other."""
+def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, depth, packed, placed, misaligned):
+    """Each head has its own weights; heads, panels and depths are apart from each other, or depths are anywhere."""
     generator = np.random.default_rng(seed)
     columns = 16 * panel_count
     a = random_matrix(generator, heads, depth)
@@ -141,6 +141,11 @@ def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, d
         given_w = guard.empty((heads, depth, columns + 32), np.float32)
         given_w[:, :, :columns] = w
         between_panels, (between_heads, between_depths) = 64, given_w.strides[:2]
+    places = guard.empty(depth, np.int64)
+    order = generator.permutation(depth)
+    places[:] = between_depths * order
+    if placed:  # the weights of depth k are where those of depth order[k] were
+        given_w[:] = np.take(given_w, np.argsort(order), axis=2 if packed else 1)
     check_strided(
         program.float_heads,
         guard,
@@ -153,4 +158,5 @@ def test_heads_are_products_of_one_row_each(program, seed, heads, panel_count, d
         w_panel_bytes=between_panels,
         w_depth_bytes=between_depths,
         w_row_bytes=between_heads,
+        w_places=places.ctypes.data if placed else 0,
     )

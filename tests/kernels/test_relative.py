@@ -11,16 +11,13 @@ from cpunmt.kernels.tables import distance_buckets
 from quantize.reference.formulas import distance_bucket
 from tests.definitions.kernels import relative_attention_reference
 from tests.kernels.rows import MISALIGNED, ROWS, SEEDS
+from tests.kernels.test_attention import padded, path_attention
 from tests.support.float_steps import same_bits
 from tests.support.guarded import Guards
 
 SCALE = 0.5
 shapes = st.sampled_from([(1, 16), (2, 32), (3, 48), (4, 128), (5, 160)])  # heads, width of all
 terms = st.tuples(st.sampled_from(["bias", "vectors"]), st.sampled_from([1, 2, 7, 16, 40]))
-
-
-def padded(length):
-    return -(-length // 16) * 16
 
 
 class Layer:
@@ -67,13 +64,9 @@ class Layer:
     def last(self, program):
         """Returns the context of the last position by the kernel for single queries."""
         q, k, v = np.split(self.qkv, 3, axis=1)
-        keys = self.guard.empty((padded(self.length) // 16, self.dim, 16), np.float32)
-        program.pack_rows(self.guard.copy(k), k.nbytes // len(k), len(k), self.dim, np.zeros(16, np.int64), keys)
-        out = self.guard.empty(self.dim, np.float32)
-        given = keys, self.guard.copy(v), self.length, out
-        program.cross_attention_row(*self.described, self.guard.copy(q[-1]), *given)
-        self.guard.check()
-        return out.copy()
+        *described_by, relative = self.described
+        numbers = range(0, 3 * self.length, 3)
+        return path_attention(program, described_by, q[-1], k, v, numbers, self.heads, self.guard, relative)
 
     def expected(self, queries=slice(None)):
         q, k, v = np.split(self.qkv, 3, axis=1)
@@ -103,14 +96,8 @@ def test_terms_of_zero_change_nothing(program, seed, shape, length, reach):
     zeros = np.zeros(layer.heads * (2 * reach + 1), np.float32)
     relative["bias"] = zeros.ctypes.data
     with_zeros = layer.sentence(program), layer.last(program)
-    layer.described = settings_, scratch, np.zeros(0, records.RELATIVE)
-    out = [np.zeros_like(part) for part in with_zeros]
-    q, k, v = (np.ascontiguousarray(part) for part in np.split(layer.qkv, 3, axis=1))
-    keys = np.zeros((padded(length) // 16, layer.dim, 16), np.float32)
-    program.pack_rows(k, k.nbytes // len(k), len(k), layer.dim, np.zeros(16, np.int64), keys)
-    program.self_attention(settings_, scratch, 0, layer.qkv, length, out[0])
-    program.cross_attention_row(settings_, scratch, 0, np.ascontiguousarray(q[-1]), keys, v, length, out[1])
-    assert same_bits(out[0], with_zeros[0]) and same_bits(out[1], with_zeros[1])
+    layer.described = settings_, scratch, 0
+    assert same_bits(layer.sentence(program), with_zeros[0]) and same_bits(layer.last(program), with_zeros[1])
 
 
 @pytest.mark.parametrize("both_ways", [True, False])

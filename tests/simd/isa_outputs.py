@@ -121,7 +121,7 @@ def kernel_outputs(program):
         for kind in ("bias", "vectors"):
             layer = relative.Layer(rows, (sixteens, depth), rows, kind, 5)
             yield "self_attention", layer.sentence(program)
-            yield "cross_attention_row", layer.last(program)
+            yield "path_attention_row", layer.last(program)
         yield "embed", embedding.embed(program, w.T.copy(), np.abs(bias), x, 79, rows - 1)
         yield "embed", embedding.embed(program, w16.T.copy(), np.abs(bias), x, 79, rows - 1)
         yield "embed", embedding.embed(program, x, None, x, rows // 2, 0)

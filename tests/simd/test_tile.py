@@ -99,7 +99,8 @@ def test_an_error_in_emulated_code_ends_the_process():
 GENERIC = """
 from cpunmt.simd import float_tile, tile
 from tools.tile_code import assembly_of, code_of
-for tiles in (tile.int8_tiles(), tile.int16_tiles(), float_tile.float_tiles, float_tile.head_tiles):
+floats = float_tile.float_tiles, float_tile.head_tiles, float_tile.placed_head_tiles
+for tiles in (tile.int8_tiles(), tile.int16_tiles(), *floats):
     print(assembly_of(code_of(tiles), *{target!r}))
 """
 

@@ -51,6 +51,16 @@ def project_source(
 
 
 @kernel
+def slots_ahead(rows: address, n: count, i: count) -> count:
+    """Returns the distance from the slot of row `i` of ROW records [n] to that of the next sentence."""
+    slot = at(ROW, rows, i).slot
+    for following in range(i + 1, n):
+        if at(ROW, rows, following).slot != slot:
+            return at(ROW, rows, following).slot - slot
+    return 0
+
+
+@kernel
 def cross_attention(
     layer: address, number: count, parameters: count, network: address, memory: address, rows: address, n: count
 ):
@@ -61,11 +71,13 @@ def cross_attention(
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     before_block(address_of(weights.residual), settings, scratch, n)
     linear(address_of(weights.query), w.input, w.quantized, w.row_scales, n, w.y, AFFINE)
+    first = source_place(network, memory, 0, parameters)
     for i in range(n):
         row = at(ROW, rows, i)
         place, offset = source_place(network, memory, row.slot, parameters), 4 * i * s.attention_dim
+        ahead = source_place(network, memory, slots_ahead(rows, n, i), parameters) - first
         keys, values, context = m.keys + place, m.values + place, w.context + offset
-        cross_attention_row(settings, scratch, 0, w.y + offset, keys, values, row.source_length, context)
+        cross_attention_row(settings, scratch, w.y + offset, keys, values, row.source_length, context, ahead)
         if row.alignment != 0 and number == t.alignment_layer:
             stride = (row.source_length + 15) // 16 * 16
             share = np.float32(1.0 / t.alignment_heads)

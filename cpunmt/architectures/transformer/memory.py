@@ -11,7 +11,7 @@ from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.architectures.transformer.records import MEMORY
 from cpunmt.architectures.transformer.tensors import linears
 from cpunmt.kernels.matmul.packing import PANEL
-from cpunmt.kernels.records import LIST_DEPTHS
+from cpunmt.kernels.records import LIST_DEPTHS, PATH
 from cpunmt.simd import isa
 
 
@@ -57,9 +57,13 @@ def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Al
     for name in ("states", "next_states"):
         buffer(fields, name, float32, layers, slots * beam + 1, cell.state * d)[:, slots * beam] = 0
     if own_stride:
-        buffer(fields, "own_rows", float32, layers, slots, steps, beam, 3 * width)
+        panels = fields["own_panels"] = -(-steps * beam // PANEL)
+        buffer(fields, "own_keys", float32, layers, slots, panels, width, PANEL)
+        buffer(fields, "own_values", float32, layers, slots, PANEL * panels, width)
         buffer(fields, "own_parents", np.int32, slots, steps, beam)
-        buffer(fields, "own_keys", float32, width, own_stride)
-        buffer(fields, "own_values", float32, own_stride, width)
-        buffer(fields, "own_places", np.int64, own_stride)
+        paths, least = buffer(fields, "paths", PATH, slots * beam), min(steps, panels)
+        places = allocate(np.int64, slots * beam, 2 * steps + least)  # of each: columns, values, panels of keys
+        first = places.ctypes.data + np.arange(slots * beam) * places.strides[0]
+        paths["columns"], paths["values"], paths["keys"] = first, first + 8 * steps, first + 16 * steps
+        paths["scores"] = allocate(float32, config.heads, PANEL * least).ctypes.data  # one room for all
     return Memory(record, hidden, quantized, row_scales)

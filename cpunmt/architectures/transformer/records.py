@@ -55,9 +55,9 @@ MEMORY = record(
     ("states", ADDRESS),  # float32 [decoder_layers, slots * beam + 1, state]: by row; the last row is 0
     ("next_states", ADDRESS),  # the same; the two take turns
     # The others are for the decoder's self-attention.
-    ("own_rows", ADDRESS),  # float32 [decoder_layers, slots, steps, beam, 3 * attention_dim]: queries, keys, values
+    ("own_panels", COUNT),  # of the keys of a slot: steps * beam / 16, rounded up
+    ("own_keys", ADDRESS),  # float32 [decoder_layers, slots, own_panels, attention_dim, 16]: see kernels/attention
+    ("own_values", ADDRESS),  # float32 [decoder_layers, slots, 16 * own_panels, attention_dim]
     ("own_parents", ADDRESS),  # int32 [slots, steps, beam]: each one's item of the step before
-    ("own_keys", ADDRESS),  # float32 [steps / 16, attention_dim, 16]: of one hypothesis
-    ("own_values", ADDRESS),  # float32 [steps, attention_dim]
-    ("own_places", ADDRESS),  # int64 [steps]: addresses of its keys
+    ("paths", ADDRESS),  # PATH [slots * beam]: of each row of a step
 )

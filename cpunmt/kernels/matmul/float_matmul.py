@@ -8,7 +8,7 @@ import numpy as np
 
 from cpunmt.kernels.matmul.int8_matmul import INTEGERS, RELU
 from cpunmt.kernels.records import LINEAR
-from cpunmt.simd.float_tile import FloatTile, float_tiles, head_tiles
+from cpunmt.simd.float_tile import FloatTile, float_tiles, head_tiles, placed_head_tiles
 from cpunmt.simd.intrinsics import address_of, at, lesser, local_record
 from cpunmt.simd.jit import address, count, inlined, kernel
 from cpunmt.simd.tile_shapes import FLOAT32, HEADS
@@ -25,6 +25,10 @@ FLOAT_PRODUCT = np.dtype(
         ("w_panel_bytes", np.int64),
         ("w_depth_bytes", np.int64),
         ("w_row_bytes", np.int64),  # from the weights of a row to those of the next; `float_heads` only
+        # Of `float_heads` only: int64 [depth], the bytes from w to the weights of each depth, instead of
+        # `w_depth_bytes`; 0: absent.
+        ("w_places", np.int64),
+        ("w_ahead", np.int64),  # of `float_heads` only: bytes from w to the weights of the next product
         ("out_row_bytes", np.int64),
     ]
 )
@@ -49,6 +53,8 @@ def _tile(product, a, w, out):
         w_panel_bytes=product.w_panel_bytes,
         w_depth_bytes=product.w_depth_bytes,
         w_row_bytes=product.w_row_bytes,
+        w_places=product.w_places,
+        w_ahead=product.w_ahead,
         depth=product.depth,
         out=out,
         out_row_bytes=product.out_row_bytes,
@@ -101,7 +107,10 @@ def float_heads(product: address, a: address, w: address, out: address):
                 together //= 2
             weights = w + head * p.w_row_bytes + panel * p.w_panel_bytes
             tile = _tile(p, a + head * p.a_row_bytes, weights, out + head * p.out_row_bytes + 64 * panel)
-            head_tiles(together, width, tile)
+            if p.w_places == 0:
+                head_tiles(together, width, tile)
+            else:
+                placed_head_tiles(together, width, tile)
             head += together
         panel += width
 
