@@ -48,7 +48,7 @@ def repeating(side: str, times: int):
             if is_encoder:
                 reader = address_of(at(ENCODER_LAYER, t.encoder, 0).self_attention.query_key_value)
             for _ in range(times - 1):
-                linear(reader, w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE)
+                linear(reader, w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE, w.room)
                 quantize_as(n.scheme, n.multiplier, w.x, rows, s.model_dim, w.quantized, w.row_scales)
 
     finish.__name__ = f"finish_{side}_{times}"

@@ -172,7 +172,7 @@ def repeat_linear_relu_quantize(
 ):
     """Runs a product as in a feed-forward layer: dequantize, bias, ReLU, and quantize for the next product."""
     for _ in range(times):
-        int8_linear(linear, q, scales, rows, out, RELU)
+        int8_linear(linear, q, scales, rows, out, RELU, 0)
         quantize_rows(out, rows, 16 * at(LINEAR, linear, 0).panels, np.float32(0.0), next_q, next_scales)
 
 
@@ -183,7 +183,7 @@ def repeat_quantize_int8_linear(
     """Runs a product with the quantization of its input."""
     for _ in range(times):
         quantize_rows(x, rows, at(LINEAR, linear, 0).depth, np.float32(0.0), q, scales)
-        int8_linear(linear, q, scales, rows, out, AFFINE)
+        int8_linear(linear, q, scales, rows, out, AFFINE, 0)
 
 
 @kernel
@@ -210,7 +210,7 @@ def repeat_linears(
     """Multiplies rows by `number` LINEAR records in turn, as in a model: they evict one another from the caches."""
     for _ in range(times):
         for i in range(number):
-            linear(linears + i * LINEAR_BYTES, x, q, scales, rows, out, AFFINE)
+            linear(linears + i * LINEAR_BYTES, x, q, scales, rows, out, AFFINE, 0)
 
 
 @kernel
@@ -240,7 +240,7 @@ def repeat_rectified(
                 given = x + 4 * first * w.depth
                 if how == 0:
                     quantize_rows(given, rows, w.depth, w.multiplier, s.quantized, s.row_scales)
-                    int8_linear(weights, s.quantized, s.row_scales, rows, out, AFFINE)
+                    int8_linear(weights, s.quantized, s.row_scales, rows, out, AFFINE, 0)
                 elif how == 1:
                     for row in range(rows):
                         scale = s.row_scales + 8 * row
@@ -274,7 +274,7 @@ def score_sets(
     for number in range(sets):
         chosen = pieces + 4 * number * candidates
         if gathered:
-            gather_output(table, chosen, candidates, depth, out, output)
-            linear(output, x, q, scales, rows, out + 128, AFFINE)
+            gather_output(table, chosen, candidates, depth, out, 0, output)
+            linear(output, x, q, scales, rows, out + 128, AFFINE, 0)
         else:
             score_pieces(table, depth, x, q, scales, rows, chosen, candidates, out + 128)

@@ -73,8 +73,10 @@ def product(program, arena, scheme, rows, depth, columns, mode=0):
     quantize(program, scheme, x, rows, depth, q, scales)
     if scheme == "float32":
         return lambda n: program.repeat_float_linear(n, linear, x, rows, out, mode), 2.0 * rows * depth * columns
-    repeat = program.repeat_int16_linear if scheme == "int16" else program.repeat_int8_linear
-    return lambda n: repeat(n, linear, q, scales, rows, out, mode), 2.0 * rows * depth * columns
+    operands, operations = (linear, q, scales, rows, out, mode), 2.0 * rows * depth * columns
+    if scheme == "int16":
+        return lambda n: program.repeat_int16_linear(n, *operands), operations
+    return lambda n: program.repeat_int8_linear(n, *operands, 0), operations
 
 
 def quantize(program, scheme, x, rows, depth, q, scales):

@@ -68,7 +68,7 @@ def output_way(
                 if way == 4:
                     for row in range(first, first + together):
                         begin_row(wanted + _BYTES * row)
-                    take_layer(layer, 0, x, row_scales, together, wanted + _BYTES * first, logits, 0, 0)
+                    take_layer(layer, 0, x, row_scales, together, wanted + _BYTES * first, logits, 0, 0, 0)
                     for row in range(first, first + together):
                         end_row(wanted + _BYTES * row)
                 else:
@@ -76,11 +76,11 @@ def output_way(
                     step = BLOCK // 16 * (blocks if blocks > 1 else 1)
                     for panel in range(0, w.panels, step):
                         cut_panels(layer, panel, step, part)
-                        linear(part, 0, x, row_scales, together, logits, AFFINE)
+                        linear(part, 0, x, row_scales, together, logits, AFFINE, 0)
         else:
             for first in range(0, rows, TOGETHER):
                 together = lesser(TOGETHER, rows - first)
-                linear(layer, 0, quantized + first * size, scales + 8 * first, together, logits, AFFINE)
+                linear(layer, 0, quantized + first * size, scales + 8 * first, together, logits, AFFINE, 0)
                 for i in range(together):
                     row, sought = logits + 4 * i * columns, wanted + _BYTES * (first + i)
                     if way == 2:

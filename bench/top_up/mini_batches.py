@@ -52,7 +52,7 @@ def masked_encoder_attention(layer: address, settings: address, scratch: address
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, sentences) - start
     before_block(address_of(weights.residual), settings, scratch, rows)
-    linear(address_of(weights.query_key_value), w.input, w.quantized, w.row_scales, rows, w.wide, AFFINE)
+    linear(address_of(weights.query_key_value), w.input, w.quantized, w.row_scales, rows, w.wide, AFFINE, w.room)
     for sentence in range(sentences):
         first, lengths = load_i64(offsets, sentence) - start, load_i64(offsets + LENGTHS, sentence)
         context = w.context + 4 * first * s.model_dim

@@ -20,12 +20,13 @@ class MemorySize(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """A family's record of its memory, and the three arrays in it that the output layer reads."""
+    """A family's record of its memory, and the arrays in it that the output layer uses."""
 
     record: np.ndarray
     hidden: np.ndarray  # float32 [rows, model_dim]
     quantized: np.ndarray  # bytes: the same as integers
     row_scales: np.ndarray  # float32 [rows, 2]
+    room: np.ndarray  # bytes: see kernels.records.SCRATCH
 
 
 def place(allocate: Allocate, record: Any, name: str, dtype: Any, *shape: int) -> np.ndarray:

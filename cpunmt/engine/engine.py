@@ -18,14 +18,13 @@ from cpunmt.engine.workspace import Member, Size, Workspace
 from cpunmt.kernels import records
 from cpunmt.kernels.tables import powers
 from cpunmt.layers.schemes import SCHEMES
-from cpunmt.model.tensors import Model, decoder_weights
+from cpunmt.model.tensors import LARGE, Model, decoder_weights
 from cpunmt.process import stopping
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.search.records import BATCH, SENTENCES
 from cpunmt.search.settings import GREEDY, Search, search_record
 
-LARGE = 1 << 24  # weights of a decoder that leave the caches at each step
 SHORT = 64  # pieces of sentences of which more are decoded in parallel by a large decoder; the memory grows with both
 REFILL = 0.5  # share of the slots that must be free before they are filled; from bench/top_up
 KEPT = 16  # the most workspaces kept for later calls,

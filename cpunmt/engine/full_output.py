@@ -6,19 +6,27 @@ entries    ENTRY [pieces] of the model's table, for products with some of its ro
 """
 
 import ctypes
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cpunmt.engine.workspace import multiplied, output_layers
+from cpunmt.files.input_files import forget_pages
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import HALF_LEVELS, PANEL, panels
+from cpunmt.layers.filling import decoded_rows
 from cpunmt.model.tensors import Model
 from cpunmt.process.first_use import LOCK
 
 # Of an int8 table for which bounds are used. With 2 MB they save 7 % of the time without scores and cost 6 % with them,
 # with 16 MB they save at least 14 and 9 % (bench/bounded_output).
 LEAST_BYTES = 1 << 22
+AT_ONCE = 2048  # panels that are packed before the memory of the file's rows is given back
+_VECTORS = ("scales", "start", "totals", "bias")
+# Addresses in records -> bytes of a piece: of vectors as they are, of others for each depth and byte of a weight.
+_OF_TABLE = {"rows": 1, "codes": 0.5, **dict.fromkeys(_VECTORS, 4)}
+_OF_LAYER = {"weights": 1, "codes": 0.5, **dict.fromkeys(_VECTORS, 4)}
 LEAST_SCALE, LARGEST_SCALE = np.float32(1e-30), np.float32(1e30)  # of a column whose sums are ordinary floats
 
 
@@ -31,16 +39,35 @@ class Form(NamedTuple):
 
 def packed(model: Model, program: Any) -> Form:
     """Packs the whole table: LINEAR [1]."""
-    config, count = model.config, panels(model.config.vocab_size)
-    record, kept = _room(model, count)
+    config, size, count = model.config, model.config.vocab_size, panels(model.config.vocab_size)
+    table, depth, pointers = model.record["output"], config.architecture.model_dim, np.empty(PANEL, np.int64)
+    codes_alone = not table["rows"][0]
+    record, kept = _room(model, count, weight_bytes=int(codes_alone))
     record["panels"], record["multiplier"] = count, model.record["output_multiplier"]
-    pointers, table, depth = np.empty(PANEL, np.int64), model.record["output"], config.architecture.model_dim
-    program.gather_output(table, 0, config.vocab_size, depth, pointers, record)
-    if table[0]["codes"]:
+    if codes_alone:
+        record["weights"] = 0
+    if table["codes"][0]:
         kept.append(np.empty(PANEL * count * depth // 2, np.uint8))
-        record["codes"], record["levels"] = kept[-1].ctypes.data, table[0]["levels"]
-        program.gather_codes(table, config.vocab_size, depth, record)
+        record["codes"], record["levels"] = kept[-1].ctypes.data, table["levels"]
+    stored = model.output_weights.stored
+    for first in range(0, count, AT_ONCE):
+        begin, end = PANEL * first, min(PANEL * (first + AT_ONCE), size)
+        rows, layer = _moved(table, _OF_TABLE, begin, depth), _moved(record, _OF_LAYER, begin, depth)
+        layer["panels"] = min(AT_ONCE, count - first)
+        program.gather_output(rows, 0, end - begin, depth, pointers, 0, layer)
+        if table["codes"][0]:
+            program.gather_codes(rows, end - begin, depth, layer)
+        forget_pages(stored[begin:end])
     return Form(record, kept)
+
+
+def _moved(record: np.ndarray, fields: Mapping[str, float], pieces: int, depth: int) -> np.ndarray:
+    """Returns a TABLE or LINEAR record [1] of the pieces behind the first ones. `fields`: see _OF_TABLE."""
+    found: np.ndarray = record.copy()
+    for name, size in fields.items():
+        each = int(size) if name in _VECTORS else int(size * depth * records.WEIGHT_BYTES[int(record["scheme"][0])])
+        found[name] += np.where(found[name] != 0, each * pieces, 0)
+    return found
 
 
 def halves(model: Model, program: Any) -> Form | None:
@@ -64,13 +91,18 @@ def halves(model: Model, program: Any) -> Form | None:
     record["high"], record["reach"] = layer, reach.ctypes.data
     pointers, scratch = np.empty(PANEL, np.int64), np.empty(PANEL * depth, np.int8)
     program.split_halves(model.record["output"], size, depth, pointers, scratch, record)
+    forget_pages(model.output_weights.stored)
     return Form(record, (kept, reach))
 
 
 def reserve_entries(model: Model) -> None:
-    """Makes the `entries` of a model's output table, unless it has them."""
+    """Makes the `entries` of a model's output table, and its int8 rows, unless it has them."""
     with LOCK:
         table, size = model.record[0]["output"], model.config.vocab_size
+        if not table["rows"]:
+            weights = model.output_weights
+            model.rows = decoded_rows(weights.stored, weights.levels)
+            table["rows"] = model.rows.ctypes.data
         if model.entries is None:
             vectors: dict[str, np.ndarray] = {}
             for name in ("bias", "scales", "totals", "start"):

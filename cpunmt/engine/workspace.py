@@ -142,6 +142,7 @@ class Workspace:
         fields["model"], fields["weight"] = member.model.record.ctypes.data, member.weight
         fields["memory"], fields["hidden"] = memory.record.ctypes.data, memory.hidden.ctypes.data
         fields["quantized"], fields["row_scales"] = memory.quantized.ctypes.data, memory.row_scales.ctypes.data
+        fields["room"] = memory.room.ctypes.data
         if layers:
             outputs = output_layers(config, layers[0], layers[1], self._buffer)
             self._kept.append(outputs)

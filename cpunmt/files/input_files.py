@@ -15,7 +15,7 @@ import hashlib
 import io
 import json
 import math
-import mmap  # noqa: F401  NumPy would import it when it maps a file: late, and not under the lock of first use
+import mmap  # NumPy would import it when it maps a file: late, and not under the lock of first use
 import os
 import stat
 import zlib
@@ -84,6 +84,22 @@ def map_bytes(path: AnyPath, kind: str, limit: int) -> Bytes:
         return np.memmap(path, np.uint8, mode="r")
     except (OSError, ValueError) as error:  # ValueError: emptied since it was measured
         raise ModelFileError(f"{path}: cannot map the {kind}: {error}") from None
+
+
+def forget_pages(array: np.ndarray) -> None:
+    """Lets the system take back the memory of an array in a file of `map_bytes`; it is read again when it is used.
+
+    Does nothing for other arrays.
+    """
+    whole: Any = array
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    if isinstance(whole.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED") and array.flags.c_contiguous:
+        first = array.ctypes.data - whole.ctypes.data  # of the whole pages between `first` and its end
+        begin = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
+        end = (first + array.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+        if end > begin:
+            whole.base.madvise(mmap.MADV_DONTNEED, begin, end - begin)
 
 
 def _checked_size(path: AnyPath, kind: str, limit: int) -> int:

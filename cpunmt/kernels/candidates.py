@@ -13,10 +13,12 @@ from cpunmt.simd.intrinsics import (
     at,
     lesser,
     load_f32,
+    load_i8,
     load_i32,
     load_i64,
     prefetch_line,
     store_f32,
+    store_i8,
     store_i32,
     store_i64,
     trailing_zeros,
@@ -130,8 +132,9 @@ def pick_columns(logits: address, columns: address, length: count, out: address)
 @inlined
 def _prefetch(table, piece, row_bytes):
     """Prefetches the part of a piece that `gather_output` reads."""
-    for offset in range(0, row_bytes, 64):
-        prefetch_line(table.rows + piece * row_bytes + offset)
+    if table.rows != 0:
+        for offset in range(0, row_bytes, 64):
+            prefetch_line(table.rows + piece * row_bytes + offset)
     prefetch_line(table.bias + 4 * piece)
     if table.scheme != FLOAT32:
         prefetch_line(table.scales + 4 * piece)
@@ -141,13 +144,34 @@ def _prefetch(table, piece, row_bytes):
 
 
 @kernel
-def gather_output(table: address, pieces: address, candidates: count, depth: count, pointers: address, output: address):
+def decode_row(table: address, piece: count, depth: count, out: address):
+    """Writes the int8 row [depth] of a piece of a TABLE that has only codes."""
+    t, half = at(TABLE, table, 0), depth // 2
+    codes = t.codes + piece * half
+    for k in range(half):
+        both = load_i8(codes, k)
+        store_i8(out, k, load_i8(t.levels, both & 15))
+        store_i8(out, half + k, load_i8(t.levels, both >> 4 & 15))
+
+
+@kernel
+def gather_output(
+    table: address,
+    pieces: address,
+    candidates: count,
+    depth: count,
+    pointers: address,
+    room: address,
+    output: address,
+):
     """Packs the rows of `candidates` pieces (at least 1) as the columns of the LINEAR record `output`.
 
     pieces    int32 [candidates]; 0: the pieces 0, 1, 2, ... themselves
     pointers  room for int64 [16]
+    room      for int8 [16, depth]; only if the table has only codes
     output    its addresses hold room for `panels` panels, candidates <= 16 * panels; columns beyond the
-              candidates get the score LOWEST: a copy of the last candidate's weights with scale 0
+              candidates get the score LOWEST: a copy of the last candidate's weights with scale 0. Without
+              `weights` only the vectors beside them are gathered
     """
     entries, linear = at(TABLE, table, 0), at(LINEAR, output, 0)
     row_bytes = _WEIGHT_BYTES[entries.scheme] * depth
@@ -161,7 +185,11 @@ def gather_output(table: address, pieces: address, candidates: count, depth: cou
             piece = lesser(column, candidates - 1)
             if pieces != 0:
                 piece = load_i32(pieces, piece)
-            store_i64(pointers, lane, entries.rows + piece * row_bytes)
+            if entries.rows != 0:
+                store_i64(pointers, lane, entries.rows + piece * row_bytes)
+            elif linear.weights != 0:
+                store_i64(pointers, lane, room + lane * depth)
+                decode_row(table, piece, depth, room + lane * depth)
             used = column < candidates
             store_f32(linear.bias, column, load_f32(entries.bias, piece) if used else LOWEST)
             if entries.scheme != FLOAT32:
@@ -169,6 +197,8 @@ def gather_output(table: address, pieces: address, candidates: count, depth: cou
             if entries.scheme == INT8:
                 store_i32(linear.start, column, load_i32(entries.start, piece))
                 store_f32(linear.totals, column, load_f32(entries.totals, piece) if used else np.float32(0.0))
+        if linear.weights == 0:
+            continue
         # the transpose moves four bytes of a row, a group of integer depths or one float, as one element
         packed = linear.weights + 16 * panel * row_bytes
         whole = row_bytes // 64 * 64

@@ -3,8 +3,10 @@
 x = sqrt(model_dim) * E[id] + P[position]           id -1, the decoder's start: P[position] alone
 """
 
+import numpy as np
+
 from cpunmt.kernels.records import EMBEDDING, INT8, INT16
-from cpunmt.simd.intrinsics import at, load_f32
+from cpunmt.simd.intrinsics import at, load_f32, load_i8, store_f32
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import broadcast, fma, load, load_bytes, load_words, store
 
@@ -17,6 +19,15 @@ def embed(embedding: address, piece: count, position: count, out: address):
     if piece < 0:
         for k in range(0, depth, 16):
             store(out, k, load(signal, k))
+    elif rows == 0:
+        codes, levels, half = e.table.codes + piece * (depth // 2), e.table.levels, depth // 2
+        for k in range(half):
+            both = load_i8(codes, k)
+            store_f32(out, k, np.float32(load_i8(levels, both & 15)))
+            store_f32(out, half + k, np.float32(load_i8(levels, both >> 4 & 15)))
+        factor = broadcast(load_f32(e.table.scales, piece) * e.scale)
+        for k in range(0, depth, 16):
+            store(out, k, fma(load(out, k), factor, load(signal, k)))
     elif e.table.scheme == INT8:
         factor = broadcast(load_f32(e.table.scales, piece) * e.scale)
         for k in range(0, depth, 16):

@@ -36,7 +36,7 @@ LINEAR = record(
     ("depth", COUNT),
     ("panels", COUNT),  # columns / 16, rounded up; y has 16 * panels columns; 0: the layer is absent
     # int8 [panels, depth / 4, 16, 4], int16 [panels, depth / 2, 16, 2] or float32 [panels, depth, 16]
-    ("weights", ADDRESS),
+    ("weights", ADDRESS),  # 0: there are only codes
     ("codes", ADDRESS),  # bytes [panels, depth / 8, 16, 4]: the int8 weights as numbers of `levels`; 0: absent
     ("levels", ADDRESS),  # int8 [16]
     ("scales", ADDRESS),  # float32 [16 * panels]: real weight = scale * integer; integers only
@@ -64,7 +64,7 @@ ENTRY = record(("scale", np.float32), ("total", np.float32), ("bias", np.float32
 # One row per piece. Source lookup, target lookup and output layer may share one.
 TABLE = record(
     ("scheme", COUNT),
-    ("rows", ADDRESS),  # int8, int16 or float32 [pieces, model_dim]
+    ("rows", ADDRESS),  # int8, int16 or float32 [pieces, model_dim]; 0: there are only codes
     ("codes", ADDRESS),  # bytes [pieces, model_dim / 2]: the int8 rows as numbers of `levels`, those of column i and of
     # i + model_dim / 2 in one byte, the first in its lower half; 0: absent
     ("levels", ADDRESS),  # int8 [16]
@@ -165,6 +165,7 @@ SCRATCH = record(
     ("sums", ADDRESS),  # float32 [heads]
     ("packed", ADDRESS),  # float32 [source_stride / 16, head_dim, 16]: packed queries of one head
     ("pointers", ADDRESS),  # int64 [16]
+    ("room", ADDRESS),  # bytes [packing.room_bytes]: weights of a part of a layer that is stored as codes
     # float32 [max((2 * reach + 1) * source_stride, heads * (reach + 16))], of the largest reach of vectors
     ("relative", ADDRESS),
 )

@@ -31,7 +31,7 @@ def encoder_attention(layer: address, settings: address, scratch: address, offse
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, sentences) - start
     before_block(address_of(weights.residual), settings, scratch, rows)
-    linear(address_of(weights.query_key_value), w.input, w.quantized, w.row_scales, rows, w.wide, AFFINE)
+    linear(address_of(weights.query_key_value), w.input, w.quantized, w.row_scales, rows, w.wide, AFFINE, w.room)
     for sentence in range(sentences):
         first = load_i64(offsets, sentence) - start
         length = load_i64(offsets, sentence + 1) - start - first

@@ -33,7 +33,7 @@ def activated(
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     mode = RELU if function == RELU_FUNCTION else AFFINE
     if quantized:
-        linear(weights, x, w.quantized, w.row_scales, rows, out, mode)
+        linear(weights, x, w.quantized, w.row_scales, rows, out, mode, w.room)
     else:
         linear_of(weights, x, rows, scratch, out, mode)
     if function != RELU_FUNCTION:
@@ -48,7 +48,7 @@ def network(layer: address, function: count, settings: address, scratch: address
         hidden = x
     elif f.gated:
         hidden = w.wide
-        linear(address_of(f.inner), x, w.quantized, w.row_scales, rows, hidden, AFFINE)
+        linear(address_of(f.inner), x, w.quantized, w.row_scales, rows, hidden, AFFINE, w.room)
         gate_rows(hidden, rows, 8 * f.inner.panels, function, at(SETTINGS, settings, 0).sigmoid_table)
     else:
         hidden = w.wide
@@ -60,7 +60,7 @@ def network(layer: address, function: count, settings: address, scratch: address
     if f.outer.panels == 0:
         copy_floats(hidden, rows * at(SETTINGS, settings, 0).model_dim, w.y)
     elif f.inner.panels == 0:
-        linear(address_of(f.outer), hidden, w.quantized, w.row_scales, rows, w.y, AFFINE)
+        linear(address_of(f.outer), hidden, w.quantized, w.row_scales, rows, w.y, AFFINE, w.room)
     else:
         linear_of(address_of(f.outer), hidden, rows, scratch, w.y, AFFINE)
 

@@ -4,7 +4,8 @@ Stored weights become the operands of compiled code: compact formats are decoded
 
 stored     int8, int16, float32    as they are: the file's own memory
            float16                 float32
-           log4, code4             int8, and for few rows the file's codes: half the bytes to read
+           log4, code4             int8, and for few rows the file's codes: half the bytes to read; of a large model
+                                   the codes alone
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cpunmt.errors import ModelFileError
+from cpunmt.files.input_files import forget_pages
 from cpunmt.kernels import records
 from cpunmt.kernels.matmul.packing import GROUP, PANEL, by_depth
 from cpunmt.layers.schemes import CODEBOOKS, int8, int16
@@ -22,6 +24,7 @@ from cpunmt.layers.stored import Linear, Storage
 from cpunmt.simd import isa
 
 LEAST = -128  # the quantized 0 of activations without negative numbers
+_DECODED = 1 << 22  # codes that are decoded at a time to be added up
 _WORDS = 128  # 8-bit numbers whose sum fits 16 bits
 
 
@@ -29,11 +32,16 @@ class Weights(NamedTuple):
     """One matrix as compiled code reads it; None: not of this scheme. Layouts: records.LINEAR and records.TABLE."""
 
     scheme: int  # FLOAT32, INT8 or INT16
-    values: np.ndarray
+    values: np.ndarray | None  # None: codes alone
     scales: np.ndarray | None = None  # float32 [columns]
     sums: np.ndarray | None = None  # int32 [columns]: of the integers; INT8 only
     codes: np.ndarray | None = None  # of 4 bits
-    levels: np.ndarray | None = None  # int8 [16]: the level of each code
+    levels: Any = None  # int8 [16]: the level of each code
+
+    @property
+    def stored(self) -> Any:
+        """The values, or the codes alone: one item for each panel of a layer, or piece of a table."""
+        return self.codes if self.values is None else self.values
 
     def totals(self) -> np.ndarray | None:
         """Returns the sum of each column's real weights, float32 [columns]; INT8 only."""
@@ -43,21 +51,26 @@ class Weights(NamedTuple):
         return found
 
 
-def linear_weights(tensors: Mapping[str, np.ndarray], linear: Linear, scheme: str) -> Weights:
+def linear_weights(
+    tensors: Mapping[str, np.ndarray], linear: Linear, scheme: str, codes_alone: bool = False
+) -> Weights:
     """Returns the weights of a linear layer, from the tensors of `stored.linear_tensors`.
 
+    `codes_alone`: 4-bit weights are not decoded.
     Raises ModelFileError for int16 weights whose sums could overflow, and for int8 weights that instruction sets
     could multiply differently: -128, or sums that are not those of the weights.
     """
-    return _weights(tensors, linear.name, scheme, linear.depth, in_panels=True)
+    return _weights(tensors, linear.name, scheme, linear.depth, True, codes_alone)
 
 
-def table_weights(tensors: Mapping[str, np.ndarray], name: str, scheme: str) -> Weights:
+def table_weights(tensors: Mapping[str, np.ndarray], name: str, scheme: str, codes_alone: bool = False) -> Weights:
     """Returns the weights of a table of pieces; only the output layer has `sums`."""
-    return _weights(tensors, name, scheme, tensors[f"{name}.weight"].shape[1], in_panels=False)
+    return _weights(tensors, name, scheme, tensors[f"{name}.weight"].shape[1], False, codes_alone)
 
 
-def _weights(tensors: Mapping[str, np.ndarray], name: str, scheme: str, depth: int, in_panels: bool) -> Weights:
+def _weights(
+    tensors: Mapping[str, np.ndarray], name: str, scheme: str, depth: int, in_panels: bool, codes_alone: bool
+) -> Weights:
     values = tensors[f"{name}.weight"]
     if scheme in ("float32", "float16"):
         return Weights(records.FLOAT32, np.asarray(values, np.float32))
@@ -70,13 +83,28 @@ def _weights(tensors: Mapping[str, np.ndarray], name: str, scheme: str, depth: i
         sums = tensors.get(f"{name}.sums")
         _prove_int8(name, values, sums, None if sums is None else sums_of(values))
         return Weights(records.INT8, values, scales, sums)
-    levels = CODEBOOKS[scheme]
-    halves = [levels[values & 15], levels[values >> 4]]
-    if not in_panels:
-        decoded = np.concatenate(halves, axis=1)
-        return Weights(records.INT8, decoded, scales, sums_of(decoded), values, levels)
-    decoded = np.stack(halves, axis=2).reshape(len(values), -1, PANEL, GROUP)  # groups 2 j and 2 j + 1 of a panel
+    levels, decode = CODEBOOKS[scheme], decoded_panels if in_panels else decoded_rows
+    if codes_alone:
+        step = max(1, _DECODED * len(values) // max(1, values.size))
+        parts = []
+        for i in range(0, len(values), step):
+            parts.append(sums_of(decode(values[i : i + step], levels)))
+            if not in_panels:  # translations read few of its rows
+                forget_pages(values[i : i + step])
+        return Weights(records.INT8, None, scales, np.concatenate(parts), values, levels)
+    decoded = decode(values, levels)
     return Weights(records.INT8, decoded, scales, sums_of(decoded), values, levels)
+
+
+def decoded_rows(codes: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Decodes 4-bit rows of a table, uint8 [rows, columns / 2]: int8 [rows, columns]."""
+    return np.concatenate([levels[codes & 15], levels[codes >> 4]], axis=1)
+
+
+def decoded_panels(codes: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Decodes 4-bit panels of a layer, uint8 [panels, depth / 8, 16, 4]: int8 [panels, depth / 4, 16, 4]."""
+    groups = np.stack([levels[codes & 15], levels[codes >> 4]], axis=2)  # 2 j and 2 j + 1 of a panel
+    return groups.reshape(len(codes), -1, PANEL, GROUP)
 
 
 def panel_sums(values: np.ndarray) -> np.ndarray:
@@ -122,9 +150,11 @@ def _prove(name: str, values: np.ndarray, axes: tuple[int, ...], depth: int) -> 
 class RecordFiller:
     """Records of one model. Addresses in them are valid as long as this object."""
 
-    def __init__(self, tensors: Mapping[str, np.ndarray], storage: Mapping[str, Storage]) -> None:
-        """`storage`: of each matrix."""
-        self.tensors = tensors
+    def __init__(
+        self, tensors: Mapping[str, np.ndarray], storage: Mapping[str, Storage], codes_alone: bool = False
+    ) -> None:
+        """`storage`: of each matrix. `codes_alone`: 4-bit weights are not stored as int8 beside their codes."""
+        self.tensors, self._codes_alone = tensors, codes_alone
         self._storage, self._offset = storage, isa.activation_offset()
         self._tables: dict[str, Weights] = {}
         self._kept: list[np.ndarray] = []  # arrays that records point to
@@ -139,12 +169,13 @@ class RecordFiller:
 
     def linear(self, record: Any, layer: Linear) -> None:
         scheme, static = self._storage[layer.name]
-        weights = linear_weights(self.tensors, layer, scheme)
-        record["depth"], record["panels"] = layer.depth, len(weights.values)
-        record["weights"] = self.keep(weights.values)
+        weights = linear_weights(self.tensors, layer, scheme, self._codes_alone)
+        record["depth"], record["panels"] = layer.depth, len(weights.stored)
+        if weights.values is not None:
+            record["weights"] = self.keep(weights.values)
         record["bias"] = self.address(f"{layer.name}.bias")
         self._multiplied(record, weights, weights.scales, static)
-        if layer.rectified and weights.sums is not None:
+        if layer.rectified and weights.sums is not None and weights.values is not None:
             rows = by_depth(weights.values)
             start = np.zeros(rows.shape[1], np.int32)
             start[: len(weights.sums)] = weights.sums * np.int32(STATIC_OFFSET if static else LEAST)
@@ -188,22 +219,26 @@ class RecordFiller:
     def table(self, record: Any, name: str) -> None:
         """Fills in a TABLE record for embeddings."""
         weights = self._table(name)
-        record["rows"] = self.keep(weights.values)
+        if weights.values is not None:
+            record["rows"] = self.keep(weights.values)
         self._multiplied(record, weights._replace(sums=None), weights.scales, False)
 
-    def output(self, record: Any, name: str) -> float:
-        """Fills in a TABLE record of an output layer; returns the multiplier of its input, see LINEAR."""
+    def output(self, record: Any, name: str) -> tuple[float, Weights]:
+        """Fills in a TABLE record of an output layer; returns the multiplier of its input, see LINEAR, and its
+        weights."""
         weights, static = self._table(name), self._storage[name].static
-        record["rows"] = self.keep(weights.values)
+        if weights.values is not None:
+            record["rows"] = self.keep(weights.values)
         self._multiplied(record, weights, self.tensors["output.scale"] if static else weights.scales, static)
         record["bias"] = self.address("output.bias")
         if static:
-            return float(self.tensors["output.multiplier"][0])
-        return activation_reach(weights.values.shape[1]) if weights.scheme == records.INT16 else 0
+            return float(self.tensors["output.multiplier"][0]), weights
+        depth = self.tensors[f"{name}.weight"].shape[1]
+        return activation_reach(depth) if weights.scheme == records.INT16 else 0, weights
 
     def _table(self, name: str) -> Weights:
         if name not in self._tables:
-            self._tables[name] = table_weights(self.tensors, name, self._storage[name].scheme)
+            self._tables[name] = table_weights(self.tensors, name, self._storage[name].scheme, self._codes_alone)
         return self._tables[name]
 
     def _multiplied(self, record: Any, weights: Weights, scales: np.ndarray | None, static: bool) -> None:

@@ -4,19 +4,15 @@ An activation is a float row. If its reader multiplies integers, the row is also
 (`kernels/layer_norm`, `quantize` below), and stored beside the floats.
 """
 
-import numpy as np
-
 from cpunmt.kernels.matmul.float_matmul import float_linear
 from cpunmt.kernels.matmul.int8_matmul import int8_linear
 from cpunmt.kernels.matmul.int16_matmul import int16_linear
 from cpunmt.kernels.matmul.quantize_rows import quantize_as
 from cpunmt.kernels.matmul.sparse_matmul import sparse_linear
-from cpunmt.kernels.records import INT8, INT16, LINEAR, SCRATCH, WEIGHT_BYTES
-from cpunmt.simd.intrinsics import address_of, at, lesser
+from cpunmt.kernels.records import INT8, INT16, LINEAR, SCRATCH
+from cpunmt.simd.intrinsics import address_of, at
 from cpunmt.simd.jit import address, count, kernel, real
 from cpunmt.simd.tile import PLANES
-
-_WEIGHT_BYTES = np.array(WEIGHT_BYTES)
 
 
 @kernel
@@ -28,11 +24,15 @@ def linear(
     rows: count,
     out: address,
     mode: count,
+    room: address,
 ):
-    """Computes out = x W + b (mode AFFINE) or its ReLU (mode RELU) of float32 x [rows, depth] or its quantized form."""
+    """Computes out = x W + b (mode AFFINE) or its ReLU (mode RELU) of float32 x [rows, depth] or its quantized form.
+
+    `room` is that of `int8_linear`.
+    """
     scheme = at(LINEAR, weights, 0).scheme
     if scheme == INT8:
-        int8_linear(weights, quantized, row_scales, rows, out, mode)
+        int8_linear(weights, quantized, row_scales, rows, out, mode, room)
     elif scheme == INT16:
         int16_linear(weights, quantized, row_scales, rows, out, mode)
     else:
@@ -54,7 +54,7 @@ def linear_of(weights: address, x: address, rows: count, scratch: address, out: 
         sparse_linear(weights, x, rows, address_of(w.lists), w.quantized, w.row_scales, out, mode)
     else:
         quantize(weights, x, rows, w.quantized, w.row_scales)
-        linear(weights, x, w.quantized, w.row_scales, rows, out, mode)
+        linear(weights, x, w.quantized, w.row_scales, rows, out, mode, w.room)
 
 
 @kernel
@@ -77,19 +77,3 @@ def quantize_again(
     reader = at(LINEAR, weights, 0)
     if reader.scheme != scheme or reader.multiplier != multiplier:
         quantize(weights, x, rows, quantized, row_scales)
-
-
-@kernel
-def cut_panels(weights: address, first: count, panels: count, part: address) -> count:
-    """Makes `part` a LINEAR record of at most `panels` panels of a layer, from `first` on; returns their number."""
-    w, p = at(LINEAR, weights, 0), at(LINEAR, part, 0)
-    bytes_before = 16 * first * w.depth * _WEIGHT_BYTES[w.scheme]
-    p.scheme, p.depth, p.panels = w.scheme, w.depth, lesser(panels, w.panels - first)
-    p.weights, p.codes, p.levels = w.weights + bytes_before, 0, w.levels
-    if w.codes != 0:
-        p.codes = w.codes + bytes_before // 2
-    p.scales, p.start = w.scales + 64 * first, w.start + 64 * first
-    p.totals, p.bias = w.totals + 64 * first, w.bias + 64 * first
-    p.by_depth, p.next, p.next_bytes, p.sparse_start = 0, 0, 0, 0
-    p.multiplier = w.multiplier
-    return p.panels

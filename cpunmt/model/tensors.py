@@ -13,11 +13,12 @@ from cpunmt.architectures.families import FAMILIES, family_name, family_of
 from cpunmt.architectures.records import MODEL
 from cpunmt.errors import ModelFileError
 from cpunmt.layers.filling import RecordFiller
-from cpunmt.layers.schemes import SCHEMES
+from cpunmt.layers.schemes import CODEBOOKS, SCHEMES
 from cpunmt.layers.stored import Linear, Storage, Tensors, linear_tensors, table_tensors
 from cpunmt.model.config import ModelConfig
 from cpunmt.process.first_use import LOCK
 
+LARGE = 1 << 24  # weights of a decoder that leave the caches at each step
 _FLOAT32 = np.dtype(np.float32)
 
 
@@ -44,6 +45,11 @@ def linears(config: ModelConfig) -> list[Linear]:
 def decoder_weights(config: ModelConfig) -> int:
     """Returns the number of weights of the decoder's layers, the output layer left out."""
     return sum(one.depth * one.columns for one in linears(config) if not one.name.startswith("encoder."))
+
+
+def keeps_codes_alone(config: ModelConfig) -> bool:
+    """Returns whether 4-bit weights of a model are kept in memory without the int8 weights that they stand for."""
+    return decoder_weights(config) >= LARGE
 
 
 def norms(config: ModelConfig) -> list[str]:
@@ -128,8 +134,9 @@ def is_static(config: ModelConfig, name: str) -> bool:
 
 def second_layout_bytes(config: ModelConfig) -> int:
     """Returns the bytes of the weights that a model also stores by depth, for 8-bit products that skip zeros."""
-    used = (linear for linear in linears(config) if SCHEMES[config.scheme_of(linear.name)] == "int8")
-    return sum(linear.by_depth_bytes for linear in used)
+    alone = CODEBOOKS if keeps_codes_alone(config) else ()
+    schemes = ((linear, config.scheme_of(linear.name)) for linear in linears(config))
+    return sum(linear.by_depth_bytes for linear, name in schemes if SCHEMES[name] == "int8" and name not in alone)
 
 
 def matrices(config: ModelConfig) -> list[str]:
@@ -158,7 +165,7 @@ class Model:
         """Stores the tensors, checked and C-contiguous; `expected_tensors` lists the required ones."""
         self.config = config
         self.bytes = sum(tensor.nbytes for tensor in tensors.values())
-        filler = RecordFiller(tensors, storage_of(config))
+        filler = RecordFiller(tensors, storage_of(config), keeps_codes_alone(config))
         self.record: Any = np.zeros(1, MODEL)
         fields, family, own = self.record[0], family_name(config.architecture), tables(config)
         fields["family"] = list(FAMILIES).index(family)
@@ -167,11 +174,12 @@ class Model:
             fields[name] = getattr(config, name)
         if config.replace_unknowns:
             fields["unk_id"] = -1  # every piece is allowed
-        fields["output_multiplier"] = filler.output(fields["output"], own["output"])
+        fields["output_multiplier"], self.output_weights = filler.output(fields["output"], own["output"])
         reader = {"scheme": fields["output"]["scheme"], "multiplier": fields["output_multiplier"]}
         self.network: Any = FAMILIES[family].network(config.architecture, filler, own, reader)
         fields["network"] = self.network.address
         self.entries: np.ndarray | None = None  # of the output table: see engine.full_output
+        self.rows: np.ndarray | None = None  # int8, of an output table that has only codes: see there
         self._positions = 0
         self.reserve_positions(config.max_source_length)
 

@@ -18,10 +18,11 @@ from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.fused_top_k import begin_row, end_row
 from cpunmt.kernels.high_halves import distance_of, drop_impossible, keep_possible
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.parts import cut_panels
 from cpunmt.kernels.matmul.row_products import score_pieces
 from cpunmt.kernels.records import BLOCK, HALVES, LINEAR, POSSIBLE, WANTED
 from cpunmt.kernels.softmax import LOWEST
-from cpunmt.layers.linear import cut_panels, linear, row_bytes
+from cpunmt.layers.linear import linear, row_bytes
 from cpunmt.search.fused_output import begin_choice, end_choice
 from cpunmt.search.history import item_place
 from cpunmt.search.output.blocks import new_linear, take_layer
@@ -61,7 +62,7 @@ def bound_rows(batch: address, workspace: address, rows: count):
     step = _PANELS * (blocks if blocks > 1 else 1)
     for panel in range(0, at(LINEAR, high, 0).panels, step):
         begin, columns = 16 * panel, 16 * cut_panels(high, panel, step, part)
-        linear(part, member.hidden, member.quantized, member.row_scales, rows, w.logits, AFFINE)
+        linear(part, member.hidden, member.quantized, member.row_scales, rows, w.logits, AFFINE, member.room)
         for row in range(rows):
             if is_bounded(workspace, row):
                 distance = distance_of(member.hidden + 4 * row * depth, depth, member.row_scales + 8 * row)
@@ -163,7 +164,8 @@ def score_ended(batch: address, workspace: address, slot: count):
     """Computes the log-probabilities of a sentence that has ended, and its score."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     search, s, ended = at(SEARCH, b.search, 0), at(SLOT, w.sentences, slot), at(ENDED, w.ended, slot * w.beam)
-    m = at(MODEL, at(MEMBER, w.members, 0).model, 0)
+    member = at(MEMBER, w.members, 0)
+    m = at(MODEL, member.model, 0)
     size, steps, total = row_bytes(m.output.scheme, m.model_dim), ended.step + 1, np.float32(0.0)
     for first in range(0, steps, FUSED_ROWS):
         rows, place = lesser(FUSED_ROWS, steps - first), slot * w.steps + first
@@ -173,7 +175,7 @@ def score_ended(batch: address, workspace: address, slot: count):
             wanted.columns, wanted.scores = w.best_columns, w.best_logits
             begin_row(address_of(wanted))
         quantized, row_scales = w.output_rows + place * size, w.output_scales + 8 * place
-        take_layer(b.full_output, 0, quantized, row_scales, rows, w.ended_wanted, w.logits, 0, 0)
+        take_layer(b.full_output, 0, quantized, row_scales, rows, w.ended_wanted, w.logits, 0, 0, member.room)
         for i in range(rows):
             entry = at(ITEM, w.history, item_place(workspace, slot, first + i, 0))
             entry.log_prob = entry.log_prob - end_row(address_of(at(WANTED, w.ended_wanted, i)))

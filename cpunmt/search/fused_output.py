@@ -152,7 +152,7 @@ def choose_fused(batch: address, workspace: address, first: count, rows: count) 
     quantized = member.quantized + first * row_bytes(at(LINEAR, layer, 0).scheme, depth)
     wanted = w.wanted + WANTED_BYTES * first
     own = workspace if b.full_output == 0 and w.united > 1 else 0
-    take_layer(layer, x, quantized, row_scales, together, wanted, w.logits, own, first)
+    take_layer(layer, x, quantized, row_scales, together, wanted, w.logits, own, first, member.room)
     for row in range(first, first + together):
         end_choice(batch, workspace, row)
     return together

@@ -104,6 +104,7 @@ MEMBER = record(
     ("hidden", ADDRESS),  # float32 [rows, model_dim]: its step writes the input of the output layer here,
     ("quantized", ADDRESS),  # the same as integers, [rows, layers.linear.row_bytes],
     ("row_scales", ADDRESS),  # and their float32 [rows, 2]
+    ("room", ADDRESS),  # see SCRATCH
     ("outputs", ADDRESS),  # LINEAR [slots]: its output layer over each slot's candidates; [1]: see `together`
 )
 

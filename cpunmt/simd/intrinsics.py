@@ -7,7 +7,8 @@ from numba.extending import intrinsic
 
 from cpunmt.simd.emission import call_llvm, constant, element_pointer, function, prefetch
 
-_i32, _i64, _f32, _f64 = ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
+_i8, _i32, _i64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_f32, _f64 = ir.FloatType(), ir.DoubleType()
 
 
 @function(float32(int64, int64))
@@ -20,6 +21,18 @@ def load_f32(builder, address, index):
 def store_f32(builder, address, index, value):
     """Writes a float32 at `address + 4 * index`."""
     builder.store(value, element_pointer(builder, address, index, _f32, 4))
+
+
+@function(int64(int64, int64))
+def load_i8(builder, address, index):
+    """Reads the int8 at `address + index`, as int64."""
+    return builder.sext(builder.load(element_pointer(builder, address, index, _i8, 1)), _i64)
+
+
+@function(void(int64, int64, int64))
+def store_i8(builder, address, index, value):
+    """Writes the low 8 bits of `value` at `address + index`."""
+    builder.store(builder.trunc(value, _i8), element_pointer(builder, address, index, _i8, 1))
 
 
 @function(int64(int64, int64))

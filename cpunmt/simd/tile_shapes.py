@@ -65,6 +65,9 @@ class _Row(NamedTuple):
     # Up to this many hypotheses each, parallel sentences share an output layer (search/output/layer), whose product has
     # three times the columns, but reads far fewer weights.
     together: int = 0
+    # Whether weights that are there as codes alone are decoded in registers for any number of rows. With AVX512-VNNI
+    # that costs 4 to 8 % of a bulk translation, decoding panels first 8 to 12 %; matrix registers need panels.
+    codes_in_registers: bool = False
     # Sentences that are decoded side by side by int8 products: with more their keys and values leave the L2 cache, with
     # fewer each reads a larger share of the weights. Other schemes lack matrix registers: see SLOTS.
     int8_slots: int = SLOTS
@@ -102,7 +105,9 @@ _ROWS = {
     Isa.AMX_INT8: _Row(
         _VNNI512, _WORDS512, _FLOAT512, (4, 6), 2, _HEADS512, **_SPARSE_AMX, matrix_rows=5, together=64, int8_slots=32
     ),
-    Isa.AVX512_VNNI: _Row(_VNNI512, _WORDS512, _FLOAT512, (4, 6), 2, _HEADS512, **_SPARSE512, together=3),
+    Isa.AVX512_VNNI: _Row(
+        _VNNI512, _WORDS512, _FLOAT512, (4, 6), 2, _HEADS512, **_SPARSE512, together=3, codes_in_registers=True
+    ),
     Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, (1, 1), 1, _HEADS256, **_SPARSE_VNNI, together=1),
     Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, (0, 0), 1, _HEADS256, **_SPARSE256),
     Isa.I8MM: _Row(_ARM, _ARM_WORDS, _ARM_FLOAT, (0, 1), 2, _HEADS256, **_SPARSE_ARM, together=1),
@@ -113,7 +118,7 @@ _ROWS = {
 
 _row = _ROWS[isa.current()]
 INT8, INT16, FLOAT32, (CODED_ROWS, CODED_ROWS_FAR), STREAM_ROWS, HEADS = _row[:6]
-SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS, TOGETHER, INT8_SLOTS = _row[6:]
+SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS, TOGETHER, CODES_IN_REGISTERS, INT8_SLOTS = _row[6:]
 
 CODED_FAR = 1 << 20  # int8 weights of a product, from which on CODED_ROWS_FAR holds
 CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS_FAR + 1)]

@@ -16,6 +16,7 @@ from cpunmt.architectures.records import ROW
 from cpunmt.engine import program
 from cpunmt.engine.engine import Engine, tagged
 from cpunmt.engine.run import ONE_STEP
+from cpunmt.kernels.matmul.packing import room_bytes
 from cpunmt.kernels.records import LINEAR
 from cpunmt.process.native_calls import native
 from cpunmt.search.records import BATCH, MEMBER, SLOT
@@ -145,6 +146,7 @@ class _Output:
         self._layer, self._top = address, top
         layer = _seen(address, LINEAR, 1)[0]
         self.depth = int(layer["depth"])
+        self._room = np.empty(room_bytes(self.depth), np.uint8)
         self._row_bytes = self._program.row_bytes(int(layer["scheme"]), self.depth)
         self._logits = np.empty((_ROWS, 16 * int(layer["panels"])), np.float32)
         self._barred = int(engine.model.record["unk_id"][0])  # or -1
@@ -161,7 +163,7 @@ class _Output:
             part = states[first : first + _ROWS]
             places = int(quantized) + first * self._row_bytes, int(scales) + 8 * first
             with native:
-                self._program.linear(self._layer, part, *places, len(part), self._logits, AFFINE)
+                self._program.linear(self._layer, part, *places, len(part), self._logits, AFFINE, self._room)
             if self._barred >= 0:
                 self._logits[:, self._barred] = LOWEST
             for row in range(len(part)):

@@ -110,6 +110,8 @@ def test_more_nodes_than_memory_is_for_are_refused(monkeypatch):
     with pytest.raises(DocumentError, match="line 3: more than 6 elements and texts; cut it into parts"):
         nodes(text, {}, ["a"])
     assert len(nodes(text, {}, ["b"])) == 2
+    monkeypatch.setattr(xml_nodes, "MOST_NODES", 7)
+    assert len(nodes(text, {}, ["a"])) == 1  # as many as are allowed
 
 
 @pytest.mark.slow

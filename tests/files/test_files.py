@@ -3,7 +3,11 @@
 import contextlib
 import json
 import os
+import re
+import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +15,7 @@ from hypothesis import strategies as st
 from cpunmt.errors import ModelFileError
 from cpunmt.files import input_files
 from cpunmt.files.console import one_line
-from cpunmt.files.input_files import map_bytes, matching, packed_once, parse_json, read_bytes, read_json
+from cpunmt.files.input_files import forget_pages, map_bytes, matching, packed_once, parse_json, read_bytes, read_json
 from cpunmt.files.tables import aligned
 from cpunmt.files.windows import windows
 
@@ -148,3 +152,27 @@ def test_json_of_hostile_depth_or_with_a_key_twice(tmp_path):
 def test_any_bytes_are_an_object_or_refused(content):
     with contextlib.suppress(ModelFileError):
         assert isinstance(parse_json(content, "file"), dict)
+
+
+def test_forgotten_pages_are_read_again(tmp_path):
+    """Of the file's pages between the ends of an array, and of no other memory."""
+    size = 1 << 22
+    content = np.random.default_rng(1).integers(0, 256, size, np.uint8)
+    (tmp_path / "file").write_bytes(content.tobytes())
+    mapped = map_bytes(tmp_path / "file", "model", size)
+
+    def resident():
+        return int(re.search(r"RssFile:\s+(\d+)", Path("/proc/self/status").read_text())[1]) << 10
+
+    part = mapped[1000:-1000].view(np.int8)[8:].reshape(2, -1)
+    assert np.array_equal(mapped, content)
+    before = resident() if sys.platform == "linux" else size
+    forget_pages(part)
+    assert sys.platform != "linux" or before - resident() > 0.9 * size
+    assert np.array_equal(mapped, content)
+    own = content.copy()
+    forget_pages(own[4096:])
+    forget_pages(own.reshape(2, -1)[:, ::2])
+    forget_pages(mapped[::2])
+    forget_pages(mapped[:0])
+    assert np.array_equal(own, content) and np.array_equal(mapped, content)

@@ -15,6 +15,7 @@ from cpunmt.kernels.matmul.packing import (
     unpack,
 )
 from cpunmt.kernels.softmax import LOWEST
+from cpunmt.layers.filling import decoded_rows
 from cpunmt.text.shortlists.shortlist import Shortlist
 from tests.definitions.matmul import stored_bytes
 from tests.kernels.rows import SEEDS
@@ -103,14 +104,26 @@ def random_rows(generator, pieces, depth, dtype):
     return generator.integers(-most, most + 1, (pieces, depth), dtype)
 
 
-def gather(program, rows, vectors, pieces, panel_count, misaligned=0):
-    """Returns the weights and vectors by name as the kernel packs them; checks the guards."""
+def random_codes(generator, pieces, depth):
+    """Returns uint8 [pieces, depth / 2], two codes each, and int8 levels [16]."""
+    return generator.integers(0, 256, (pieces, depth // 2), np.uint8), generator.integers(-127, 128, 16, np.int8)
+
+
+def gather(program, rows, vectors, pieces, panel_count, misaligned=0, codes=None):
+    """Returns the weights and vectors by name as the kernel packs them; checks the guards.
+
+    codes    what `rows` stand for, if the table has only them: (codes, levels)
+    """
     guard = Guards(misaligned)
     table, output = np.zeros(1, records.TABLE), np.zeros(1, records.LINEAR)
     scheme = SCHEMES[rows.dtype]
     table["scheme"] = output["scheme"] = scheme
-    table["rows"] = guard.copy(rows).ctypes.data
-    depth = rows.shape[1]
+    depth, room = rows.shape[1], 0
+    if codes is None:
+        table["rows"] = guard.copy(rows).ctypes.data
+    else:
+        table["codes"], table["levels"] = (guard.copy(array).ctypes.data for array in codes)
+        room = guard.empty((16, depth), np.int8)
     output["depth"], output["panels"] = depth, panel_count
     columns = PANEL * panel_count
     made = {"weights": guard.empty(pack(np.zeros((depth, columns), rows.dtype)).shape, rows.dtype)}
@@ -121,9 +134,24 @@ def gather(program, rows, vectors, pieces, panel_count, misaligned=0):
         output[name] = array.ctypes.data
     ids = 0 if pieces is None else guard.copy(pieces)
     candidates = len(rows) if pieces is None else len(pieces)
-    program.gather_output(table, ids, candidates, depth, guard.empty(16, np.int64), output)
+    program.gather_output(table, ids, candidates, depth, guard.empty(16, np.int64), room, output)
     guard.check()
     return made
+
+
+@given(SEEDS, st.integers(1, 50), st.integers(1, 6), st.booleans())
+@settings(deadline=None)
+def test_rows_that_are_codes_alone(program, seed, candidates, sixteens, every):
+    """They are gathered as the int8 rows that they stand for."""
+    generator, depth = np.random.default_rng(seed), 16 * sixteens
+    vocab_size = candidates if every else 60
+    codes, levels = random_codes(generator, vocab_size, depth)
+    rows, vectors = decoded_rows(codes, levels), random_vectors(generator, vocab_size)
+    pieces = None if every else np.sort(generator.choice(vocab_size, candidates, replace=False)).astype(np.int32)
+    panel_count = -(-candidates // PANEL)
+    made = gather(program, rows, vectors, pieces, panel_count, codes=(codes, levels))
+    expected = gather(program, rows, vectors, pieces, panel_count)
+    assert all(np.array_equal(made[name], expected[name]) for name in expected)
 
 
 def random_vectors(generator, pieces):
@@ -166,7 +194,7 @@ def test_columns_beyond_the_candidates_score_lowest(program, seed, candidates, d
     if dtype == np.int8:
         q = np.empty(stored_bytes(np.zeros(x.shape, np.int8)).shape, np.uint8)
         program.quantize_rows(x, 3, 32, 0.0, q, row_scales)
-        program.int8_linear(record, q, row_scales, 3, out, AFFINE)
+        program.int8_linear(record, q, row_scales, 3, out, AFFINE, 0)
     elif dtype == np.int16:
         q = np.empty(x.shape, np.int16)
         program.quantize_rows16(x, 3, 32, 500.0, q, row_scales)

@@ -74,7 +74,7 @@ class Split:
         q, row_scale = np.empty(PLANES * depth, np.uint8), np.empty(2, np.float32)
         self.program.quantize_rows(x, 1, depth, 0.0, q, row_scale)
         made = np.empty(columns, np.float32)
-        self.program.linear(self.halves[0]["high"].reshape(1), x, q, row_scale, 1, made, AFFINE)
+        self.program.linear(self.halves[0]["high"].reshape(1), x, q, row_scale, 1, made, AFFINE, 0)
         return made, self.program.distance_of(x, depth, row_scale)
 
 

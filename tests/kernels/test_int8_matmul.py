@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, INTEGERS, RELU
-from cpunmt.kernels.matmul.packing import pack, panels
+from cpunmt.kernels.matmul.packing import pack, panels, room_bytes
 from cpunmt.simd.tile_shapes import CODED_FAR
 from tests.definitions.matmul import int8_linear_reference, int8_matmul_reference, stored_bytes
 from tests.kernels.rows import COLUMNS, DEPTHS, MISALIGNED, ROWS, SEEDS, check_independent
@@ -18,9 +18,12 @@ from tests.support.packed_linear import coded_record, column_totals, int8_record
 from tests.support.speeds import slow_after
 
 
-def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_scales=None, misaligned=0, guard=None):
+def multiply(
+    program, q, weights, mode=INTEGERS, scales=None, bias=None, row_scales=None, misaligned=0, guard=None, alone=False
+):
     """Returns int8_linear's output without the padding, [rows, columns]; checks the guards.
 
+    alone      there are codes, and no int8 weights
     weights    int8 [depth, columns], or (levels, codes): int8 [16] and uint8 [depth, columns]
     """
     levels, weights = weights if isinstance(weights, tuple) else (None, weights)
@@ -34,9 +37,12 @@ def multiply(program, q, weights, mode=INTEGERS, scales=None, bias=None, row_sca
         if levels is None
         else coded_record(guard, weights, levels, scales, bias)
     )
+    room = 0
+    if alone:
+        record["weights"], room = 0, guard.empty(room_bytes(len(weights)), np.int8)
     dtype = np.int32 if mode == INTEGERS else np.float32
     out = guard.empty((len(q), 16 * panels(count)), dtype)
-    program.int8_linear(record, guard.copy(stored_bytes(q)), guard.copy(row_scales), len(q), out, mode)
+    program.int8_linear(record, guard.copy(stored_bytes(q)), guard.copy(row_scales), len(q), out, mode, room)
     guard.check()
     return np.ascontiguousarray(out[:, :count])
 
@@ -109,6 +115,32 @@ def test_codes_stand_for_their_levels(program, seed, rows, depth, columns, misal
     for mode in (AFFINE, RELU):
         made = multiply(program, q, (levels, codes), mode, *vectors, row_scales)
         assert same_bits(made, multiply(program, q, levels[codes], mode, *vectors, row_scales))
+
+
+@given(SEEDS, ROWS, DEPTHS, COLUMNS, MISALIGNED)
+@settings(deadline=None)
+def test_codes_alone(program, seed, rows, depth, columns, misaligned):
+    """Without int8 weights any number of rows has the same bits."""
+    generator = np.random.default_rng(seed)
+    levels, codes = generator.integers(-127, 128, 16, np.int8), generator.integers(0, 16, (depth, columns), np.uint8)
+    q = random_operands(seed, rows, depth, 1)[0]
+    row_scales, *vectors = random_scales(seed, rows, columns)
+    for mode in (INTEGERS, AFFINE, RELU):
+        given_ = mode, *vectors, row_scales, misaligned
+        made = multiply(program, q, (levels, codes), *given_, alone=True)
+        expected = multiply(program, q, levels[codes], *given_)
+        assert np.array_equal(made, expected) if mode == INTEGERS else same_bits(made, expected)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 13, 70])
+@pytest.mark.parametrize(("depth", "columns"), [(64, 16 * 140), (4096, 16 * 9), (9216, 16 * 6)])
+def test_codes_alone_of_more_than_one_part(program, rows, depth, columns):
+    """More panels than are decoded at a time, whether their number follows from the depth or is the least one."""
+    generator = np.random.default_rng(rows)
+    levels, codes = np.arange(-120, 120, 15, dtype=np.int8), generator.integers(0, 16, (depth, columns), np.uint8)
+    q = generator.integers(-128, 128, (rows, depth), np.int8)
+    made = multiply(program, q, (levels, codes), alone=True)
+    assert np.array_equal(made, q.astype(np.int64) @ levels[codes].astype(np.int64))
 
 
 @pytest.mark.parametrize("rows", range(1, 8))

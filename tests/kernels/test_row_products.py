@@ -87,9 +87,9 @@ def gathered(program, rows, vectors, x, pieces):
     for name, vector in vectors.items():
         output[name] = guard.empty(panels * PANEL, vector.dtype).ctypes.data
     pointers, out = guard.empty(16, np.int64), guard.empty((len(x), panels * PANEL), np.float32)
-    program.gather_output(_table(guard, rows, vectors), pieces, len(pieces), depth, pointers, output)
+    program.gather_output(_table(guard, rows, vectors), pieces, len(pieces), depth, pointers, 0, output)
     q, scales = _operands(program, guard, x, rows.dtype)
-    program.linear(output, guard.copy(x), q, scales, len(x), out, AFFINE)
+    program.linear(output, guard.copy(x), q, scales, len(x), out, AFFINE, 0)
     guard.check()
     return np.ascontiguousarray(out[:, : len(pieces)])
 

@@ -71,7 +71,7 @@ def dense(program, x, layer, mode=AFFINE, multiplier=0.0):
     out = guard.empty((len(x), 16 * record["panels"][0]), np.int32 if mode == INTEGERS else np.float32)
     q, scales = guard.empty((len(x), PLANES * x.shape[1]), np.uint8), guard.empty((len(x), 2), np.float32)
     program.quantize_rows(guard.copy(x, written=True), len(x), x.shape[1], multiplier, q, scales)
-    program.int8_linear(record, q, scales, len(x), out, mode)
+    program.int8_linear(record, q, scales, len(x), out, mode, 0)
     return np.ascontiguousarray(out[:, : layer[0].shape[1]])
 
 

@@ -3,7 +3,9 @@
 import pytest
 
 from cpunmt.markup import pages
+from cpunmt.markup.document import read_document
 from cpunmt.markup.pages import translate_html
+from cpunmt.results.results import Hypothesis, Result
 from tests.support.html_layers import identity, in_place, upper
 
 
@@ -191,6 +193,19 @@ def test_a_stand_in_that_is_lost():
     html = "<p>use <code>f(x)</code> and <kbd>y</kbd> now<p>see <code>z</code>"
     assert translate_html([html], below) == ["<p>USE <code>f(x)</code> AND <kbd>y</kbd> NOW<p>SEE <code>z</code>"]
     assert calls == [(["use {1} and {2} now", "see {1}"], False), (["use and now", "see"], True)]
+
+
+def test_the_result_is_of_both_translations_of_a_text_that_lost_its_stand_in():
+    def below(texts, align):
+        made = in_place(lambda word: "X" if "{" in word else word.upper())(texts, align)
+        found = [Result((Hypothesis(one.target, -1.0, -2.0, False, ()),), num_source_pieces=5) for one in made]
+        return [one._replace(found=result) for one, result in zip(made, found, strict=True)]
+
+    page = pages.Page(read_document("<p>see <code>z</code>"))
+    pages.translate_pages([page], below)
+    assert page.text() == "<p>SEE <code>z</code>"
+    result = page.result()
+    assert (result.num_source_pieces, result.log_prob, result.score) == (10, -4.0, -1.0)
 
 
 def test_a_stand_in_is_none_of_the_text():

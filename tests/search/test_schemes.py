@@ -6,14 +6,17 @@ from hypothesis import strategies as st
 
 from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.engine.engine import Engine
+from cpunmt.engine.state_clusters import OTHERS
 from cpunmt.formats.conversion import packed_tensors
+from cpunmt.model import tensors
 from cpunmt.model.config import SCHEMES
 from cpunmt.model.tensors import Model, linears, matrices, table_sizes
 from cpunmt.search.settings import Search
 from quantize.checkpoints.stored_weights import stored_linear, stored_table
 from tests.architectures.comparison import compare_packed
 from tests.sample_models import recurrents
-from tests.sample_models.random_models import random_sources, random_tensors
+from tests.sample_models.random_clusters import random_clusters
+from tests.sample_models.random_models import random_shortlist, random_sources, random_tensors
 from tests.sample_models.transformers import NAMED, configs, make_config
 from tests.support.speeds import crossed
 
@@ -49,6 +52,32 @@ def test_layers_that_share_a_norm_have_readers_of_different_schemes(decoder_para
         config = make_config(decoder_parameters=decoder_parameters)
         chosen = {name: cell for name in matrices(config) if name.startswith("decoder.1") or ".cell." in name}
         check(config, 5, scheme, chosen)
+
+
+@given(
+    st.one_of(configs(), recurrents.configs()), st.integers(0, 2**32 - 1), st.sampled_from(["log4", "code4"]), st.data()
+)
+@settings(max_examples=25, deadline=None)
+def test_large_models_keep_codes_alone(config, seed, scheme, data):
+    """Without int8 weights beside the codes all searches have the same bits: over lists of pieces, all pieces, and
+    clusters."""
+    schemes = data.draw(st.dictionaries(st.sampled_from(matrices(config)), st.sampled_from(list(SCHEMES)), max_size=3))
+    packed = packed_tensors(config, random_tensors(config, seed), scheme, schemes=schemes)
+    sources = random_sources(seed, config.source_size, 9)
+    shortlist, clusters = random_shortlist(seed, config.vocab_size), {OTHERS: random_clusters(seed, config)}
+    said = []
+    for large in (tensors.LARGE, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tensors, "LARGE", large)
+            engines = [Engine(Model(*packed)), Engine(Model(*packed), clusters=clusters)]
+            if config.shared_vocabulary:
+                engines.append(Engine(Model(*packed), shortlist))
+        limits, beam = [12] * len(sources), Search(beam_size=3, num_hypotheses=3, token_log_probs=True)
+        for engine in engines:
+            for search in (Search(), beam):
+                search = search._replace(clusters=bool(engine.clusters), full=engine.shortlist is None)
+                said.append(engine.translate(sources, limits, search))
+    assert repr(said[: len(said) // 2]) == repr(said[len(said) // 2 :])
 
 
 @pytest.mark.parametrize("scheme", ["log4", "code4"])

@@ -7,6 +7,7 @@ kernels         kernel -> SHA-256 of its floats
 overflowing     scheme -> [[ids, log-probability as text], ...] of models whose numbers leave float32
 recurrent       scheme -> [[ids, score in hexadecimal], ...] of random recurrent networks of every kind
 extended        the same of Transformers with a config's `extensions`
+codes alone     the same of some of both in 4 bits, without int8 weights beside the codes
 translations    "int8" and "float32" -> [[ids, log-probability and score in hexadecimal], ...]
 """
 
@@ -21,6 +22,7 @@ from cpunmt.engine.engine import Engine
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.records import ACTIVATIONS
+from cpunmt.model import tensors
 from cpunmt.model.tensors import Model
 from cpunmt.search.settings import Search
 from cpunmt.simd import isa
@@ -91,6 +93,9 @@ def kernel_outputs(program):
                 yield "sparse_linear", sparse_matmul.multiply(program, positive, layer, AFFINE, multiplier, how)
         coded = w[:, 0][np.arange(16) % depth], (w & 15).view(np.uint8)  # levels and codes
         yield "int8_linear", int8_matmul.multiply(program, q, coded, AFFINE, np.abs(bias), bias, scales)
+        for count in (1, rows):
+            operands = q[:count], coded, AFFINE, np.abs(bias), bias, scales[:count]
+            yield "int8_linear", int8_matmul.multiply(program, *operands, alone=True)
         q16, scales16 = quantize_rows.check16(program, x, 2047)
         yield from (("quantize_rows16", array) for array in (q16, scales16))
         w16 = w * np.int16(200)
@@ -178,9 +183,9 @@ RECURRENT = [recurrents.make_config(**options) for options in recurrents.NAMED.v
 EXTENDED = [make_config(**options) for name, options in NAMED.items() if name not in OF_MARIAN]
 
 
-def network_translations(configs, scheme):
-    """Returns translations of random networks, greedily and by a beam."""
-    made = []
+def network_translations(configs, scheme, large=tensors.LARGE):
+    """Returns translations of random networks, greedily and by a beam. `large`: see cpunmt.model.tensors."""
+    made, tensors.LARGE = [], large
     for seed, config in enumerate(configs):
         engine, sources = engine_of(config, random_tensors(config, seed), scheme), random_sources(seed, VOCAB, 6)
         for search in (Search(), Search(beam_size=3, num_hypotheses=3, attention=True)):
@@ -206,6 +211,7 @@ def main():
         "overflowing": {scheme: overflowing(scheme) for scheme in ("int8", "code4", "int16", "float32")},
         "recurrent": {scheme: network_translations(RECURRENT, scheme) for scheme in NETWORK_SCHEMES},
         "extended": {scheme: network_translations(EXTENDED, scheme) for scheme in NETWORK_SCHEMES},
+        "codes alone": {"log4": network_translations(RECURRENT[::4] + EXTENDED[::4], "log4", large=0)},
         "translations": {scheme: translations(scheme) for scheme in real_model.DIRECTORIES},
     }
     print(json.dumps(made))

@@ -109,3 +109,9 @@ def test_transformers_of_other_programs_say_the_same_bits(run, how, path, scheme
     made, expected = run(how, path)["extended"][scheme], run(native, PATHS[0])["extended"][scheme]
     count = len(isa_outputs.EXTENDED)
     assert made == expected and len(made) == count * 24 and len({tuple(ids) for ids, _ in made}) > count * 8
+
+
+@pytest.mark.parametrize("how, path", EVERY_PATH)
+def test_models_of_codes_alone_say_the_same_bits(run, how, path):
+    made, expected = run(how, path)["codes alone"], run(native, PATHS[0])["codes alone"]
+    assert made == expected and len({tuple(ids) for ids, _ in made["log4"]}) > 100

@@ -145,7 +145,7 @@ def long_product(program):
 
     def run():
         out = np.zeros((2000, 1024), np.int32)
-        program.int8_linear(record, rows, scales, len(rows), out, INTEGERS)
+        program.int8_linear(record, rows, scales, len(rows), out, INTEGERS, 0)
         assert guard  # owns the record's arrays
         return out
 

@@ -84,13 +84,13 @@ def union_steps(
         store_i64(u.size, 0, load_i64(u.size, 0) + found)
         layer = at(LINEAR, u.layer, 0)
         layer.panels = (found + 15) // 16
-        gather_output(address_of(m.output), u.pieces, found, m.model_dim, w.pointers, u.layer)
+        gather_output(address_of(m.output), u.pieces, found, m.model_dim, w.pointers, 0, u.layer)
         unk, eos = find_column(u.pieces, found, m.unk_id), find_column(u.pieces, found, m.eos_id)
         for row in range(rows):
             h = at(HYPOTHESIS, w.hypotheses, row)
             h.pieces, h.candidates, h.unk_column, h.eos_column = u.pieces, found, unk, eos
             begin_choice(batch, workspace, row)
-        take_layer(u.layer, member.hidden, member.quantized, member.row_scales, rows, w.wanted, w.logits, 0, 0)
+        take_layer(u.layer, member.hidden, member.quantized, member.row_scales, rows, w.wanted, w.logits, 0, 0, 0)
         for row in range(rows):
             end_choice(batch, workspace, row)
         keep_best(workspace, states, step * rows, rows)
@@ -111,4 +111,4 @@ def nearest_steps(
             sought.columns, sought.scores = s.best + 8 * (first + row), w.best_logits + 4 * row * w.beam
             begin_row(address_of(sought))
         x, quantized = s.x + 4 * first * depth, s.quantized + first * size
-        take_layer(layer, x, quantized, s.row_scales + 8 * first, rows, w.wanted, w.logits, 0, 0)
+        take_layer(layer, x, quantized, s.row_scales + 8 * first, rows, w.wanted, w.logits, 0, 0, 0)

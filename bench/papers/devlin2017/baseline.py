@@ -62,7 +62,9 @@ def sgemm_products(name: str, multiply, integer) -> dict[str, Kernel]:
 
 
 @kernel
-def gather_rows(table: address, pieces: address, candidates: count, depth: count, pointers: address, output: address):
+def gather_rows(
+    table: address, pieces: address, candidates: count, depth: count, pointers: address, room: address, output: address
+):
     """Gathers for a library as `gather_output`: copies the rows of float32 candidates, [columns, depth]."""
     entries, linear = at(TABLE, table, 0), at(LINEAR, output, 0)
     linear.codes = 0

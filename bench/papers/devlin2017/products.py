@@ -32,7 +32,7 @@ def ours(program, arena, scheme, a, columns):
         )
     program.quantize_rows(a, rows, depth, 0.0, q, scales)
     return (
-        lambda n: program.repeat_int8_linear(n, linear, q, scales, rows, out, AFFINE),
+        lambda n: program.repeat_int8_linear(n, linear, q, scales, rows, out, AFFINE, 0),
         lambda n: program.repeat_quantize_int8_linear(n, linear, a, q, scales, rows, out),
     )
 

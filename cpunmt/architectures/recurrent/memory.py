@@ -10,7 +10,7 @@ from cpunmt.architectures.recurrent import tensors
 from cpunmt.architectures.recurrent.cells import cells, decoder_layers, encoder_stacks
 from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.architectures.recurrent.records import MEMORY
-from cpunmt.kernels.matmul.packing import PANEL
+from cpunmt.kernels.matmul.packing import PANEL, room_bytes
 from cpunmt.kernels.records import LIST_DEPTHS
 from cpunmt.simd import isa
 
@@ -37,6 +37,7 @@ def recurrent_memory(config: RecurrentConfig, size: MemorySize, allocate: Alloca
         buffer(lists, name, dtype, length * depth + 32)
     buffer(lists, "sums", np.int32, widest + 64)
     buffer(scratch, "sums", float32, live)
+    room = buffer(scratch, "room", np.uint8, room_bytes(max(d, deepest)))
 
     buffer(fields, "pieces", np.int64, rows)
     buffer(fields, "places", np.int64, 2, rows)
@@ -75,4 +76,4 @@ def recurrent_memory(config: RecurrentConfig, size: MemorySize, allocate: Alloca
     level = max(config.decoder_dim, *config.stack, 0)
     fields["level_bytes"] = buffer(fields, "levels", float32, 3, live, level)[0].nbytes
     buffer(fields, "product", float32, live, gates)
-    return Memory(record, hidden, quantized, row_scales)
+    return Memory(record, hidden, quantized, row_scales, room)

@@ -38,7 +38,7 @@ def project_source(
     w = at(SCRATCH, address_of(m.scratch), 0)
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, n) - start
-    linear(address_of(weights.key_value), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE)
+    linear(address_of(weights.key_value), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE, w.room)
     for sentence in range(n):
         slot = load_i64(slots, sentence)
         first = load_i64(offsets, sentence) - start
@@ -70,7 +70,7 @@ def cross_attention(
     settings, scratch = address_of(t.settings), address_of(m.scratch)
     s, w = at(SETTINGS, settings, 0), at(SCRATCH, scratch, 0)
     before_block(address_of(weights.residual), settings, scratch, n)
-    linear(address_of(weights.query), w.input, w.quantized, w.row_scales, n, w.y, AFFINE)
+    linear(address_of(weights.query), w.input, w.quantized, w.row_scales, n, w.y, AFFINE, w.room)
     first = source_place(network, memory, 0, parameters)
     for i in range(n):
         row = at(ROW, rows, i)

@@ -10,7 +10,7 @@ from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.architectures.transformer.config import TransformerConfig
 from cpunmt.architectures.transformer.records import MEMORY
 from cpunmt.architectures.transformer.tensors import linears
-from cpunmt.kernels.matmul.packing import PANEL
+from cpunmt.kernels.matmul.packing import PANEL, room_bytes
 from cpunmt.kernels.records import LIST_DEPTHS, PATH
 from cpunmt.simd import isa
 
@@ -48,6 +48,7 @@ def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Al
     buffer(scratch, "sums", float32, config.heads)
     buffer(scratch, "packed", float32, config.head_dim, stride)
     buffer(scratch, "pointers", np.int64, PANEL)
+    room = buffer(scratch, "room", np.uint8, room_bytes(max(d, *(linear.depth for linear in found))))
     if config.relative_positions:
         reach = config.relative_positions
         buffer(scratch, "relative", float32, max((2 * reach + 1) * stride, config.heads * (reach + PANEL)))
@@ -66,4 +67,4 @@ def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Al
         first = places.ctypes.data + np.arange(slots * beam) * places.strides[0]
         paths["columns"], paths["values"], paths["keys"] = first, first + 8 * steps, first + 16 * steps
         paths["scores"] = allocate(float32, config.heads, PANEL * least).ctypes.data  # one room for all
-    return Memory(record, hidden, quantized, row_scales)
+    return Memory(record, hidden, quantized, row_scales, room)

@@ -73,9 +73,9 @@ class _Product:
     def multiply(self, program: Any, mode: int = AFFINE) -> None:
         """Multiplies into `out`."""
         if self.record["scheme"][0] == records.INT8:
-            program.int8_linear(self.record, self.quantized, self.row_scales, len(self.rows), self.out, mode)
+            program.int8_linear(self.record, self.quantized, self.row_scales, len(self.rows), self.out, mode, 0)
         else:
-            program.float_linear(self.record, self.rows, len(self.rows), self.out, mode)
+            program.float_linear(self.record, self.rows, len(self.rows), self.out, mode, 0)
 
 
 def _int8(rows: int, depth: int, columns: int) -> _Product:

@@ -29,5 +29,6 @@ def int16_linear(linear: address, q: address, row_scales: address, rows: count, 
     mode         INTEGERS, AFFINE or RELU
     """
     w = at(LINEAR, linear, 0)
-    product = Product(q, 2 * w.depth, row_scales, rows, w.weights, 32 * w.depth, w.depth // PAIR, out, mode)
+    panel_bytes, groups, out_bytes = 32 * w.depth, w.depth // PAIR, 64 * w.panels
+    product = Product(q, 2 * w.depth, row_scales, rows, w.weights, panel_bytes, groups, out, out_bytes, mode)
     walk(_tiles, _ALONE, _TILE_ROWS, w, product)

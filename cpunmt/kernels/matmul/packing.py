@@ -37,11 +37,18 @@ LINE = 64  # bytes of a cache line
 BLOCK = 4  # panels in 64 columns of a contiguous row
 HALF_LEVELS = (16 * np.arange(16) - 120).astype(np.int8)  # of the upper halves of int8: see kernels/high_halves
 GROUP, PAIR = 4, 2  # depths that lie side by side in panels of int8, of int16
+ROOM = 1 << 17  # bytes of weights that are decoded at a time: most of them fit the L2 cache beside the rows,
+ROOM_PANELS = 4  # but at least this many panels
 
 
 def panels(columns: int) -> int:
     """Returns the number of panels that hold `columns` columns."""
     return -(-columns // PANEL)
+
+
+def room_bytes(depth: int) -> int:
+    """Returns the bytes for decoded weights of layers of at most this depth."""
+    return max(ROOM, ROOM_PANELS * PANEL * depth)
 
 
 def padded(vector: np.ndarray) -> np.ndarray:

@@ -203,4 +203,4 @@ def sparse_linear(
             sparse_row(linear, lists, groups, row_scale, out + 64 * w.panels * row, mode)
     else:
         quantize_rows(x, rows, depth, w.multiplier, q, row_scales)
-        int8_linear(linear, q, row_scales, rows, out, mode)
+        int8_linear(linear, q, row_scales, rows, out, mode, 0)

@@ -3,8 +3,9 @@
 from cpunmt.architectures.records import ROW
 from cpunmt.kernels.fused_top_k import take_scores
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.parts import cut_panels
 from cpunmt.kernels.records import BLOCK, LINEAR, WANTED
-from cpunmt.layers.linear import cut_panels, linear
+from cpunmt.layers.linear import linear
 from cpunmt.search.records import LOGITS, SLOT, WORKSPACE
 from cpunmt.simd.intrinsics import (
     address_of,
@@ -64,6 +65,7 @@ def take_layer(
     logits: address,
     workspace: address,
     first: count,
+    room: address,
 ):
     """Searches each row's logits for its WANTED, while an output layer is multiplied.
 
@@ -72,12 +74,13 @@ def take_layer(
     rows        at most FUSED_ROWS
     logits      float32 [max(LOGITS, BLOCK * FUSED_ROWS)]
     workspace   0: every row has all columns; else these are the workspace's rows from `first` on, and take their own
+    room        as of `linear`
     """
     part, blocks = address_of(new_linear()), LOGITS // BLOCK // rows
     step = _BLOCK_PANELS * (blocks if blocks > 1 else 1)
     for panel in range(0, at(LINEAR, layer, 0).panels, step):
         begin, columns = 16 * panel, 16 * cut_panels(layer, panel, step, part)
-        linear(part, x, quantized, row_scales, rows, logits, AFFINE)
+        linear(part, x, quantized, row_scales, rows, logits, AFFINE, room)
         for i in range(rows):
             row = logits + 4 * i * columns
             if workspace:

@@ -67,7 +67,7 @@ def find_clusters(workspace: address, rows: count):
             begin_row(address_of(sought))
             end += 1
         centroids, wanted = address_of(at(CLUSTERS, clusters, 0).centroids), w.wanted + WANTED_BYTES * first
-        take_layer(centroids, member.hidden + 4 * first * depth, 0, 0, end - first, wanted, w.logits, 0, 0)
+        take_layer(centroids, member.hidden + 4 * first * depth, 0, 0, end - first, wanted, w.logits, 0, 0, 0)
         first = end
 
 

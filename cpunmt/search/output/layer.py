@@ -36,7 +36,9 @@ def gather_layers(workspace: address, number: count, pieces: address, candidates
         member = at(MEMBER, w.members, k)
         m, output = at(MODEL, member.model, 0), at(LINEAR, member.outputs, number)
         output.panels = panels
-        gather_output(address_of(m.output), pieces, candidates, m.model_dim, w.pointers, address_of(output))
+        gather_output(
+            address_of(m.output), pieces, candidates, m.model_dim, w.pointers, member.room, address_of(output)
+        )
 
 
 @kernel
@@ -106,7 +108,7 @@ def score_rows(batch: address, workspace: address, first: count, rows: count) ->
         x = member.hidden + 4 * first * depth
         quantized = member.quantized + first * row_bytes(layer.scheme, depth)
         logits = w.logits + 4 * k * w.logit_rows * w.logit_columns
-        linear(output, x, quantized, member.row_scales + 8 * first, together, logits, AFFINE)
+        linear(output, x, quantized, member.row_scales + 8 * first, together, logits, AFFINE, member.room)
     return together
 
 

@@ -93,6 +93,7 @@ class Generic(Instructions):
 
     parts = 1
     sums = INTS
+    operand = ir.VectorType(i8, BLOCK_BYTES)  # of bytes that are looked up
     most_unsigned = 255
 
     def __init__(self, element):
@@ -113,6 +114,16 @@ class Generic(Instructions):
         block = load(builder, base, offset, ir.VectorType(self.element, BLOCK_BYTES // self.size))
         lanes = ([self.depths * i + j for i in range(16)] for j in range(self.depths))
         return [[[builder.sext(shuffled(builder, block, block, which), INTS) for which in lanes]]]
+
+    @staticmethod
+    def look_up(builder, table, codes):
+        lanes, found = codes.type.count, range(16)
+        found = [shuffled(builder, table, table, [code] * lanes) for code in found]
+        for bit in range(4):  # halves the number of levels that are left
+            mask = ir.Constant(codes.type, [1 << bit] * lanes)
+            chosen = builder.icmp_unsigned("==", builder.and_(codes, mask), mask)
+            found = [builder.select(chosen, odd, even) for even, odd in zip(found[::2], found[1::2], strict=True)]
+        return found[0]
 
     def add_products(self, builder, sums, row, weights):
         (total,), (columns,) = sums, weights

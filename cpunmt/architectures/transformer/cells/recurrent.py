@@ -29,7 +29,7 @@ def begin_cell(layer: address, number: count, network: address, memory: address,
     settings, scratch = address_of(at(TRANSFORMER, network, 0).settings), address_of(w.scratch)
     s, depth, state = at(SCRATCH, scratch, 0), at(SETTINGS, settings, 0).model_dim, address_of(weights.state)
     before_block(address_of(weights.residual), settings, scratch, n)
-    linear(address_of(weights.input), s.input, s.quantized, s.row_scales, n, s.wide, AFFINE)
+    linear(address_of(weights.input), s.input, s.quantized, s.row_scales, n, s.wide, AFFINE, s.room)
     if at(LINEAR, state, 0).panels != 0:
         first = w.states + layer_states(number, memory)
         for i in range(n):

@@ -50,7 +50,7 @@ def self_attention_cell(layer: address, number: count, network: address, memory:
     settings, scratch = address_of(at(TRANSFORMER, network, 0).settings), address_of(w.scratch)
     depth, s = at(SETTINGS, settings, 0).attention_dim, at(SCRATCH, scratch, 0)
     before_block(address_of(weights.residual), settings, scratch, n)
-    linear(address_of(weights.input), s.input, s.quantized, s.row_scales, n, s.wide, AFFINE)
+    linear(address_of(weights.input), s.input, s.quantized, s.row_scales, n, s.wide, AFFINE, s.room)
     slot_bytes = 64 * depth * w.own_panels
     for i in range(n):
         row, made = at(ROW, rows, i), s.wide + 12 * i * depth
