@@ -1,8 +1,8 @@
 """Load time and memory of models of many languages at their true size, with random weights.
 
 Writes a directory of Hugging Face, with config.json, model.safetensors, and a SentencePiece model of random words with
-as many pieces as the published one. Packs it in int8. Loads each of the two in a process of its own, and prints seconds
-and MB: the peak, and what is not a mapped file. Seconds are CPU time: the machine may be busy.
+as many pieces as the published one. Converts it to int8 (`cpunmt convert`). Loads each of the two in a process of its
+own, and prints seconds and MB: the peak, and what is not a mapped file. Seconds are CPU time: the machine may be busy.
 
     --model NAME      nllb-600m, m2m-418m or tiny
     --dtype TYPE      of the directory: F32 or F16
@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 
 from bench.harness.command import command, machine, save
-from bench.packing import pack_quietly
 from cpunmt import Translator
 from cpunmt.text.languages.lists import M2M_100
 
@@ -151,7 +150,7 @@ def main(arguments=None) -> None:
         folder = given.folder or Path(temporary)
         theirs, packed = folder / given.dtype, folder / "int8"
         make(theirs, given.model, given.dtype)
-        pack_quietly(theirs, packed)
+        subprocess.run([sys.executable, "-m", "cpunmt", "convert", theirs, packed], check=True)
         for directory in (theirs, packed):
             code = f"import bench.many_languages as b, json; print(json.dumps(b.measure({str(directory)!r})))"
             done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)

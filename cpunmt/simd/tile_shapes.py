@@ -39,7 +39,6 @@ class Shapes(NamedTuple):
 
 
 SLOTS = 16  # sentences that are decoded in parallel
-LARGE_SLOTS = 32  # the same by a decoder whose weights leave the caches (engine.LARGE)
 
 
 class _Row(NamedTuple):
@@ -71,6 +70,9 @@ class _Row(NamedTuple):
     # Sentences that are decoded side by side by int8 products: with more their keys and values leave the L2 cache, with
     # fewer each reads a larger share of the weights. Other schemes lack matrix registers: see SLOTS.
     int8_slots: int = SLOTS
+    # The same of a model whose weights leave the caches at each step (model.tensors.LARGE). On AVX2, whose products are
+    # bound by instructions even so, it makes no difference.
+    large_slots: int = SLOTS
 
 
 _VNNI512 = Shapes({8: 3, 7: 3, 6: 4, 5: 4, 4: 4, 3: 4, 2: 1, 1: 1}, tile_rows=6)
@@ -103,10 +105,29 @@ _SPARSE_AMX = {
 
 _ROWS = {
     Isa.AMX_INT8: _Row(
-        _VNNI512, _WORDS512, _FLOAT512, (4, 6), 2, _HEADS512, **_SPARSE_AMX, matrix_rows=5, together=64, int8_slots=32
+        _VNNI512,
+        _WORDS512,
+        _FLOAT512,
+        (4, 6),
+        2,
+        _HEADS512,
+        **_SPARSE_AMX,
+        matrix_rows=5,
+        together=64,
+        int8_slots=32,
+        large_slots=32,
     ),
     Isa.AVX512_VNNI: _Row(
-        _VNNI512, _WORDS512, _FLOAT512, (4, 6), 2, _HEADS512, **_SPARSE512, together=3, codes_in_registers=True
+        _VNNI512,
+        _WORDS512,
+        _FLOAT512,
+        (4, 6),
+        2,
+        _HEADS512,
+        **_SPARSE512,
+        together=3,
+        codes_in_registers=True,
+        large_slots=32,
     ),
     Isa.AVX_VNNI: _Row(_SIX_ROWS, _SIX_ROWS, _FLOAT256, (1, 1), 1, _HEADS256, **_SPARSE_VNNI, together=1),
     Isa.AVX2: _Row(_FOUR_ROWS, _SIX_ROWS, _FLOAT256, (0, 0), 1, _HEADS256, **_SPARSE256),
@@ -118,7 +139,7 @@ _ROWS = {
 
 _row = _ROWS[isa.current()]
 INT8, INT16, FLOAT32, (CODED_ROWS, CODED_ROWS_FAR), STREAM_ROWS, HEADS = _row[:6]
-SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS, TOGETHER, CODES_IN_REGISTERS, INT8_SLOTS = _row[6:]
+SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS, TOGETHER, CODES_IN_REGISTERS, INT8_SLOTS, LARGE_SLOTS = _row[6:]
 
 CODED_FAR = 1 << 20  # int8 weights of a product, from which on CODED_ROWS_FAR holds
 CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS_FAR + 1)]

@@ -273,7 +273,7 @@ def test_a_login_page_in_place_of_what_has_no_digest(server):
     content = {name: noise(name, 500) for name in FILES if name != "metadata.json"}
     (entry,) = firefox.list_models(serve_bucket(server, {"en-de": {"tiny": ("Release", content)}}), fetch)
     for path in [path for path in server.content if "/lex" in path or "/vocab" in path]:
-        server.faults[path] = [Fault(content=PAGE)]
+        server.faults[path] = [Fault(content=PAGE + b"\t\n\v\f\r")]  # all white space is text
     with pytest.raises(CpunmtError, match="it is text or empty, expected a model's binary file: is it a page for log"):
         run(entry)
     assert store.installed() == []
