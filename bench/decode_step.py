@@ -55,7 +55,7 @@ def show(title, found):
 
 
 def main(arguments=None):
-    from bench.programs.profiled import Profiled
+    from bench.programs.profiled import PRODUCTS, Profiled
     from bench.students import model_or_random
     from cpunmt import Translator
 
@@ -78,11 +78,7 @@ def main(arguments=None):
         show(title, found)
         rows = found["decoder"]
         whole = sum(seconds for _, seconds, _ in rows)
-        products = sum(
-            seconds
-            for name, seconds, _ in rows
-            if name in ("int8_linear", "int16_linear", "float_linear", "float_matmul")
-        )
+        products = sum(seconds for name, seconds, _ in rows if name in PRODUCTS)
         print(f"  inside the products of the decoder's layers: {100 * products / whole:.1f} %")
     save(chosen.json, {"machine": machine(), **results})
 

@@ -11,13 +11,12 @@ import numpy as np
 from bench import limits
 from bench.harness.timing import seconds_of
 from bench.programs import compiled
-from bench.programs.profiled import Profiled
+from bench.programs.profiled import PRODUCTS, Profiled
 from bench.programs.running import running
 from cpunmt.architectures.transformer.tensors import decoder_linears, encoder_linears
 from cpunmt.model.config import SCHEMES, ModelConfig
 from cpunmt.simd.tile_shapes import MATRIX_ROWS
 
-KERNELS = ("int8_linear", "int16_linear", "float_linear", "float_matmul")
 _PEAKS = {
     "int8": ("matrix_peak", limits.MATRIX_PRODUCTS) if MATRIX_ROWS else ("int8_peak", limits.PRODUCTS8),
     "int16": ("int16_peak", limits.PRODUCTS16),
@@ -26,7 +25,7 @@ _PEAKS = {
 
 
 def multiplications(config: ModelConfig, sources: list, targets: list[int], candidates: list[int]) -> int:
-    """Counts the products of greedy translations, with those of self-attention if KERNELS compute them.
+    """Counts the products of greedy translations, with those of self-attention if PRODUCTS compute them.
 
     Parameters
     ----------
@@ -79,7 +78,7 @@ def product_share(translator, lines: list[str], profiled: Profiled) -> float:
         model.config.vocab_size if engine.shortlist is None else len(engine.shortlist.candidates(source, shared))
         for source in ids
     ]
-    cycles = profiled.counts[:, [profiled.names.index(name) for name in KERNELS], 0].sum()
+    cycles = profiled.counts[:, [profiled.names.index(name) for name in PRODUCTS], 0].sum()
     seconds = passed * cycles / profiled.counts[:, :, 0].sum()
     sources = [len(source) for source in ids]
     return multiplications(model.config, sources, targets, candidates) / seconds / peak(model.config.scheme)

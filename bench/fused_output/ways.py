@@ -12,10 +12,11 @@ import numpy as np
 
 from cpunmt.kernels.fused_top_k import begin_row, end_row
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.parts import cut_panels
 from cpunmt.kernels.records import BLOCK, LINEAR, WANTED
 from cpunmt.kernels.softmax import log_sum_exp
 from cpunmt.kernels.top_k import top_k
-from cpunmt.layers.linear import cut_panels, linear, row_bytes
+from cpunmt.layers.linear import linear, row_bytes
 from cpunmt.search.output.blocks import new_linear, take_layer
 from cpunmt.search.records import FUSED_ROWS, LOGITS
 from cpunmt.simd.intrinsics import address_of, at, lesser

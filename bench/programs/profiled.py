@@ -21,6 +21,9 @@ ENTERED = {"encode": "encoder"}  # kernel -> its phase, which lasts until it ret
 ELSE = "decoder"  # the phase outside the others
 PHASES = ("encoder", ELSE)
 
+# kernels that are matrix products, and parts of them
+PRODUCTS = ("int8_linear", "int8_panels", "decode_panels", "int16_linear", "float_linear", "float_matmul")
+
 _WRAPPER = """
 @profile = external global [{size} x i64]
 @profile_inner = external global i64

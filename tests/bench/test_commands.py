@@ -116,7 +116,7 @@ COMMANDS = {
 SAID = {  # output of commands with more than a speed
     "bench.batch": "lines 4 times",
     "bench.bounded_output": "left of the vocabulary: median",
-    "bench.decode_step": "int8_linear",
+    "bench.decode_step": "int8_panels",
     "bench.papers.clusters2022": ">>en<<       of its own",
     "bench.papers.devlin2017": "+ merged states",
     "bench.kernels": "% of matrix peak" if MATRIX_ROWS else "% of int8 peak",

@@ -1,7 +1,7 @@
 """Figures 1 and 5: shares of the time, step by step and with fused output; unsorted news, removal and top-up."""
 
 from bench.papers.gpu2018.work import Task
-from bench.programs.profiled import Profiled
+from bench.programs.profiled import PRODUCTS, Profiled
 from bench.programs.running import running
 from cpunmt.search.settings import Search
 
@@ -40,7 +40,7 @@ def _cycles(profiled: Profiled) -> dict[str, int]:
     found = dict.fromkeys(PARTS, 0)
     for phase, counts in zip(profiled.phases, profiled.counts[:, :, 0], strict=True):
         for name, cycles in zip(profiled.names, counts.tolist(), strict=True):
-            is_product = phase == PRODUCT and "linear" in name
+            is_product = phase == PRODUCT and name in PRODUCTS
             found[SEARCH if phase == PRODUCT and not is_product else phase] += cycles
     return found
 
