@@ -22,7 +22,7 @@ from cpunmt.process.first_use import LOCK
 # Of an int8 table for which bounds are used. With 2 MB they save 7 % of the time without scores and cost 6 % with them,
 # with 16 MB they save at least 14 and 9 % (bench/bounded_output).
 LEAST_BYTES = 1 << 22
-AT_ONCE = 2048  # panels that are packed before the memory of the file's rows is given back
+AT_ONCE = 256  # panels that are packed before the memory of the file's rows is given back
 _VECTORS = ("scales", "start", "totals", "bias")
 # Addresses in records -> bytes of a piece: of vectors as they are, of others for each depth and byte of a weight.
 _OF_TABLE = {"rows": 1, "codes": 0.5, **dict.fromkeys(_VECTORS, 4)}
@@ -58,6 +58,8 @@ def packed(model: Model, program: Any) -> Form:
         if table["codes"][0]:
             program.gather_codes(rows, end - begin, depth, layer)
         forget_pages(stored[begin:end])
+    if model.output_weights.scales is not None:
+        forget_pages(model.output_weights.scales)
     return Form(record, kept)
 
 

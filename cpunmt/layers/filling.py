@@ -24,7 +24,7 @@ from cpunmt.layers.stored import Linear, Storage
 from cpunmt.simd import isa
 
 LEAST = -128  # the quantized 0 of activations without negative numbers
-_DECODED = 1 << 22  # codes that are decoded at a time to be added up
+_DECODED = 1 << 18  # codes that are decoded at a time to be added up
 _WORDS = 128  # 8-bit numbers whose sum fits 16 bits
 
 
@@ -232,9 +232,13 @@ class RecordFiller:
         self._multiplied(record, weights, self.tensors["output.scale"] if static else weights.scales, static)
         record["bias"] = self.address("output.bias")
         if static:
-            return float(self.tensors["output.multiplier"][0]), weights
+            return float(self.tensors["output.multiplier"][0]), weights._replace(sums=None)
         depth = self.tensors[f"{name}.weight"].shape[1]
-        return activation_reach(depth) if weights.scheme == records.INT16 else 0, weights
+        return activation_reach(depth) if weights.scheme == records.INT16 else 0, weights._replace(sums=None)
+
+    def end_tables(self) -> None:
+        """Lets go of what was only for filling in the records of tables."""
+        self._tables.clear()
 
     def _table(self, name: str) -> Weights:
         if name not in self._tables:

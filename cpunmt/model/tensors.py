@@ -178,6 +178,7 @@ class Model:
         reader = {"scheme": fields["output"]["scheme"], "multiplier": fields["output_multiplier"]}
         self.network: Any = FAMILIES[family].network(config.architecture, filler, own, reader)
         fields["network"] = self.network.address
+        filler.end_tables()
         self.entries: np.ndarray | None = None  # of the output table: see engine.full_output
         self.rows: np.ndarray | None = None  # int8, of an output table that has only codes: see there
         self._positions = 0
