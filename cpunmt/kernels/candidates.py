@@ -7,18 +7,17 @@ They are those of `cpunmt.text.shortlists.shortlist.Shortlist.candidates`, which
 
 import numpy as np
 
+from cpunmt.kernels.embedding import decode_row
 from cpunmt.kernels.records import CANDIDATES_MULTIPLE, FLOAT32, INT8, LINEAR, SHORTLIST, TABLE, WEIGHT_BYTES
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.simd.intrinsics import (
     at,
     lesser,
     load_f32,
-    load_i8,
     load_i32,
     load_i64,
     prefetch_line,
     store_f32,
-    store_i8,
     store_i32,
     store_i64,
     trailing_zeros,
@@ -141,17 +140,6 @@ def _prefetch(table, piece, row_bytes):
     if table.scheme == INT8:
         prefetch_line(table.start + 4 * piece)
         prefetch_line(table.totals + 4 * piece)
-
-
-@kernel
-def decode_row(table: address, piece: count, depth: count, out: address):
-    """Writes the int8 row [depth] of a piece of a TABLE that has only codes."""
-    t, half = at(TABLE, table, 0), depth // 2
-    codes = t.codes + piece * half
-    for k in range(half):
-        both = load_i8(codes, k)
-        store_i8(out, k, load_i8(t.levels, both & 15))
-        store_i8(out, half + k, load_i8(t.levels, both >> 4 & 15))
 
 
 @kernel

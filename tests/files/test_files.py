@@ -155,7 +155,7 @@ def test_any_bytes_are_an_object_or_refused(content):
 
 
 def test_forgotten_pages_are_read_again(tmp_path):
-    """Of the file's pages between the ends of an array, and of no other memory."""
+    """Only pages that lie wholly in the array are given back. Arrays that are not in a file stay as they are."""
     size = 1 << 22
     content = np.random.default_rng(1).integers(0, 256, size, np.uint8)
     (tmp_path / "file").write_bytes(content.tobytes())
