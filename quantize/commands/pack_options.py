@@ -7,6 +7,7 @@ from cpunmt.architectures.families import family_name
 from cpunmt.errors import CpunmtError
 from cpunmt.layers.schemes import SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
+from cpunmt.model.tensors import LARGE, decoder_weights, output_table
 from quantize.commands.shared_options import (
     Kind,
     add_gate_options,
@@ -20,11 +21,21 @@ from quantize.commands.shared_options import (
 from quantize.rounding.ranges import RANGES, SIGMAS, Range
 
 CALIBRATION_LINES = 500
-# Name -> family -> schemes of matrices, as of --keep, in an int8 model. latency: most of what a decoding step reads is
-# the feed-forward network. Its first matrix is read whole; of the second only the rows of nonzeros are.
-PRESETS = {
-    "latency": {"transformer": [("decoder.*.feed_forward.inner", "code4"), ("*.cross_attention.key_value", "int16")]}
-}
+
+
+def _latency(config: ModelConfig) -> list[tuple[str, str]]:
+    """Returns schemes for one sentence at a time.
+
+    Most of what a step of a small decoder reads is the feed-forward network. Its first matrix is read whole; of the
+    second only the rows of nonzeros are. A large decoder leaves the caches at each step, so all of its bytes count.
+    """
+    small = [("decoder.*.feed_forward.inner", "code4")]
+    large = [("decoder.*", "code4"), (output_table(config), "code4")]
+    once_per_sentence = [("*.cross_attention.key_value", "int16")]
+    return (large if decoder_weights(config) >= LARGE else small) + once_per_sentence
+
+
+PRESETS = {"latency": {"transformer": _latency}}  # name -> family -> function from config to schemes, as of --keep
 
 
 _MODEL = f"""
@@ -35,8 +46,9 @@ out OUT                the model directory to make
 --keep PATTERN=S...    another scheme for matrices whose names match, as in 'embedding=float16' or 'decoder.*=int8'; may
                        be given several times, the last match counts
 --preset NAME          latency: int8 that reads fewer bytes in each decoding step, for one sentence at a time: 4 bits
-                       for the decoder's first feed-forward matrices (give --calibration too), 16 for the keys and
-                       values of cross-attention, once per sentence; --keep may change it
+                       for the decoder's first feed-forward matrices, or for the whole decoder and the output layer if
+                       they exceed the caches (give --calibration too), 16 for the keys and values of cross-attention,
+                       once per sentence; --keep may change it
 """
 _SHORTLIST = """
 --shortlist FILE       lexical shortlist, text or binary, may be packed (.gz, .zst); not for many languages
@@ -132,7 +144,7 @@ def kept_schemes(given: argparse.Namespace, config: ModelConfig) -> list[tuple[s
         raise CpunmtError(
             f"--preset {given.preset} is of {', '.join(families)} models, and this one is {family}; choose with --keep"
         )
-    return families[family] + kept
+    return families[family](config) + kept
 
 
 def chosen_range(given: argparse.Namespace) -> Range:

@@ -9,16 +9,18 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.formats.packed.packed_directory import read_directory, verify
+from cpunmt.model.tensors import decoder_weights
 from cpunmt.text.shortlists.shortlist import Shortlist
 from quantize.checkpoints.layer_errors import LEAST, LayerError
 from quantize.checkpoints.marian_export import write_marian_npz as write_recurrent_npz
 from quantize.checkpoints.stored_weights import step_bytes
+from quantize.commands import pack_options
 from quantize.commands.cli import main
 from quantize.commands.pack import _warning, table
-from quantize.commands.pack_options import add_pack_options, chosen_range, conflict
+from quantize.commands.pack_options import add_pack_options, chosen_range, conflict, kept_schemes
 from tests.sample_models.foreign_directories import ALPHAS, bergamot
 from tests.sample_models.marian_model import write_marian_npz
-from tests.sample_models.random_models import random_tensors
+from tests.sample_models.random_models import random_checkpoint, random_tensors
 from tests.sample_models.recurrents import make_config
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 
@@ -167,6 +169,18 @@ def test_a_preset_is_a_list_of_schemes_that_keep_may_change(files, tmp_path):
     inner = [key for key in packed.tensors if key.startswith("decoder.") and "feed_forward.inner." in key]
     halves = sum(packed.tensors[key].nbytes for key in inner if key.endswith((".weight", ".bias")))  # int8 has sums too
     assert sizes["plain"] - sizes["model"] == halves
+
+
+def test_the_preset_of_a_large_decoder_covers_all_that_a_step_reads(monkeypatch):
+    config, _ = random_checkpoint(1)
+    given = argparse.Namespace(preset="latency", keep=[("decoder.1.*", "int8")])
+    small = [("decoder.*.feed_forward.inner", "code4"), ("*.cross_attention.key_value", "int16"), *given.keep]
+    assert kept_schemes(given, config) == small
+    monkeypatch.setattr(pack_options, "LARGE", decoder_weights(config))
+    large = [("decoder.*", "code4"), ("embedding", "code4"), ("*.cross_attention.key_value", "int16"), *given.keep]
+    assert kept_schemes(given, config) == large
+    monkeypatch.setattr(pack_options, "LARGE", decoder_weights(config) + 1)
+    assert kept_schemes(given, config) == small
 
 
 def test_a_preset_of_other_networks_is_one_error(files, tmp_path, capsys):
