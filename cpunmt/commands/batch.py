@@ -15,6 +15,7 @@ from cpunmt.corpora.job import LEFT_OUT, SHARD_ROWS, Filters, Job
 from cpunmt.files.console import is_watched, progress_bar, say
 from cpunmt.options.options import SPOKEN, Options
 from cpunmt.registry.store import located
+from cpunmt.values.command_line import Parser
 
 if TYPE_CHECKING:
     from cpunmt.corpora.batch import Advance, Batch, Totals
@@ -23,39 +24,40 @@ MOST_ROWS = 10_000_000
 MOST_WORKERS = 1024
 
 
-def batch_arguments(parser: argparse.ArgumentParser) -> None:
+def batch_arguments(parser: Parser) -> None:
     parser.add_argument(
         "inputs", metavar="INPUT", nargs="+", help="lines of text, .jsonl, .parquet or .tsv; texts also .gz or .zst"
     )
-    parser.add_argument("--out", metavar="DIR", required=True, help="where the parts go; it is made if it is not there")
-    parser.add_argument(
+    work, scores = parser.group("work"), "scores of pairs"
+    work.add_argument("--out", metavar="DIR", required=True, help="where the parts go; it is made if it is not there")
+    work.add_argument(
         "--workers",
         metavar="N",
         type=int,
         default=1,
         help="processes, each on one core; the output is the same (default: 1)",
     )
-    parser.add_argument(
+    work.add_argument(
         "--shard-rows",
         metavar="N",
         type=int,
         default=SHARD_ROWS,
         help=f"rows of a part, which is made as a whole or not at all (default: {SHARD_ROWS})",
     )
-    parser.add_argument(
+    work.add_argument(
         "--part", metavar="I/N", type=_share, help="only every Nth part, from the Ith on (from 0): for arrays of jobs"
     )
-    add_fields(parser, Job)
-    add_fields(parser, Filters)
-    parser.add_argument("--cache", metavar="FILE", help="keep translations in this file, and reuse them")
-    parser.add_argument(
+    work.add_argument("--cache", metavar="FILE", help="keep translations in this file, and reuse them")
+    work.add_argument("--price", metavar="DOLLARS", type=float, help="of a core for an hour: tells what words cost")
+    add_fields(parser, Job, "columns")
+    add_fields(parser, Filters, "filters")
+    parser.group(scores).add_argument(
         "--score", nargs=0, const=True, default=False, help="score pairs instead, with the model and --reverse"
     )
-    parser.add_argument("--reverse", metavar="DIR", help="the model of the other direction, for --score")
-    parser.add_argument(
+    parser.group(scores).add_argument("--reverse", metavar="DIR", help="the model of the other direction, for --score")
+    parser.group(scores).add_argument(
         "--target-column", metavar="NAME", default="target", help="the other side of pairs to score (default: target)"
     )
-    parser.add_argument("--price", metavar="DOLLARS", type=float, help="of a core for an hour: tells what words cost")
     add_model(parser, threads=False)
     parser.set_defaults(inter_threads=1)
     names = [name for name in Options.__dataclass_fields__ if not name.startswith("return_") and name not in LEFT_OUT]

@@ -11,7 +11,7 @@ from typing import Any
 from cpunmt.files.console import one_line
 from cpunmt.options.arguments import MOST_THREADS
 from cpunmt.options.option_sets import OPTION_SETS, set_fields
-from cpunmt.options.options import MARIAN_FLAGS, MEANT_FLAGS, Options, make_options
+from cpunmt.options.options import GROUPS, MARIAN_FLAGS, MEANT_FLAGS, Options, make_options
 from cpunmt.results.alignments import alignment_kind
 from cpunmt.values.checks import whole
 from cpunmt.values.command_line import Parser
@@ -32,29 +32,29 @@ def flag_of(name: str) -> str:
     return NAMED_OTHERWISE.get(name, f"--{name.replace('_', '-')}")
 
 
-def add_fields(parser: argparse.ArgumentParser, of: type) -> None:
-    """Adds a flag for each field that has a `help`."""
+def add_fields(parser: Parser, of: type, title: str = "") -> None:
+    """Adds a flag for each field that has a `help`; to the group of its own, or else of `title`."""
     for field in dataclasses.fields(of):
         if "help" in field.metadata:
-            parser.add_argument(flag_of(field.name), **_settings(field))
+            parser.group(field.metadata.get("group") or title).add_argument(flag_of(field.name), **_settings(field))
 
 
-def add_options(parser: argparse.ArgumentParser, names: Collection[str], help: Mapping[str, str] | None = None) -> None:
+def add_options(parser: Parser, names: Collection[str], help: Mapping[str, str] | None = None) -> None:
     """Adds a flag for each option, and Marian's spellings; skips options that affect only Python's results. Adds
     --options, a set of them.
 
     `help`: texts for options with another meaning in this command.
     """
     flags_of_names = {flag_of(name) for name in names}
-    if isinstance(parser, Parser):
-        parser.meant = {theirs: ours for theirs, ours in MEANT_FLAGS.items() if ours in flags_of_names}
-    parser.add_argument(
+    parser.meant = {theirs: ours for theirs, ours in MEANT_FLAGS.items() if ours in flags_of_names}
+    parser.group(GROUPS["search"]).add_argument(
         "--options",
         choices=OPTION_SETS,
         help="a set of options, which other flags change; argos: the decoder's settings of argos-translate and "
         "LibreTranslate",
     )
     for name in names:
+        group = parser.group(GROUPS[Options.__dataclass_fields__[name].metadata["group"]])
         option = Options.__dataclass_fields__[name]
         flags = [] if name.startswith("return_") and name not in NAMED_OTHERWISE else [flag_of(name)]
         flags += [flag for flag, (of, value) in MARIAN_FLAGS.items() if of == name and value is None]
@@ -63,19 +63,26 @@ def add_options(parser: argparse.ArgumentParser, names: Collection[str], help: M
         settings = _settings(option)
         if name == "source_lang":
             settings["help"] += _CHOOSE
-        if help and name in help:
-            settings["help"] = help[name]
+        settings["help"] = _with_flags(help[name] if help and name in help else settings["help"], flags_of_names)
         if name == "return_alignments":
-            settings = {"help": option.metadata["help"], "type": _alignment, "nargs": "?", "const": "hard"}
+            settings = {"help": settings["help"], "type": _alignment, "nargs": "?", "const": "hard"}
             settings["metavar"] = "hard|soft|THRESHOLD"
-        elif "const" in settings and option.default is None:  # may be given without a value
-            parser.add_argument(f"--no-{flags[0][2:]}", dest=name, nargs=0, const=False, help=f"not {flags[0]}")
-        parser.add_argument(*sorted(flags, key=lambda flag: flag.startswith("--")), dest=name, **settings)
+        group.add_argument(*sorted(flags, key=lambda flag: flag.startswith("--")), dest=name, **settings)
+        if "const" in settings and option.default is None:  # may be given without a value
+            group.add_argument(f"--no-{flags[0][2:]}", dest=name, nargs=0, const=False, help=f"not {flags[0]}")
     for flag, (name, value) in MARIAN_FLAGS.items():
         if value is not None and name in names:
             text = Options.__dataclass_fields__[name].metadata["help"] if value is True else ""
             text = text or f"the same as {flag_of(name)} {value}"
-            parser.add_argument(flag, dest=name, nargs=0, const=value, help=text)
+            group = parser.group(GROUPS[Options.__dataclass_fields__[name].metadata["group"]])
+            group.add_argument(flag, dest=name, nargs=0, const=value, help=text)
+
+
+def _with_flags(text: str, flags: Collection[str]) -> str:
+    """Returns a text about options with the flags of the command in place of Python's names."""
+    return re.sub(
+        r"\b[a-z]+(?:_[a-z]+)+\b", lambda found: flag if (flag := flag_of(found[0])) in flags else found[0], text
+    )
 
 
 def _settings(field: dataclasses.Field[Any]) -> dict[str, Any]:

@@ -14,8 +14,10 @@ from cpunmt.files.console import say
 from cpunmt.files.input_files import METADATA, read_json
 from cpunmt.formats.any_directory import read_metadata
 from cpunmt.options.arguments import MOST_MODELS
+from cpunmt.options.options import GROUPS
 from cpunmt.registry.store import installed, languages_of, located, models_folder
 from cpunmt.text.languages.codes import named_code, plain, preferred
+from cpunmt.values.command_line import Parser
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a checkout; a wheel has no model
 _SHOWN = 6  # models of a message
@@ -75,15 +77,16 @@ def _numbers(text: str) -> list[float]:
         raise argparse.ArgumentTypeError(f"{text!r}, expected numbers with commas between, such as 2,1") from None
 
 
-def add_ensemble(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def add_ensemble(parser: Parser) -> None:
+    group = parser.group(GROUPS["ensembles"])
+    group.add_argument(
         "--ensemble",
         metavar="DIR,...",
         type=_names,
         default=[],
         help="models that translate each sentence together with that one: all have the same vocabularies",
     )
-    parser.add_argument(
+    group.add_argument(
         "--weights",
         metavar="N,...",
         type=_numbers,
@@ -91,19 +94,21 @@ def add_ensemble(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_model(parser: argparse.ArgumentParser, threads: bool = True) -> None:
+def add_model(parser: Parser, threads: bool = True) -> None:
     """Adds the arguments that choose the model; `threads`: also the number of batches translated in parallel."""
-    parser.add_argument(
+    parser.group(GROUPS["model"]).add_argument(
         "-m",
         "--model",
         metavar="DIR",
         help="model directory, a file in it, or the name of a fetched model such as firefox:ende (default: "
         "$CPUNMT_MODEL, else models/ende-tiny of a checkout)",
     )
+    for title in GROUPS.values():
+        parser.group(title)
     add_ensemble(parser)
     if not threads:
         return
-    parser.add_argument(
+    parser.group(GROUPS["batching"]).add_argument(
         "--inter-threads",
         "--cpu-threads",
         metavar="N",

@@ -36,9 +36,10 @@ from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.tensors import checkpoint_tensors, expected_tensors, second_layout_bytes
 from cpunmt.text.languages.codes import code_of
 from cpunmt.text.shortlists.vocabulary_map import NAME as MAP
+from cpunmt.values.command_line import Parser
 
 
-def info_arguments(parser: argparse.ArgumentParser) -> None:
+def info_arguments(parser: Parser) -> None:
     parser.add_argument(
         "directory",
         metavar="DIR",

@@ -24,12 +24,13 @@ from cpunmt.markup.pages import Page
 from cpunmt.markup.units import Unit, bare, parts_of
 from cpunmt.options.options import Options
 from cpunmt.translator.translator import Translator
+from cpunmt.values.command_line import Parser
 
 # Options that the format decides, or that do not apply to text.
 LEFT_OUT = ("html", "xml", "num_hypotheses", "min_alternative_expansion_prob")
 
 
-def translate_file_arguments(parser: argparse.ArgumentParser) -> None:
+def translate_file_arguments(parser: Parser) -> None:
     parser.add_argument(
         "paths",
         metavar="IN",
@@ -37,27 +38,28 @@ def translate_file_arguments(parser: argparse.ArgumentParser) -> None:
         help="files to translate; with --out also folders, of which all files of a format that is known; - is standard "
         "input, whose translation goes to standard output",
     )
-    parser.add_argument(
+    files = parser.group(streams.GROUP)
+    files.add_argument(
         "-o",
         "--output",
         metavar="FILE",
         help="where the translation of the one IN goes; - is standard output (default: as IN, with the language: "
         "report.de.md)",
     )
-    parser.add_argument(
+    files.add_argument(
         "--out", metavar="DIR", help="where all translations go, named as their sources are; it is made if need be"
     )
-    parser.add_argument("--format", metavar="NAME", help="the format of all IN (default: what their names end with)")
-    parser.add_argument(
+    files.add_argument("--format", metavar="NAME", help="the format of all IN (default: what their names end with)")
+    files.add_argument(
         "--select",
         metavar="PART",
         action="append",
         default=[],
         help="translate this part only, where a format has parts to choose; can be given several times",
     )
-    parser.add_argument("--encoding", metavar="NAME", help="of text files: cp1252, for example (default: UTF-8)")
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
-    parser.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
+    files.add_argument("--encoding", metavar="NAME", help="of text files: cp1252, for example (default: UTF-8)")
+    files.add_argument("--force", action="store_true", help="replace files that are there")
+    files.add_argument("--stats", action="store_true", help="report on stderr how much was done in which time")
     add_model(parser)
     names = [name for name in Options.__dataclass_fields__ if not name.startswith("return_") and name not in LEFT_OUT]
     add_options(parser, names)

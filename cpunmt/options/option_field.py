@@ -28,9 +28,13 @@ def option(
     alias: str = "",
     meant: str = "",
     marian: Mapping[str, object] | None = None,
+    group: str = "search",
+    python: str = "",
 ) -> Any:
     """Declares an option, a field of Options. Without a range it is yes or no.
 
+    `group`: the key of its group in GROUPS of `options`. `python`: what only Python's value may be, or what concerns
+    only Python's results; it follows `text` in the documentation, and the command line leaves it out.
     `alone`: value of its flag when no value follows. `read`: converts a value outside `choices`, or raises; a function,
     or the name of one in this folder, which is imported when the option is given. `takes`: describes the flag's value
     in a word. `is_served`: a server's client may set it: it costs no more than a beam, and names neither files nor
@@ -53,6 +57,8 @@ def option(
         "alias": alias,
         "meant": meant.split(),
         "marian": marian or {},
+        "group": group,
+        "python": python,
     }
     if isinstance(read, str):
         return fields.checked(_imported(*read.rsplit(".", 1)), default, **about)
@@ -86,6 +92,12 @@ def protected_kinds(value: object) -> object:
     with LOCK:  # most calls do not need this import
         from cpunmt.options.protect_option import protected
     return protected(value)
+
+
+def described(option: dataclasses.Field[Any]) -> str:
+    """Returns the whole text of an option, with the part for Python."""
+    rule = option.metadata
+    return f"{rule['help']}; {rule['python']}" if rule["python"] else str(rule["help"])
 
 
 def kind(option: dataclasses.Field[Any]) -> type:

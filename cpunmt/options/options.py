@@ -21,6 +21,17 @@ VocabularyName = Literal["shortlist", "full", "clusters", "both"]
 VOCABULARIES = ("shortlist", "full", "clusters", "both")
 RERANKINGS = ("mbr-chrf", "mbr-bleu")
 CANDIDATES = 32  # samples that are reranked by default
+# Groups of options, in the order of help and documentation: key -> title
+GROUPS = {
+    "model": "model and languages",
+    "text": "text",
+    "length": "length",
+    "search": "search",
+    "sampling": "sampling",
+    "results": "results",
+    "ensembles": "ensembles",
+    "batching": "batching and threads",
+}
 _DRAWN = ("sampling_topk", 1, "sampling_topk 0, which draws from all pieces, or more than 1")
 
 
@@ -45,19 +56,23 @@ class Options:
     split: SplitName | Splitter = option(  # noqa: RUF009
         "sentence",
         "units of a text that are translated separately: each sentence, in its line or (paragraph) across lines; each "
-        "line; or (none) the text as one sentence; in Python also a function that takes a text and returns (begin, "
-        "end) of each unit, in characters. Text between units stays unchanged (default: sentence)",
+        "line; or (none) the text as one sentence. Text between units stays unchanged (default: sentence)",
         choices=NAMES,
         read=option_field.split_function,
         is_served=True,
+        group="text",
+        python="in Python also a function that takes a text and returns (begin, end) of each unit, in characters",
     )
     html: bool = option(
         False,
         "the text is HTML, a page or a part of one: its readable text is translated, tags in a sentence enclose the "
         "translation of the text that they enclosed, and every other byte stays unchanged",
+        group="text",
     )
     xml: bool = option(
-        False, "the text is XML, or a part of it: as html, but no element or attribute has a meaning of its own"
+        False,
+        "the text is XML, or a part of it: as html, but no element or attribute has a meaning of its own",
+        group="text",
     )
     tags: Mapping[str, str] | str | None = option(
         None,
@@ -65,36 +80,43 @@ class Options:
         "them are separate), inline (they are part of the text around them); * is all others in XML",
         read="element_roles.element_roles",
         takes="NAME=ROLE,...",
+        group="text",
     )
     protect: Protected | Iterable[Protected] | None = option(  # noqa: RUF009
         None,
         "keep untranslatable parts byte for byte, as often as they occur: all, none, or kinds, with commas: code, "
         "placeholder, email, url, path, version, date, hash, phone, option, identifier, mention, emoji, unknown (words "
-        "with characters that no piece has); in Python also a list of kinds, of regular expressions, and of functions "
-        "that take a sentence and return (begin, end) of each part (default: all, or none with --split none)",
+        "with characters that no piece has) (default: all, or none with --split none)",
         read=option_field.protected_kinds,
         takes="all|none|KIND,...",
         is_served=True,
+        group="text",
+        python="in Python also a list of kinds, of regular expressions, and of functions that take a sentence and "
+        "return (begin, end) of each part",
     )
     copy_numbers: bool | None = option(
         None,
         "replace a number that the source lacks by the aligned number of the source (default: yes, but not with "
         "--split none)",
         is_served=True,
+        group="text",
     )
     lower_capitals: bool | None = option(
         None,
         "translate sentences in CAPITALS, which few models have seen, through small letters, and put the translation "
         "in capitals (default: yes, but not with --split none)",
         is_served=True,
+        group="text",
     )
     glossary: Mapping[str, str] | str | os.PathLike[str] | None = option(  # noqa: RUF009
         None,
-        "required translations of terms: a file of lines with a term, a tab and its translation; in Python also a dict "
-        "or a Glossary, which is read once and not for each call. Result.glossary reports the use of each term",
+        "required translations of terms: a file of lines with a term, a tab and its translation",
         read="glossary.glossary.glossary_of",
         takes="FILE",
         is_served=True,
+        group="text",
+        python="in Python also a dict or a Glossary, which is read once and not for each call. Result.glossary reports "
+        "the use of each term",
     )
     source_lang: str | None = option(
         None,
@@ -102,6 +124,7 @@ class Options:
         read="languages.source_language",
         takes="LANGUAGE",
         meant="src_lang",
+        group="model",
     )
     target_lang: str | None = option(
         None,
@@ -109,6 +132,7 @@ class Options:
         read="languages.target_language",
         takes="LANGUAGE",
         meant="tgt_lang",
+        group="model",
     )
     beam_size: int = option(
         None,
@@ -131,7 +155,7 @@ class Options:
     )
     length_penalty: float = option(
         1.0,
-        "a of the score (log_prob - word_penalty n) / n^a of a translation of n pieces",
+        "a of the score (log_prob - p n) / n^a of a translation of n pieces, where p is word_penalty",
         0.0,
         5.0,
         alone=1.0,
@@ -162,19 +186,20 @@ class Options:
     )
     suppress_sequences: Iterable[str | Iterable[str]] | None = option(
         None,
-        "texts that translations must not contain, with commas between; in Python a list of texts, and of lists of "
-        "pieces. The vocabulary cuts a text to pieces, so that Hund is a word or the beginning of one",
+        "texts that translations must not contain, with commas between. The vocabulary cuts a text to pieces, so that "
+        "Hund is a word or the beginning of one",
         read="suppressed_sequences.suppressed",
         takes="TEXT,...",
+        python="in Python a list of texts, and of lists of pieces",
         meant="bad_words_ids",
     )
     end_token: str | Iterable[str | int] | None = option(
         None,
-        "a piece with which a sentence's translation ends besides </s>, in Python also a list of up to 1,000 pieces or "
-        "ids; results leave it out, see return_end_token. It does not end a translation if a prefix forces it, and is "
-        "not chosen before min_length",
+        "a piece with which a sentence's translation ends besides </s>; results leave it out. It does not end a "
+        "translation if a prefix forces it, and is not chosen before min_length",
         read="end_tokens.end_tokens",
         takes="PIECE",
+        python="in Python also a list of up to 1,000 pieces or ids; see return_end_token",
         meant="eos_token_id",
     )
     disable_unk: bool = option(
@@ -188,6 +213,7 @@ class Options:
         1 << 24,
         is_served=True,
         meant="do_sample output_sampling top_k",
+        group="sampling",
     )
     sampling_topp: float = option(
         1.0,
@@ -197,6 +223,7 @@ class Options:
         is_served=True,
         needs=_DRAWN,
         meant="top_p",
+        group="sampling",
     )
     sampling_temperature: float = option(
         1.0,
@@ -206,6 +233,7 @@ class Options:
         is_served=True,
         needs=_DRAWN,
         meant="temperature",
+        group="sampling",
     )
     seed: int = option(
         0,
@@ -215,6 +243,7 @@ class Options:
         is_served=True,
         needs=_DRAWN,
         meant="random_seed",
+        group="sampling",
     )
     patience: float | None = option(
         None,
@@ -290,6 +319,7 @@ class Options:
         1 << 12,
         alias="min_decoding_length",
         meant="min_new_tokens",
+        group="length",
     )
     max_length_factor: float | None = option(
         None,
@@ -298,6 +328,7 @@ class Options:
         100.0,
         is_served=True,
         meant="max_len_a",
+        group="length",
     )
     max_length_extra: int = option(
         0,
@@ -305,6 +336,7 @@ class Options:
         0,
         1 << 12,
         meant="max_len_b",
+        group="length",
     )
     max_length: int | None = option(
         None,
@@ -313,6 +345,7 @@ class Options:
         1 << 16,
         alias="max_decoding_length",
         meant="max_new_tokens max_len",
+        group="length",
     )
     max_input_length: int = option(
         0,
@@ -320,6 +353,7 @@ class Options:
         "translations are joined",
         0,
         1 << 24,
+        group="length",
     )
     replace_unknowns: bool = option(
         False,
@@ -327,14 +361,22 @@ class Options:
         "are words may choose; then this is its default",
     )
     return_scores: bool = option(
-        False, "fill in `scores` of a TranslationResult (a Result always has its score)", meant="output_scores"
+        False,
+        "fill in `scores` of a TranslationResult (a Result always has its score)",
+        meant="output_scores",
+        group="results",
     )
     return_end_token: bool = option(
         False,
         "keep the piece that ended a hypothesis of a TranslationResult, and its row of attention (not in a Result)",
+        group="results",
     )
     return_token_log_probs: bool = option(
-        False, "report the log-probability of each piece", meant="word_scores", marian={"--word-scores": True}
+        False,
+        "report the log-probability of each piece",
+        meant="word_scores",
+        marian={"--word-scores": True},
+        group="results",
     )
     return_alignments: bool = option(
         False,
@@ -343,6 +385,7 @@ class Options:
         alias="return_attention",
         meant="output_attentions alignment",
         marian={"--alignment": None},
+        group="results",
     )
     max_batch_size: int = option(
         0,
@@ -351,6 +394,7 @@ class Options:
         1 << 24,
         meant="mini_batch batch_size",
         marian={"--mini-batch": None},
+        group="batching",
     )
     max_batch_tokens: int = option(
         1 << 16,
@@ -358,6 +402,7 @@ class Options:
         1,
         1 << 24,
         marian={"--mini-batch-words": None},
+        group="batching",
     )
 
     def __post_init__(self) -> None:

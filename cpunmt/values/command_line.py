@@ -8,6 +8,9 @@ from typing import Any, NoReturn
 from cpunmt.files.console import say, tell
 from cpunmt.values.spelling import CLOSELY, did_you_mean, hint
 
+_MOST_FLAGS = 6  # that a synopsis names; more are [OPTIONS]
+_COUNTS = {None: "{0}", "?": "[{0}]", "*": "[{0} ...]", "+": "{0} [{0} ...]"}
+
 
 class _Once(argparse.Action):
     """Action that stores a value (`const` if `nargs` is 0) and refuses a second one, which would silently win."""
@@ -29,25 +32,53 @@ class Parser(argparse.ArgumentParser):
     """Parser without abbreviations, that allows each option once and texts between options; reports errors in one
     line."""
 
-    def __init__(self, fill: Callable[["Parser"], object] | None = None, **settings: Any) -> None:
+    def __init__(
+        self, fill: Callable[["Parser"], object] | None = None, examples: Sequence[str] = (), **settings: Any
+    ) -> None:
         """`fill` adds the arguments just before the parser is first used, so that unused commands cost nothing.
 
-        It may set `meant`, which maps flags of other programs to the flags of this one.
+        It may set `meant`, which maps flags of other programs to the flags of this one. `examples`: lines that end the
+        help.
         """
         super().__init__(**{"allow_abbrev": False, **settings})
         self.register("action", None, _Once)
-        self._fill = fill
+        self._fill, self._examples = fill, examples
+        self._groups: dict[str, argparse._ArgumentGroup] = {}
         self.meant: Mapping[str, str] = {}
+
+    def group(self, title: str) -> "argparse._ArgumentGroup":
+        """Returns the group of this title, which the help shows in the order of the first calls."""
+        if title not in self._groups:
+            self._groups[title] = self.add_argument_group(title)
+        return self._groups[title]
+
+    @property
+    def arguments(self) -> list[argparse.Action]:
+        """All arguments, after the filling."""
+        self._filled()
+        return self._actions
 
     def _filled(self) -> None:
         fill, self._fill = self._fill, None
         if fill:
             fill(self)
+            if self.usage is None and len(self._optionals_shown()) > _MOST_FLAGS:
+                self.usage = self._synopsis()
+
+    def _optionals_shown(self) -> list[argparse.Action]:
+        return [one for one in self._actions if one.option_strings and one.help is not argparse.SUPPRESS]
+
+    def _synopsis(self) -> str:
+        """Returns the synopsis without the flags that may be left out."""
+        needed = [f"{one.option_strings[-1]} {one.metavar}" for one in self._optionals_shown() if one.required]
+        values = [_COUNTS[one.nargs].format(one.metavar) for one in self._get_positional_actions()]  # type: ignore[index]
+        return " ".join(["%(prog)s", "[OPTIONS]", *needed, *values])
 
     def format_help(self) -> str:
         """Formats the help of all arguments."""
         self._filled()
-        return super().format_help()
+        text = super().format_help()
+        return text + "\nexamples:\n" + "".join(f"  {line}\n" for line in self._examples) if self._examples else text
 
     def error(self, message: str) -> NoReturn:
         """Exits with 2 after one line; argparse would print the whole synopsis first."""

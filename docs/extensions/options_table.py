@@ -4,7 +4,7 @@ import dataclasses
 import re
 
 from cpunmt.options.foreign_names import CTRANSLATE2_OFF
-from cpunmt.options.option_field import kind
+from cpunmt.options.option_field import described, kind
 from cpunmt.options.options import CTRANSLATE2_NAMES, MARIAN_FLAGS, Options
 from docs.extensions.markdown_table import Table
 
@@ -22,7 +22,7 @@ def options_table() -> list[list[str]]:
         else:
             allowed = "" if rule["low"] is None else f"{_number(rule['low'])} to {_number(rule['high'])}"
         default = "" if option.default is None else f"`{_number(option.default)}`"
-        rows.append([f"`{option.name}`", f"`{kind(option).__name__}`", default, allowed, _words(rule["help"])])
+        rows.append([f"`{option.name}`", f"`{kind(option).__name__}`", default, allowed, _words(described(option))])
     return rows
 
 
@@ -54,7 +54,7 @@ def _field_text(app, what, name, object_, options, lines):
     if what == "attribute" and name.startswith("cpunmt.Options.") and option is not None:
         rule = option.metadata
         ends = "" if rule["low"] is None else f"; {_number(rule['low'])} to {_number(rule['high'])}"
-        lines[:] = [f"{rule['help']}{ends}.".replace("`", "``").replace("*", r"\*")]
+        lines[:] = [f"{described(option)}{ends}.".replace("`", "``").replace("*", r"\*")]
 
 
 def _number(value) -> str:

@@ -20,19 +20,21 @@ from cpunmt.files.windows import windows
 from cpunmt.options.options import SCORING
 from cpunmt.results.results import ScoringResult
 from cpunmt.translator.translator import WINDOW, Translator
+from cpunmt.values.command_line import Parser
 
 NOT_SCORED = b"nan\n"  # instead of the score of a pair without one
 _REPORTED = 10  # number of such pairs reported one by one
 
 
-def score_arguments(parser: argparse.ArgumentParser) -> None:
-    add_model(parser)
-    parser.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
-    parser.add_argument("--target", metavar="FILE", help="their translations, on as many lines")
-    parser.add_argument("-o", "--output", metavar="FILE", help="scores (default: standard output)")
-    parser.add_argument(
+def score_arguments(parser: Parser) -> None:
+    files = parser.group(streams.GROUP)
+    files.add_argument("--source", metavar="FILE", help="sources (default: standard input: source, tab, target)")
+    files.add_argument("--target", metavar="FILE", help="their translations, on as many lines")
+    files.add_argument("-o", "--output", metavar="FILE", help="scores (default: standard output)")
+    files.add_argument(
         "--per-token", "--word-scores", action="store_true", help="add a tab and the log-probability of each piece"
     )
+    add_model(parser)
     add_options(parser, SCORING, {"vocabulary": "target pieces that share the probability (default: full)"})
 
 

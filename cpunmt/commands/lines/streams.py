@@ -22,6 +22,7 @@ FIRST = 64  # lines in a file's first window: early output at little cost
 
 
 STANDARD = "-"  # stands for a standard stream in place of a path
+GROUP = "input and output"  # title of the group of flags that name files
 
 
 @contextlib.contextmanager

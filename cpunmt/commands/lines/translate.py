@@ -23,16 +23,18 @@ from cpunmt.options.options import Options
 from cpunmt.registry.store import is_name
 from cpunmt.results.results import Result
 from cpunmt.translator.translator import WINDOW, Translator
+from cpunmt.values.command_line import Parser
 
 
-def translate_arguments(parser: argparse.ArgumentParser) -> None:
-    add_model(parser)
+def translate_arguments(parser: Parser) -> None:
     parser.add_argument(
-        "text", metavar="TEXT", nargs="*", help="texts to translate, each a line (default: what -i says)"
+        "text", metavar="TEXT", nargs="*", help="texts to translate, each a line (default: the lines of -i)"
     )
-    parser.add_argument("-i", "--input", metavar="FILE", help="lines to translate (default: standard input)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="their translations (default: standard output)")
-    parser.add_argument("--stats", action="store_true", help="tell on stderr how much was done in which time")
+    files = parser.group(streams.GROUP)
+    files.add_argument("-i", "--input", metavar="FILE", help="lines to translate (default: standard input)")
+    files.add_argument("-o", "--output", metavar="FILE", help="their translations (default: standard output)")
+    files.add_argument("--stats", action="store_true", help="report on stderr how much was done in which time")
+    add_model(parser)
     add_options(parser, Options.__dataclass_fields__)
 
 
