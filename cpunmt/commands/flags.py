@@ -101,7 +101,7 @@ def _settings(field: dataclasses.Field[Any]) -> dict[str, Any]:
         settings["type"] = type(rule["high"])
         if rule.get("alone") is not None:
             settings |= {"nargs": "?", "const": rule["alone"]}
-    if not rule.get("read") and field.default is not None:
+    if not rule.get("read") and field.default not in (None, ""):
         default = f"{field.default:g}" if isinstance(field.default, float) else field.default
         settings["help"] += f" (default: {default})"
     return settings

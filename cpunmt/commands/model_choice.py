@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
@@ -15,17 +15,25 @@ from cpunmt.files.input_files import METADATA, read_json
 from cpunmt.formats.any_directory import read_metadata
 from cpunmt.options.arguments import MOST_MODELS
 from cpunmt.options.options import GROUPS
-from cpunmt.registry.store import installed, languages_of, located, models_folder
+from cpunmt.registry.store import Installed, installed, languages_of, located, models_folder
 from cpunmt.text.languages.codes import named_code, plain, preferred
 from cpunmt.values.command_line import Parser
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a checkout; a wheel has no model
 _SHOWN = 6  # models of a message
-_GET_ONE = (
+GET_ONE = (
     "`cpunmt fetch firefox:ende` or `cpunmt fetch hf:Helsinki-NLP/opus-mt-en-de` gets one (`cpunmt ls` lists them), "
     "then name it, as in -m firefox:ende; or give the directory of a model of Bergamot, Marian, OPUS-MT or Hugging "
     "Face with -m DIR (`cpunmt convert DIR OUT` makes it load faster). CPUNMT_MODEL names one for all commands"
 )
+
+
+class Candidate(NamedTuple):
+    """A model to choose from: its name or path, and the codes of its languages."""
+
+    name: str
+    sources: list[str]
+    targets: list[str]
 
 
 def model_of(named: str | None, source: str | None = None, target: str | None = None) -> Path:
@@ -118,17 +126,32 @@ def add_model(parser: Parser, threads: bool = True) -> None:
     )
 
 
+def default_model() -> str | None:
+    """Returns the environment's model, or a checkout's; None if there is neither."""
+    return os.environ.get("CPUNMT_MODEL") or (str(SHIPPED) if SHIPPED.is_dir() else None)
+
+
 def _default() -> str:
-    """Returns the environment's model, or a checkout's. Raises CpunmtError if there is neither."""
-    chosen = os.environ.get("CPUNMT_MODEL")
+    """Returns the default model. Raises CpunmtError if there is none."""
+    chosen = default_model()
     if chosen:
         return chosen
-    if SHIPPED.is_dir():
-        return str(SHIPPED)
     there = [model.name for model in installed()]
     if there:
         raise CpunmtError(f"no model is named; name one with -m or in CPUNMT_MODEL: there is {_listed(there)}")
-    raise CpunmtError(f"no model is named, and none is installed: {_GET_ONE}")
+    raise CpunmtError(f"no model is named, and none is installed: {GET_ONE}")
+
+
+def models_between(source: str, target: str, candidates: Iterable[Candidate]) -> list[str]:
+    """Returns the names of the models that translate from one language to the other, in order, but models of several
+    target languages after those of one."""
+    of_one: list[str] = []
+    of_several: list[str] = []
+    pair = [_spellings([named_code(language)]) for language in (source, target)]
+    for name, sources, targets in candidates:
+        if all(map(set.intersection, pair, (_spellings(sources), _spellings(targets)))):
+            (of_one if len(targets) == 1 else of_several).append(name)
+    return of_one + of_several
 
 
 def _between(source: str, target: str) -> str:
@@ -137,13 +160,9 @@ def _between(source: str, target: str) -> str:
     The order: CPUNMT_MODEL, Firefox's, OPUS-MT's, Hugging Face's, Argos', the checkout's; of each the newest version
     (without @) first, then by name. Models of several target languages follow those of one.
     """
-    of_one: list[str] = []
-    of_several: list[str] = []
-    pair = [_spellings([named_code(language)]) for language in (source, target)]
-    for name, sources, targets in _candidates():
-        if all(map(set.intersection, pair, (_spellings(sources), _spellings(targets)))):
-            (of_one if len(targets) == 1 else of_several).append(name)
-    found = sorted(of_one + of_several, key=lambda name: name != os.environ.get("CPUNMT_MODEL"))
+    found = sorted(
+        models_between(source, target, _candidates()), key=lambda name: name != os.environ.get("CPUNMT_MODEL")
+    )
     if not found:
         raise CpunmtError(
             f"no model in {models_folder()} translates {source} to {target}; `cpunmt ls '{source} > {target}'"
@@ -158,23 +177,28 @@ def _spellings(codes: Sequence[str]) -> set[str]:
     return {spelling for code in codes for spelling in (plain(code), preferred(code))}
 
 
-def _candidates() -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yields (name or path, source languages, target languages) of the models here, in the order of preference."""
+def candidate(name: str, languages: tuple[str, str] | None) -> Candidate | None:
+    """Returns a candidate; `languages`: source and target, several joined by "+"."""
+    return Candidate(name, *([plain(part) for part in one.split("+")] for one in languages)) if languages else None
+
+
+def fetched_models() -> list[Installed]:
+    """Returns the fetched models in the order of preference."""
     ranks = {"firefox": 0, "opus": 1, "hf": 2, "argos": 3}
-    fetched = sorted(
-        installed(), key=lambda model: (ranks[model.name.partition(":")[0]], "@" in model.name, model.name)
-    )
-    known = [(model.name, model.metadata) for model in fetched]
+    return sorted(installed(), key=lambda model: (ranks[model.name.partition(":")[0]], "@" in model.name, model.name))
+
+
+def _candidates() -> Iterator[Candidate]:
+    """Yields the models here, in the order of preference."""
+    known = [(model.name, model.metadata) for model in fetched_models()]
     with contextlib.suppress(CpunmtError):  # wheels bring no model
         known.append((str(SHIPPED), read_json(SHIPPED / METADATA, "model metadata")))
     if chosen := os.environ.get("CPUNMT_MODEL"):
         with contextlib.suppress(CpunmtError):  # other programs' models do not state their languages
             known.insert(0, (chosen, read_metadata(located(chosen))))
     for name, metadata in known:
-        languages = languages_of(metadata)
-        if languages:
-            sources, targets = ([plain(part) for part in one.split("+")] for one in languages)
-            yield name, sources, targets
+        if made := candidate(name, languages_of(metadata)):
+            yield made
 
 
 def _listed(names: Sequence[str]) -> str:

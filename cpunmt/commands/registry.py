@@ -1,4 +1,4 @@
-"""`cpunmt ls` and `cpunmt fetch`."""
+"""`cpunmt models`, `cpunmt ls` and `cpunmt fetch`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,46 @@ from cpunmt.files.tables import aligned
 from cpunmt.registry import store
 
 _HEADER = ["NAME", "LANGUAGES", "ARCHITECTURE", "SIZE", "INSTALLED"]
+_HEADER_HERE = ["NAME", "LANGUAGES", "KIND", "SIZE", "FOLDER"]
+
+
+def models_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", nargs="*", help="show only lines that have all of these: firefox: en")
+
+
+def models(given: argparse.Namespace) -> int:
+    """Prints one line for each installed model."""
+    from cpunmt.commands.model_choice import GET_ONE, default_model
+
+    default = default_model()
+    there = {model.name: model.path for model in store.installed()}
+    rows = [_row_here(name + " (default)" * (name == default), path) for name, path in there.items()]
+    if default is not None and default not in there:
+        rows.append(_row_here("(default)", store.located(default)))
+    if not rows:
+        raise CpunmtError(f"no model is installed in {store.models_folder()}: {GET_ONE}")
+    _print(_HEADER_HERE, rows, given.text)
+    return 0
+
+
+def _row_here(name: str, path: Path) -> list[str]:
+    from cpunmt.formats.any_directory import KINDS, kind_of, model_files, model_folder, read_metadata
+
+    try:
+        size = sum(file.stat().st_size for file in model_files(model_folder(path)))
+        languages, kind = store.model_languages(read_metadata(path), str(path)), KINDS[kind_of(path)].title
+    except (CpunmtError, OSError):
+        return [name, "-", "damaged: see cpunmt info", "-", str(path)]
+    return [name, _pair([one or "?" for one in languages]), kind, _megabytes(size), str(path)]
 
 
 def ls_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "text", metavar="TEXT", nargs="*", help="show only lines that have all of these: firefox: en tiny"
     )
-    parser.add_argument("--installed", action="store_true", help="only fetched models; needs no network")
+    parser.add_argument(
+        "--installed", action="store_true", help="the installed models, as cpunmt models; needs no network"
+    )
 
 
 def fetch_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,45 +66,51 @@ def fetch_arguments(parser: argparse.ArgumentParser) -> None:
 
 def ls(given: argparse.Namespace) -> int:
     """Prints one line for each matching model; returns 1 if a registry could not be read."""
+    if given.installed:
+        return models(given)
+    from cpunmt.registry import catalogue
+    from cpunmt.registry.connection import is_offline
+
     status = 0
     rows: list[list[str]] = []
     here = {model.name: model for model in store.installed()}
-    if not given.installed:
-        from cpunmt.registry import catalogue
-        from cpunmt.registry.connection import is_offline
-
-        if is_offline():
-            raise CpunmtError("CPUNMT_OFFLINE is set, so no registry is read; see cpunmt ls --installed")
-        older = any("@" in word for word in given.text)
-        for registry in catalogue.listed(given.text):
-            try:
-                entries = catalogue.list_models(registry, _say)
-            except CpunmtError as error:
-                _say(f"error: {error}")
-                status = 1
-                continue
-            for entry in entries:
-                model = here.pop(entry.name, None)
-                if model or older or "@" not in entry.name:
-                    languages, state = (entry.source, entry.target), _state(model, entry.version)
-                    rows.append(_row(entry.name, languages, entry.architecture, entry.size, state))
+    if is_offline():
+        raise CpunmtError("CPUNMT_OFFLINE is set, so no registry is read; see cpunmt models")
+    older = any("@" in word for word in given.text)
+    for registry in catalogue.listed(given.text):
+        try:
+            entries = catalogue.list_models(registry, _say)
+        except CpunmtError as error:
+            _say(f"error: {error}")
+            status = 1
+            continue
+        for entry in entries:
+            model = here.pop(entry.name, None)
+            if model or older or "@" not in entry.name:
+                languages, state = (entry.source, entry.target), _state(model, entry.version)
+                rows.append(_row(entry.name, languages, entry.architecture, entry.size, state))
     if here:
         from cpunmt.formats.any_directory import model_files
     for model in here.values():
         size = sum(path.stat().st_size for path in model_files(model.path))
         architecture = str(model.metadata.get("architecture") or "")
         rows.append(_row(model.name, store.languages_of(model.metadata) or ("", ""), architecture, size, "yes"))
-    words = [word.lower() for word in given.text]
-    rows = [row for row in rows if all(word in " ".join(row).lower() for word in words)]
-    if rows:
-        tell(*aligned(_HEADER, rows, len(_HEADER)))
-    elif not status:
-        _say("no model fits" if given.text or not given.installed else f"no models in {store.models_folder()}")
+    if rows or not status:
+        _print(_HEADER, rows, given.text)
     return status
 
 
+def _print(header: list[str], rows: list[list[str]], words: Sequence[str]) -> None:
+    """Prints the rows that have all words; the last column does not count."""
+    fit = [row for row in rows if all(word.lower() in " ".join(row[:-1]).lower() for word in words)]
+    if fit:
+        tell(*aligned(header, fit, len(header)))
+    else:
+        _say("no model fits")
+
+
 def _row(name: str, languages: Sequence[str], architecture: str, size: int | None, state: str) -> list[str]:
-    return [name, " > ".join(map(_short, languages)), architecture or "-", _megabytes(size), state]
+    return [name, _pair(languages), architecture or "-", _megabytes(size), state]
 
 
 def _state(model: store.Installed | None, version: str) -> str:
@@ -80,6 +119,10 @@ def _state(model: store.Installed | None, version: str) -> str:
         return "no"
     own = str(model.metadata.get("version") or model.metadata.get("package_version") or "")
     return "yes" if own == version else f"yes, {own}"
+
+
+def _pair(languages: Sequence[str]) -> str:
+    return " > ".join(map(_short, languages))
 
 
 def _short(languages: str) -> str:
@@ -101,12 +144,12 @@ def fetch(given: argparse.Namespace) -> int:
     for item in wanted:
         path = item
         if hasattr(item, "files"):
-            path = _fetched(item, given.force)
+            path = fetched(item, given.force)
         tell(str(path))
     return 0
 
 
-def _fetched(entry: Any, force: bool) -> Path:
+def fetched(entry: Any, force: bool = False) -> Path:
     """Fetches a model, trying the registry's further addresses if one lacks a file. Returns its path."""
     from cpunmt.registry import catalogue
     from cpunmt.registry.connection import HttpStatusError

@@ -41,6 +41,8 @@ _OF_PATHS = (
 )
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,255}(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?")
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]{1,100}){1,10}")
+_EVERYWHERE = ("/health", "/ready")
+_LONGEST = 45  # characters of an address
 _SAID = {404: "Not found", 405: "Method not allowed"}
 
 
@@ -79,7 +81,7 @@ def create_app(
         finally:
             await service.close()
 
-    routes = [*page, *(route for dialect in DIALECTS for route in dialect.routes)]
+    routes = [*([] if service.settings.no_page else page), *(route for dialect in DIALECTS for route in dialect.routes)]
     everybody = Middleware(
         CORSMiddleware,
         allow_origins=["*"],
@@ -89,10 +91,12 @@ def create_app(
         max_age=86400,
     )
     forwarded = Middleware(_Forwarded, trusted=service.settings.trusted_proxies)
+    prefix = service.settings.url_prefix
+    below = [Middleware(_Below, prefix=prefix)] if prefix else []
     posts = {path: endpoint for dialect in reversed(DIALECTS) for path, endpoint in dialect.posts.items()}
     app = Starlette(
         routes=routes,
-        middleware=[forwarded, Middleware(_Direct, posts=posts), everybody],
+        middleware=[*below, forwarded, Middleware(_Direct, posts=posts), everybody],
         exception_handlers={HTTPException: _refused},
         lifespan=lifespan,
     )
@@ -101,8 +105,23 @@ def create_app(
     return app
 
 
+class _Below:
+    """A layer that serves everything below a path, and nothing elsewhere except the checks of a container."""
+
+    def __init__(self, app: ASGIApp, prefix: str):
+        self._app, self._prefix = app, prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            if scope["path"].startswith(f"{self._prefix}/"):
+                scope = {**scope, "root_path": self._prefix}
+            elif scope["path"] not in _EVERYWHERE:
+                scope = {**scope, "path": "/not-found"}
+        await self._app(scope, receive, send)
+
+
 class _Forwarded:
-    """A layer that sets the scheme, host and path that the client sees, if a trusted proxy names them.
+    """A layer that sets the scheme, host, path and client that the client sees, if a trusted proxy names them.
 
     X-Forwarded-Prefix names the prefix that the proxy has removed from the path.
     """
@@ -115,8 +134,14 @@ class _Forwarded:
         if scope["type"] == "http" and any(name.startswith(b"x-forwarded-") for name, _ in scope["headers"]):
             client = scope.get("client")
             if client and self._trusts(client[0]):
-                scope = _forwarded(scope)
+                scope = _forwarded(scope) | {"client": self._client(scope) or client}
         await self._app(scope, receive, send)
+
+    def _client(self, scope: Scope) -> tuple[str, int] | None:
+        """Returns the last address in X-Forwarded-For that is no trusted proxy's: clients can invent earlier ones."""
+        said = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        hosts = [host.strip() for host in ",".join(said).split(",")]
+        return next(((host[:_LONGEST], 0) for host in reversed(hosts) if host and not self._trusts(host)), None)
 
     def _trusts(self, host: str) -> bool:
         try:

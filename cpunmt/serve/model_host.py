@@ -109,7 +109,7 @@ class ModelHost:
         """
         self.models = [ServedModel(str(model)) for model in models]
         if not self.models:
-            raise CpunmtError("no model is named; name one, or several: cpunmt serve firefox:ende firefox:deen")
+            raise CpunmtError("no model is named; name one, or several: cpunmt serve en-de de-en")
         self.directions = [(one, number) for number, model in enumerate(self.models) for one in model.directions]
         self._memory, self._loaded = memory_bytes, loaded
         self._lock = threading.Lock()

@@ -84,6 +84,7 @@ async def read_parameters(
     held: Callable[[int], None] = lambda count: None,
     allow: Callable[[Parameters, bytes], None] = lambda query, content: None,
     parser: Executor | None = None,
+    most: int | None = None,
 ) -> Parameters:
     """Reads all parameters of a request; the body's take precedence over the query's.
 
@@ -92,15 +93,17 @@ async def read_parameters(
     held : called with the number of bytes of each stored part of the body, decompressed if it is gzip
     allow : called with the query and the body before the body is parsed; it may raise
     parser : parses long bodies, outside the event loop
+    most : bytes of the body; None: `max_body` of the settings
 
     Raises ServeError: 413 for a body over the limit, 408 for one that takes too long, 400 for a malformed one.
     """
+    most = settings.max_body if most is None else most
     found = Parameters(_pairs(_decoded(request.scope["query_string"], "query"), "query"))
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = _limited(request, settings.max_body)
+    body = _limited(request, most)
     encoding = request.headers.get("content-encoding", "").strip().lower()
     if encoding in ("gzip", "x-gzip"):
-        body = _decompressed(body, settings.max_body)
+        body = _decompressed(body, most)
     elif encoding not in ("", "identity"):
         raise ServeError(415, "Invalid request: the Content-Encoding must be gzip, or none")
     try:
@@ -112,7 +115,7 @@ async def read_parameters(
     else:
         await asyncio.get_running_loop().run_in_executor(parser, allow, found, content)
     if kind == "multipart/form-data":
-        found.update(await _multipart(request, _slices(content), settings))
+        found.update(await _multipart(request, _slices(content), most))
     elif len(content) <= _SHORT:
         found.update(_parsed(kind, content))
     else:
@@ -131,9 +134,11 @@ def _parsed(kind: str, content: bytes) -> dict[str, Any]:
     raise ServeError(415, "Invalid request: the body must be JSON or a form")
 
 
-def checked_texts(texts: Sequence[str], settings: ServeSettings, named: str = "request") -> list[str]:
-    """Returns the texts of a request. Raises ServeError for too many or too long ones."""
-    if len(texts) > settings.max_texts:
+def checked_texts(
+    texts: Sequence[str], settings: ServeSettings, named: str = "request", is_file: bool = False
+) -> list[str]:
+    """Returns the texts of a request. Raises ServeError for too many or too long ones; a file may have any number."""
+    if len(texts) > settings.max_texts and not is_file:
         raise bad(f"Invalid request: {named} ({len(texts)} texts) exceeds limit ({settings.max_texts} texts)")
     longest = max(map(len, texts), default=0)
     if longest > settings.max_text:
@@ -222,8 +227,8 @@ class _MultiPart(MultiPartParser):
         super().on_header_end()
 
 
-async def _multipart(request: Request, body: AsyncGenerator[bytes, None], settings: ServeSettings) -> dict[str, Any]:
-    parser = _MultiPart(request.headers, body, max_files=1, max_fields=100, max_part_size=settings.max_body)
+async def _multipart(request: Request, body: AsyncGenerator[bytes, None], most: int) -> dict[str, Any]:
+    parser = _MultiPart(request.headers, body, max_files=1, max_fields=100, max_part_size=most)
     try:
         form = await parser.parse()
     except (MultiPartException, KeyError, ValueError, LookupError):

@@ -30,7 +30,8 @@ from cpunmt.serve.queue.arriving import Arriving
 from cpunmt.serve.queue.scheduler import Limits, Scheduler
 from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
-from cpunmt.serve.usage import Usage
+from cpunmt.serve.usage import Rates, Usage
+from cpunmt.translator.document_method import DocumentMethod
 from cpunmt.translator.streams.text_stream import joined_increments
 from cpunmt.translator.text_pipeline import OfDirections, TextCall, after, text_steps, translate_texts
 from cpunmt.translator.translator import Translator
@@ -51,6 +52,7 @@ class Service:
     def __init__(self, models: Sequence[str | Path], settings: ServeSettings):
         self.settings, self.metrics, self.keys = settings, Metrics(), Keys(settings.api_keys)
         self.usage = Usage(settings.quota, settings.quota_hours, self.keys.are_required)
+        self.rates = Rates(settings.max_rate)
         self.host = ModelHost(models, settings.memory << 20, self.metrics.loaded)
         limits = Limits(settings.batch_tokens, settings.max_queued, settings.deadline)
         self.scheduler = Scheduler(settings.workers, limits, settings.cache_mb << 20, self.metrics)
@@ -210,6 +212,10 @@ class Service:
                 results |= zip(numbers, made, strict=True)
         return [results[number] for number in range(len(texts))]
 
+    def document_translator(self, task: Task, wanted: Wanted) -> DocumentMethod:
+        """Returns a translator of documents between two different languages."""
+        return _DocumentTranslator(lambda options: self._call(task, wanted[:2], options))
+
     def _call(self, task: Task, pair: tuple[str, str], options: Mapping[str, Any]) -> TextCall:
         call, key, sentences = _settled(self._hosted(pair), pair, options)
         return call._replace(sentences=self.scheduler.through(task, key, sentences))
@@ -223,6 +229,18 @@ class Service:
         if hosted is None:
             raise bad(f"{pair[1]} is not available as a target language from {pair[0]}")
         return hosted
+
+
+class _DocumentTranslator(DocumentMethod):
+    """Translates documents through the queue of the server."""
+
+    target_language = None  # only names of files depend on it
+
+    def __init__(self, call: Callable[[Mapping[str, Any]], TextCall]):
+        self._call = call
+
+    def text_call(self, given: Mapping[str, Any]) -> TextCall:
+        return self._call(given)
 
 
 def _settled(

@@ -1,14 +1,16 @@
-"""Counts each client's translated characters, and enforces quotas."""
+"""Counts each client's translated characters and requests, and enforces quotas and rates."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
-from cpunmt.serve.errors import QuotaError
+from cpunmt.serve.errors import QuotaError, ServeError
 
+_MINUTE = 60.0
 _MOST_OWNERS = 10_000  # limit of counted clients; without a list of keys a client may invent many
 
 
@@ -59,3 +61,30 @@ class Usage:
 
     def _now(self) -> object:
         return time.time() // (3600 * self._hours) if self._hours else time.gmtime()[:2]
+
+
+class Rates:
+    """Counts the requests of each client in a minute of the clock. Only the event loop's thread uses it."""
+
+    def __init__(self, most: int):
+        """`most`: requests of a client in a minute; 0: any number."""
+        self._most = most
+        self._counts: OrderedDict[str, int] = OrderedDict()
+        self._minute = 0.0
+
+    def count(self, client: str) -> None:
+        """Counts a request. Raises ServeError, 429, for one too many."""
+        if not self._most:
+            return
+        minute, passed = divmod(time.time(), _MINUTE)
+        if minute != self._minute:
+            self._minute = minute
+            self._counts.clear()
+        count = self._counts.get(client, 0)
+        if count >= self._most:
+            raise ServeError(
+                429, f"{self._most} requests per minute are allowed", retry_after=math.ceil(_MINUTE - passed)
+            )
+        self._counts[client] = count + 1
+        if len(self._counts) > _MOST_OWNERS:
+            self._counts.popitem(last=False)

@@ -26,7 +26,8 @@ _COMPOUND = b"\xd0\xcf\x11\xe0"  # Office's encrypted files, and those from befo
 class Archive:
     """The members of a zip file.
 
-    names  of its files, in their order
+    names     of its files, in their order
+    expanded  the bytes of all of them
 
     Raises DocumentError if it is not a zip file, is encrypted, or exceeds the bounds.
     """
@@ -49,7 +50,7 @@ class Archive:
             raise DocumentError(f"holds {len(members)} files, expected at most {MOST_MEMBERS}")
         if len({member.filename for member in members}) < len(members):
             raise DocumentError("holds two files of one name; write it anew with the program that made it")
-        expanded = sum(member.file_size for member in members)
+        self.expanded = expanded = sum(member.file_size for member in members)
         most = min(MOST_EXPANDED, RATIO * len(self.content) + _SLACK)
         if expanded > most:
             raise DocumentError(f"would be {expanded} bytes when expanded, expected at most {most}: a zip bomb?")

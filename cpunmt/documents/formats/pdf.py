@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cpunmt.documents.document import DocumentError
 from cpunmt.documents.formats.broken_lines import groups, joined
 from cpunmt.markup.units import Unit, Words
+from cpunmt.process.stopping import check
 from cpunmt.text.signs import has_letters
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def read_pdf(content: bytes, select: Sequence[str] = ()) -> Paragraphs:
     with _quiet():
         reader = _reader(content)
         for number, page in _pages(reader):
+            check()
             text = _text(page, number)
             size += len(text)
             if size > _CHARACTERS:

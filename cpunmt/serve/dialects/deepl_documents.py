@@ -11,11 +11,11 @@ from starlette.responses import JSONResponse, Response
 from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.translated_files import (
-    SUFFIXES,
     FileStore,
     StoredFile,
     attachment,
-    is_known,
+    endings,
+    known_format,
     translated_file,
 )
 from cpunmt.serve.errors import ServeError, bad
@@ -36,25 +36,26 @@ def add_document_routes(deepl: Dialect, options: Options, said: Callable[[ServeE
         if not isinstance(sent, tuple):
             raise bad("Invalid file data", "Expected a file in a multipart form")
         name = given.text("filename", "") or sent[0]
-        if not is_known(name):
-            raise bad("Invalid file extension", f"Expected {', '.join(SUFFIXES)}")
-        wanted = given.text("output_format", "").removeprefix(".").lower()
-        if wanted and not name.lower().endswith(f".{wanted}"):
-            raise bad("Value for 'output_format' not supported.", "Expected that of the file")
-        source, target = given.text("source_lang", "") or AUTO, given.text("target_lang")
-        text, of_file = translated_file(name, sent[1])
-        files = ask.service.kept(FileStore)
-        files.check(ask.owner, len(sent[1]))
         try:
-            ((_, result),) = await ask.translated([text], source, target, {**options(ask, source, target), **of_file})
+            _, ending = known_format(ask, name)
+        except ServeError as error:
+            if error.status != 400:
+                raise
+            raise bad("Invalid file extension", f"Expected {', '.join(endings())}") from None
+        wanted = given.text("output_format", "").removeprefix(".").lower()
+        if wanted and f".{wanted}" != ending:
+            raise bad("Value for 'output_format' not supported.", f"Expected {ending[1:]}")
+        source, target = given.text("source_lang", "") or AUTO, given.text("target_lang")
+        try:
+            made = await translated_file(ask, (name, sent[1]), source, target, options(ask, source, target))
         except ServeError as error:
             raise said(error) from None
         number, key = secrets.token_hex(16).upper(), secrets.token_hex(32).upper()
-        files.put(number, StoredFile(ask.owner, result.text.encode(), key, len(text)))
+        ask.service.kept(FileStore).put(number, StoredFile(ask.owner, made.content, key, made.characters))
         return JSONResponse({"document_id": number, "document_key": key})
 
     for prefix in ("", "/deepl"):
-        deepl.route(f"{prefix}/v2/document", "POST")(send)
+        deepl.route(f"{prefix}/v2/document", "POST", file=True)(send)
         deepl.route(f"{prefix}/v2/document/{{number}}", "POST", "GET")(_status)
         deepl.route(f"{prefix}/v2/document/{{number}}/result", "POST", "GET")(_result)
 

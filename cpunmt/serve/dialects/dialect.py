@@ -102,12 +102,15 @@ class Dialect:
             headers["Connection"] = "close"  # the rest of the body would be read as the next request
         return JSONResponse(self._failed(error), error.status, headers)
 
-    def route(self, path: str, *methods: str, keyed: bool = True) -> Callable[[Answer], Answer]:
-        """Returns a decorator for a function that answers requests of these methods; `keyed`: only those with a key."""
+    def route(self, path: str, *methods: str, keyed: bool = True, file: bool = False) -> Callable[[Answer], Answer]:
+        """Returns a decorator for a function that answers requests of these methods.
+
+        `keyed`: only those with a key. `file`: a body may be as long as a file.
+        """
 
         def added(answer: Answer) -> Answer:
             async def endpoint(request: Request) -> Response:
-                response = await self._answered(request, path, answer, keyed)
+                response = await self._answered(request, path, answer, keyed, file)
                 request.app.state.service.metrics.answered(path, response.status_code)
                 return response
 
@@ -126,7 +129,7 @@ class Dialect:
                     return answer
         return None
 
-    async def _answered(self, request: Request, path: str, answer: Answer, keyed: bool) -> Response:
+    async def _answered(self, request: Request, path: str, answer: Answer, keyed: bool, file: bool) -> Response:
         service: Service = request.app.state.service
         try:
             if "transfer-encoding" in request.headers and "content-length" in request.headers:
@@ -137,10 +140,12 @@ class Dialect:
                 _check_room(service)
             with service.arriving.one() as held:
                 allow = functools.partial(_allow, request, service, keyed)
-                parameters = await read_parameters(request, service.settings, held, allow, service.parser)
+                most = service.settings.max_file if file else None
+                parameters = await read_parameters(request, service.settings, held, allow, service.parser, most)
             key = given_key(request.scope["headers"], parameters, service.keys)
             if keyed:
                 service.keys.check(key)
+                service.rates.count(owner_of(key) if service.keys.are_required else _address(request))
                 _check_room(service)  # others may have arrived meanwhile
             service.in_flight += 1
             try:
@@ -159,6 +164,10 @@ class Dialect:
             LOG.error("a request failed: %s", type(error).__name__)
             said = "The translation failed" if isinstance(error, CpunmtError) else "Internal server error"
             return self.failed(ServeError(500, said))
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _check_room(service: Service) -> None:

@@ -10,11 +10,10 @@ from starlette.responses import JSONResponse, Response
 from cpunmt.serve.detection import Wanted
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.translated_files import (
-    SUFFIXES,
     FileStore,
     StoredFile,
     attachment,
-    suffix_of,
+    endings,
     translated_file,
 )
 from cpunmt.serve.errors import ServeError, bad
@@ -90,8 +89,8 @@ async def frontend_settings(ask: Ask) -> Response:
             "apiKeys": service.keys.are_required,
             "keyRequired": service.keys.are_required,
             "suggestions": False,
-            "filesTranslation": True,
-            "supportedFilesFormat": list(SUFFIXES),
+            "filesTranslation": not service.settings.no_files,
+            "supportedFilesFormat": [] if service.settings.no_files else endings(),
             "language": {
                 "source": {"code": libretranslate(first.source), "name": name_of(first.source)},
                 "target": {"code": libretranslate(first.target), "name": name_of(first.target)},
@@ -106,18 +105,13 @@ async def suggest(ask: Ask) -> Response:
     raise ServeError(403, "Suggestions are disabled on this server.")
 
 
-@libre.route("/translate_file", "POST")
+@libre.route("/translate_file", "POST", file=True)
 async def translate_file(ask: Ask) -> Response:
     """Translates a file; the answer has a temporary address of the result."""
     given = ask.parameters
-    name, content = _file(given.get("file"))
-    source, target = given.text("source"), given.text("target")
-    text, options = translated_file(name, content)
-    files = ask.service.kept(FileStore)
-    files.check(ask.owner, len(content))
-    ((wanted, result),) = await ask.translated([text], source, target, options)
-    number = f"{secrets.token_hex(16)}_{libretranslate(wanted.target)}{suffix_of(name)}"
-    files.put(number, StoredFile(ask.owner, result.text.encode()))
+    made = await translated_file(ask, _file(given.get("file")), given.text("source"), given.text("target"), {})
+    number = f"{secrets.token_hex(16)}_{libretranslate(made.wanted.target)}{made.ending}"
+    ask.service.kept(FileStore).put(number, StoredFile(ask.owner, made.content))
     url = ask.request.url.replace(path=f"{ask.request.scope.get('root_path', '')}/download_file/{number}", query="")
     return JSONResponse({"translatedFileUrl": str(url)})
 

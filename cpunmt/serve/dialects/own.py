@@ -23,7 +23,7 @@ from cpunmt.serve.settings import ServeSettings
 from cpunmt.text.languages.codes import name_of
 
 RETURNS = ("sentences", "alignments", "alternatives", "scores")
-_LIMITS = ("text", "characters", "texts", "alternatives")
+_LIMITS = ("text", "characters", "texts", "alternatives", "file")
 _SPLITS = ("sentence", "paragraph", "line")
 _MOST_TERMS = 1000
 _MOST_FACTOR = 10.0  # target pieces for each source piece

@@ -1,20 +1,35 @@
-"""Translated files, in memory until they are downloaded: limited in number, for some minutes."""
+"""Files of all formats of `cpunmt.documents`: translated, and in memory for some minutes until they are downloaded."""
 
 from __future__ import annotations
 
+import contextlib
 import hmac
+import importlib.util
 import math
+import secrets
+import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
+from cpunmt.documents.archives.zip_file import Archive
+from cpunmt.documents.document import Contents, DocumentError
+from cpunmt.documents.known_formats import FORMATS, Format, format_of, read_document
+from cpunmt.documents.translate import translated
+from cpunmt.errors import TimeLimitError
+from cpunmt.markup.units import Unit, bare, parts_of
+from cpunmt.process.stopping import Watch, under
+from cpunmt.serve.detection import Wanted
+from cpunmt.serve.dialects.dialect import Ask
 from cpunmt.serve.errors import ServeError, bad
+from cpunmt.serve.parameters import checked_texts
+from cpunmt.serve.queue.waiting import Task
 
-SUFFIXES = (".txt", ".html", ".htm")
+_EXPANDED = 64 << 20  # bytes of an archive's files
 _SECONDS = 600.0
 MOST_BYTES = 64 << 20
 SHARE = 4  # a client's unfetched files take at most a quarter of the memory
@@ -47,6 +62,8 @@ class FileStore:
 
     def __init__(self) -> None:
         self._files: OrderedDict[str, StoredFile] = OrderedDict()
+        self.reading = threading.Lock()
+        """Held while a file is read, which takes memory: one at a time."""
 
     def check(self, owner: str, size: int) -> None:
         """Raises ServeError without room for a file of `size` bytes."""
@@ -69,6 +86,16 @@ class FileStore:
         while sum(one.size for one in self._files.values()) > MOST_BYTES:
             self._forget([fetched.pop(0)])
 
+    @contextlib.contextmanager
+    def held(self, owner: str, content: bytes) -> Iterator[None]:
+        """Counts a file while it is translated. Raises ServeError without room for it."""
+        name = secrets.token_hex(16)
+        self.put(name, StoredFile(owner, content, key=name))  # a key that nobody knows
+        try:
+            yield
+        finally:
+            self._files.pop(name, None)
+
     def get(self, name: str, key: str = "") -> StoredFile | None:
         """Returns a file, or None if it is gone or has another key."""
         found = self._files.get(name)
@@ -82,31 +109,92 @@ class FileStore:
             del self._files[name]
 
 
-def translated_file(name: str, content: bytes) -> tuple[str, dict[str, Any]]:
-    """Returns the text of a file, and the options that translate it.
+class TranslatedFile(NamedTuple):
+    """A translated file.
 
-    Raises ServeError for an unknown kind, or a file that is not UTF-8.
+    ending      of its name
+    characters  of the texts in its source
     """
-    suffix = suffix_of(name)
-    if suffix not in SUFFIXES:
-        raise bad(f"Invalid request: file format not supported, expected {', '.join(SUFFIXES)}")
+
+    wanted: Wanted
+    content: bytes
+    ending: str
+    characters: int
+
+
+def endings() -> list[str]:
+    """Returns the endings of the names of files that this server translates: pypdf may be missing."""
+    is_readable = {"pdf": importlib.util.find_spec("pypdf") is not None}
+    return [ending for name, form in FORMATS.items() if is_readable.get(name, True) for ending in form.endings]
+
+
+def known_format(ask: Ask, name: str) -> tuple[Format, str]:
+    """Returns the format of a file, and the ending of its translation's name.
+
+    Raises ServeError for an unknown format, or if the server does not translate files.
+    """
+    if ask.service.settings.no_files:
+        raise ServeError(403, "Files translation is disabled on this server.")
+    suffix = PurePath(name.replace("\\", "/")).suffix.lower()
+    if suffix not in endings():
+        raise bad(f"Invalid request: file format not supported, expected {', '.join(endings())}")
+    form = format_of(suffix, None)
+    return form, form.writes or suffix
+
+
+async def translated_file(
+    ask: Ask, file: tuple[str, bytes], source: str, target: str, options: Mapping[str, Any]
+) -> TranslatedFile:
+    """Translates a file, which is counted as one that waits to be fetched meanwhile.
+
+    Raises ServeError as `known_format`, for a broken or too large file, and the errors of `Service.translate`.
+    """
+    name, content = file
+    form, ending = known_format(ask, name)
+    service, files = ask.service, ask.service.kept(FileStore)
+    with files.held(ask.owner, content):
+        document, units = await service.run(ask.request, lambda task: _read(task, ask, files, content, form))
+        texts = checked_texts([_text(unit) for unit in units], service.settings, "file", is_file=True)
+
+        def work(task: Task) -> tuple[Wanted, bytes]:
+            (wanted,) = service.wanted(["\n".join(texts)], source, target)
+            if wanted.source == wanted.target:
+                return wanted, content
+            with under(Watch(cancel=lambda: task.cancelled)), _said():
+                translator = service.document_translator(task, wanted)
+                return wanted, document.rendered(translated(units, translator, options, lambda count: None))
+
+        with service.usage.charged(ask.owner, texts):
+            wanted, made = await service.run(ask.request, work)
+    return TranslatedFile(wanted, made, ending, sum(map(len, texts)))
+
+
+def _read(task: Task, ask: Ask, files: FileStore, content: bytes, form: Format) -> tuple[Contents, Sequence[Unit]]:
+    """Reads a file, one at a time, as some formats take much memory for it, and no longer than the deadline."""
+    limit = ask.service.settings.deadline
+    with files.reading, _said(), under(Watch(limit, lambda: task.cancelled)):
+        if content.startswith(b"PK") and (expanded := Archive(content).expanded) > _EXPANDED:
+            raise DocumentError(f"would be {expanded} bytes when expanded, expected at most {_EXPANDED}")
+        document = read_document(content, form, ())
+        return document, document.units
+
+
+@contextlib.contextmanager
+def _said() -> Iterator[None]:
+    """Converts the errors of a client's file to those of a request."""
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise bad("Invalid request: the file is not UTF-8") from None
-    return text, {} if suffix == ".txt" else {"html": True}
+        yield
+    except DocumentError as error:
+        raise bad(f"Invalid request: the file: {error}") from None
+    except TimeLimitError:
+        raise bad("Invalid request: the file takes too long to read", "Send it in parts") from None
 
 
-def is_known(name: str) -> bool:
-    return suffix_of(name) in SUFFIXES
+def _text(unit: Unit) -> str:
+    return bare(parts_of(unit.words))
 
 
 def attachment(content: bytes) -> Response:
     """Returns a response that a browser saves as a file."""
     headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
     return Response(content, media_type="application/octet-stream", headers=headers)
-
-
-def suffix_of(name: str) -> str:
-    """Returns the extension of a file's name, in lower case."""
-    return PurePath(name.replace("\\", "/")).suffix.lower()
