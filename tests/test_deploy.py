@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from cpunmt.commands.cli import command_parser
+from cpunmt.commands.libretranslate_settings import settings_of
 from cpunmt.serve.server import _LAST
 from cpunmt.serve.settings import ServeSettings
 
@@ -27,17 +28,18 @@ def test_what_is_copied_is_there():
 
 
 def test_the_container_serves_the_model_that_it_has():
-    entry, command = (json.loads(re.search(rf"^{name} (.*)$", CONTAINER, re.M)[1]) for name in ("ENTRYPOINT", "CMD"))
-    given = parsed([*entry, *command][2:])
-    assert entry[:2] == ["cpunmt", "serve"] and given.host == "0.0.0.0"
-    assert f"COPY models/ende-tiny {given.models[0]}\n" in CONTAINER and "\nEXPOSE 5000\n" in CONTAINER
-    assert given.port == 5000
+    entry = json.loads(re.search(r"^ENTRYPOINT (.*)$", CONTAINER, re.M)[1])
+    environment = dict(re.findall(r"(\w+)=(\S+)", re.search(r"^ENV (.*)$", CONTAINER, re.M)[1]))
+    assert entry == ["cpunmt", "serve"] and "\nCMD" not in CONTAINER and "\nEXPOSE 5000\n" in CONTAINER
+    assert settings_of(parsed([]), environment) == ({"host": "0.0.0.0"}, [])
+    assert f"COPY models/ende-tiny {environment['CPUNMT_MODEL']}\n" in CONTAINER
+    assert f"mkdir {environment['CPUNMT_MODELS_DIR']} " in CONTAINER
 
 
 def test_what_is_installed_is_offered():
     extras = re.findall(r'"(\w+)": SERVE|"(\w+)": DETECT', (ROOT / "setup.py").read_text("utf-8"))
     assert {name for pair in extras for name in pair if name} == {"serve", "detect"}
-    assert "[serve,detect]" in CONTAINER
+    assert "[serve,detect,pdf]" in CONTAINER
 
 
 def test_the_unit_starts_a_server_and_waits_for_its_end():

@@ -59,7 +59,7 @@ COMMANDS = (
         (
             'cpunmt translate -m firefox:ende "Two dogs."',
             "cpunmt translate -m firefox:ende -i english.txt -o german.txt",
-            'cpunmt translate --from en --to de "Two dogs."  # with a fetched model of the two',
+            'cpunmt translate --from en --to de "Two dogs."  # chooses a fetched model',
             "cpunmt translate -m firefox:ende --html -i page.html -o seite.html",
             'cpunmt translate -m firefox:ende --n-best 4 "Two dogs."  # the four best',
         ),
@@ -89,7 +89,7 @@ COMMANDS = (
         (
             "cpunmt batch -m firefox:ende corpus.txt.zst --out german --workers 8",
             "cpunmt batch -m firefox:ende rows.parquet --column text --out german",
-            "cpunmt batch -m firefox:ende --score --reverse firefox:deen pairs.tsv --out scores",
+            "cpunmt batch -m ende --score --reverse deen pairs.tsv --out scores",
         ),
         _TRANSLATING,
         "corpus bulk parquet",

@@ -30,10 +30,14 @@ def models(given: argparse.Namespace) -> int:
     there = {model.name: model.path for model in store.installed()}
     rows = [_row_here(name + " (default)" * (name == default), path) for name, path in there.items()]
     if default is not None and default not in there:
-        rows.append(_row_here("(default)", store.located(default)))
-    if not rows:
-        raise CpunmtError(f"no model is installed in {store.models_folder()}: {GET_ONE}")
-    _print(_HEADER_HERE, rows, given.text)
+        try:
+            rows.append(_row_here("(default)", store.located(default)))
+        except CpunmtError as error:
+            _say(f"CPUNMT_MODEL: {error}")
+    if rows:
+        _print(_HEADER_HERE, rows, given.text)
+    else:
+        _say(f"no model is installed in {store.models_folder()}: {GET_ONE}")
     return 0
 
 

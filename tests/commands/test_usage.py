@@ -1,7 +1,9 @@
 """Wrong usage of the command line: one line with the mistake, and the likely meaning."""
 
+import itertools
 import os
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -14,13 +16,14 @@ from tests.support.command_line import ROOT, here
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "cpunmt: error: the following arguments are required: COMMAND"),
-        (["translat"], "invalid choice: 'translat'"),
-        (
-            ["translat"],
-            "invalid choice: 'translat' (did you mean translate?); choose from translate, translate-file, batch, ",
-        ),
+        (["translat"], "cpunmt: error: no command is called 'translat' (did you mean translate?); see cpunmt --help"),
         (["tranlsate", "Hello"], " (did you mean translate?); "),
+        (["Download", "firefox:ende"], "no command is called 'Download' (did you mean fetch?)"),
+        (["xyzzy"], "no command is called 'xyzzy'; choose from translate, translate-file, batch, "),
+        (["help"], "no command is called 'help'; see cpunmt --help"),
+        (["Two dogs."], "'Two dogs.'; to translate a text: cpunmt translate 'Two dogs.'; see cpunmt --help"),
+        (["README.md"], "'README.md'; it is a file: cpunmt translate-file README.md; see"),
+        (["firefox:ende"], "it names a model: cpunmt fetch firefox:ende, then cpunmt translate -m firefox:ende TEXT"),
         (["translate", "--beems", "4"], "cpunmt translate: error: unrecognized arguments: --beems (did you mean"),
         (["translate", "--bem-size=4"], "unrecognized arguments: --bem-size=4 (did you mean --beam-size?); see cpunmt"),
         (["translate", "--beam", "1"], "arguments: --beam (did you mean --beam-size?)"),  # flags are spelled out
@@ -103,6 +106,59 @@ def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd, m
     assert caught.value.code == 2
     output, shown = capfd.readouterr()
     assert message in shown and shown.count("\n") == 1 and output == ""
+
+
+def test_no_command_is_answered_by_the_help_and_the_next_step(capfd, monkeypatch, tmp_path):
+    monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path))
+    monkeypatch.setenv("ARGOS_PACKAGES_DIR", str(tmp_path))
+    assert cli.main([]) == 2
+    output, shown = capfd.readouterr()
+    assert output.startswith("usage: cpunmt COMMAND ...\n") and shown == ""
+    assert output.endswith("\nNext: no model is installed; cpunmt fetch firefox:ende gets one, cpunmt ls lists all.\n")
+    (tmp_path / "firefox" / "encs").mkdir(parents=True)
+    (tmp_path / "firefox" / "encs" / "metadata.json").write_text('{"name": "firefox:encs"}')
+    assert cli.main([]) == 2
+    assert capfd.readouterr().out.endswith(
+        "\nNext: cpunmt translate -m firefox:encs TEXT; cpunmt models lists what is installed.\n"
+    )
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.name)
+def test_help_fits_a_terminal_and_its_examples_can_be_typed(command, capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as caught:
+        cli.main([command.name, "--help"])
+    output, shown = capfd.readouterr()
+    assert caught.value.code == 0 and shown == "" and max(map(len, output.splitlines())) <= 80
+    assert output.startswith(f"usage: cpunmt {command.name} [") and command.examples
+    assert output.endswith("\nexamples:\n" + "".join(f"  {line}\n" for line in command.examples))
+    for line in command.examples:
+        words = [*itertools.takewhile(lambda word: word not in ("<", ">"), shlex.split(line, comments=True))]
+        assert words[:2] == ["cpunmt", command.name]
+        assert cli.command_parser().parse_args(words[1:]).run.__name__ == command.name.replace("-", "_")
+
+
+def test_the_list_of_commands_fits_a_terminal(capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    lines = capfd.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80 and "models:" in lines
+    assert "  translate-file  documents: Word, PDF, subtitles, catalogues and 15 other" in lines
+    assert [
+        name for name in (line.split(" ")[2] for line in lines if re.match("  [a-z]", line)) if name != "cpunmt"
+    ] == [one.name for one in cli.COMMANDS]
+
+
+def test_help_has_groups_and_the_names_of_flags(capfd):
+    with pytest.raises(SystemExit):
+        cli.main(["translate", "--help"])
+    output = capfd.readouterr().out
+    titles = re.findall(r"^([a-z ]+):$", output, re.M)
+    assert titles[2:6] == ["input and output", "model and languages", "text", "length"] and titles[-1] == "examples"
+    assert "(default: --num-hypotheses)" in " ".join(output.split()) and "in Python" not in output
+    assert output.index("--to LANGUAGE") < output.index("--split {") < output.index("--max-length N")
+    assert output.index("  --copy-numbers") < output.index("  --no-copy-numbers")
 
 
 @pytest.mark.parametrize("word", ["hf:ok", "it's.txt", "$(id).txt", "a`b`;c.txt"])

@@ -123,5 +123,5 @@ def test_each_option_runs(student, name):
 
 
 def test_help_of_commands():
-    assert command_help().startswith("usage: cpunmt [-h]") and "--beam-size" in command_help("translate")
+    assert command_help().startswith("usage: cpunmt COMMAND") and "--beam-size" in command_help("translate")
     assert max(map(len, command_help("translate").splitlines())) <= 92

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from cpunmt.commands import model_choice
 from cpunmt.commands.registry import _short
 from cpunmt.registry import store
 from tests.registry.command import run, start
@@ -225,10 +226,10 @@ def test_offline(registries, capsys, monkeypatch):
     capsys.readouterr()
     assert run(["ls"]) == 1
     assert capsys.readouterr().err == (
-        "cpunmt: error: CPUNMT_OFFLINE is set, so no registry is read; see cpunmt ls --installed\n"
+        "cpunmt: error: CPUNMT_OFFLINE is set, so no registry is read; see cpunmt models\n"
     )
     assert run(["ls", "--installed"]) == 0
-    assert names(capsys) == ["firefox:ende"]
+    assert names(capsys) == ["firefox:ende", "(default)"]
     assert run(["fetch", "firefox:ende"]) == 0  # it is there
     assert (
         run(["fetch", "firefox:deen"]) == run(["fetch", f"hf:{HUB}"]) == run(["fetch", "--force", "firefox:ende"]) == 1
@@ -236,9 +237,39 @@ def test_offline(registries, capsys, monkeypatch):
     assert capsys.readouterr().err.count("CPUNMT_OFFLINE is set, so http") == 3
 
 
-def test_nothing_installed(capsys):
-    assert run(["ls", "--installed"]) == 0
-    assert capsys.readouterr() == ("", f"cpunmt: no models in {store.models_folder()}\n")
+def test_the_installed_models(registries, capsys, monkeypatch):
+    monkeypatch.delenv("CPUNMT_MODEL")
+    run(["fetch", "firefox:ende", f"hf:{HUB}"])
+    folder, shipped = store.models_folder(), str(model_choice.SHIPPED)
+    capsys.readouterr()
+    assert run(["models"]) == 0
+    heading, *rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert heading == ["NAME", "LANGUAGES", "KIND", "SIZE", "FOLDER"]
+    assert rows[0][:8] == ["firefox:ende", "en", ">", "de", "Marian,", "Bergamot", "or", "OPUS-MT"]
+    assert rows[0][-1] == str(folder / "firefox" / "ende") and rows[0][-2] == "MB"
+    assert rows[1][:4] == [f"hf:{HUB}", "en", ">", "de"] and rows[2][0] == "(default)" and rows[2][-1] == shipped
+    monkeypatch.setenv("CPUNMT_MODEL", "firefox:ende")
+    assert run(["models", "BERGAMOT", "en"]) == 0
+    assert names(capsys) == ["firefox:ende (default)"]
+    for path in (folder / "firefox" / "ende").glob("*.bin"):
+        path.unlink()
+    assert run(["models", "firefox"]) == 0
+    assert "damaged: see cpunmt info" in capsys.readouterr().out
+    monkeypatch.setenv("CPUNMT_MODEL", "firefox:encs")
+    assert run(["models", "opus-mt-en-de"]) == 0
+    output, shown = capsys.readouterr()
+    assert len(output.splitlines()) == 2
+    assert shown == f"cpunmt: CPUNMT_MODEL: the model firefox:encs is not in {folder}; run: cpunmt fetch firefox:encs\n"
+
+
+def test_nothing_installed(capsys, monkeypatch):
+    monkeypatch.delenv("CPUNMT_MODEL")
+    monkeypatch.setattr(model_choice, "SHIPPED", store.models_folder() / "none")
+    assert run(["models"]) == 0
+    output, shown = capsys.readouterr()
+    assert output == "" and shown.startswith(
+        f"cpunmt: no model is installed in {store.models_folder()}: `cpunmt fetch "
+    )
 
 
 @pytest.mark.parametrize("arguments", [["fetch"], ["fetch", "--frce", "x"], ["ls", "--unknown"]])

@@ -1,6 +1,7 @@
 """`cpunmt serve` as a process: its address, its end, its messages."""
 
 import contextlib
+import os
 import signal
 import socket
 import subprocess
@@ -85,11 +86,13 @@ def test_keys_come_from_a_file(process, tmp_path):
         ([MODELS[0], "--api-keys", "no/such/file"], 1, "error: no/such/file: cannot read the API keys"),
         ([MODELS[0], "--api-keys", "/dev/zero"], 1, "error: /dev/zero: API keys of more than 16777216 characters"),
         ([MODELS[0], "--host", "no..host"], 1, "error: cannot serve at no..host:5000: the address is taken, or not"),
-        ([], 2, "error: the following arguments are required: MODEL"),
+        (["de-xq"], 1, "error: CPUNMT_OFFLINE is set, so https://"),
+        ([MODELS[0], "--url-prefix", "a b"], 2, "error: url_prefix is 'a b', expected a path such as /translate"),
+        ([MODELS[0], "--char-limit", "many"], 1, "error: LT_CHAR_LIMIT is 'many', expected a number"),
     ],
 )
 def test_what_is_wrong_is_one_line(flags, status, said):
-    done = run("serve", *flags)
+    done = run("serve", *flags, env={**os.environ, "CPUNMT_OFFLINE": "1"})
     assert done.returncode == status and done.stdout == b"" and done.stderr.count(b"\n") == 1
     assert said in done.stderr.decode()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hmac
 import importlib.util
 import math
@@ -17,10 +18,10 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from cpunmt.documents.archives.zip_file import Archive
-from cpunmt.documents.document import Contents, DocumentError
+from cpunmt.documents.document import Contents, DocumentError, Recoded
 from cpunmt.documents.known_formats import FORMATS, Format, format_of, read_document
 from cpunmt.documents.translate import translated
-from cpunmt.errors import TimeLimitError
+from cpunmt.errors import CancelledError, CpunmtError, TimeLimitError
 from cpunmt.markup.units import Unit, bare, parts_of
 from cpunmt.process.stopping import Watch, under
 from cpunmt.serve.detection import Wanted
@@ -147,6 +148,8 @@ async def translated_file(
 ) -> TranslatedFile:
     """Translates a file, which is counted as one that waits to be fetched meanwhile.
 
+    The parameters `select` (parts of a table, JSON or YAML) and `encoding` are those of `translate_document`.
+
     Raises ServeError as `known_format`, for a broken or too large file, and the errors of `Service.translate`.
     """
     name, content = file
@@ -160,9 +163,11 @@ async def translated_file(
             (wanted,) = service.wanted(["\n".join(texts)], source, target)
             if wanted.source == wanted.target:
                 return wanted, content
-            with under(Watch(cancel=lambda: task.cancelled)), _said():
+            with under(Watch(cancel=lambda: task.cancelled)):
                 translator = service.document_translator(task, wanted)
-                return wanted, document.rendered(translated(units, translator, options, lambda count: None))
+                translations = translated(units, translator, options, lambda count: None)
+            with _said():
+                return wanted, document.rendered(translations)
 
         with service.usage.charged(ask.owner, texts):
             wanted, made = await service.run(ask.request, work)
@@ -171,11 +176,14 @@ async def translated_file(
 
 def _read(task: Task, ask: Ask, files: FileStore, content: bytes, form: Format) -> tuple[Contents, Sequence[Unit]]:
     """Reads a file, one at a time, as some formats take much memory for it, and no longer than the deadline."""
-    limit = ask.service.settings.deadline
+    limit, given = ask.service.settings.deadline, ask.parameters
+    select = given.texts("select") if "select" in given else []
+    encoding = given.text("encoding", "")
     with files.reading, _said(), under(Watch(limit, lambda: task.cancelled)):
         if content.startswith(b"PK") and (expanded := Archive(content).expanded) > _EXPANDED:
             raise DocumentError(f"would be {expanded} bytes when expanded, expected at most {_EXPANDED}")
-        document = read_document(content, form, ())
+        read = functools.partial(read_document, form=form, select=select)
+        document = Recoded(content, encoding, read) if encoding else read(content)
         return document, document.units
 
 
@@ -184,10 +192,12 @@ def _said() -> Iterator[None]:
     """Converts the errors of a client's file to those of a request."""
     try:
         yield
-    except DocumentError as error:
-        raise bad(f"Invalid request: the file: {error}") from None
+    except CancelledError:
+        raise
     except TimeLimitError:
         raise bad("Invalid request: the file takes too long to read", "Send it in parts") from None
+    except CpunmtError as error:
+        raise bad(f"Invalid request: the file: {error}") from None
 
 
 def _text(unit: Unit) -> str:

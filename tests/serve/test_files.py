@@ -1,0 +1,136 @@
+"""Files of all formats, sent as LibreTranslate's and DeepL's clients do; their limits."""
+
+import importlib.util
+
+import pytest
+
+from cpunmt.documents.known_formats import FORMATS
+from cpunmt.documents.translate import translated_content
+from cpunmt.serve.dialects import translated_files
+from tests.documents.office.office_files import docx, slide, zipped
+from tests.documents.test_pdf import pdf
+from tests.serve.serving import serving
+
+SENTENCE = "Two dogs are playing in the snow."
+FILES = {
+    "a.txt": f"{SENTENCE}\n\nOne man.\n".encode("utf-16"),
+    "page.XHTML": b"<p>One <b>man</b> &amp; <i>two</i> dogs.</p>",
+    "a.md": f"# One man\n\n* {SENTENCE}\n* `code` and *two* dogs.\n".encode(),
+    "a.srt": f"1\n00:00:01,000 --> 00:00:02,000\n{SENTENCE}\n".encode(),
+    "a.po": f'msgid "{SENTENCE}"\nmsgstr ""\n'.encode(),
+    "a.json": f'{{"text": "{SENTENCE}"}}'.encode(),
+    "a.yml": f"text: {SENTENCE}\n".encode(),
+    "a.docx": docx(f"<w:p><w:r><w:t>{SENTENCE}</w:t></w:r></w:p>"),
+    "a.pptx": slide(f"<a:p><a:r><a:t>{SENTENCE}</a:t></a:r></a:p>"),
+    "a.pdf": pdf([[SENTENCE]]),
+}
+EN_DE = {"source": "en", "target": "de"}
+
+
+def sent(served, name, content, **asked):
+    return served.post("/translate_file", files={"file": (name, content)}, data={**EN_DE, **asked})
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_translated_as_by_a_translator(served, translators, name):
+    expected = translated_content(translators["en", "de"], FILES[name], name.lower(), {})
+    answer = sent(served, name, FILES[name])
+    url = answer.json()["translatedFileUrl"]
+    assert url.endswith("_de.txt" if name == "a.pdf" else f"_de.{name.lower().partition('.')[2]}")
+    assert served.client.get(url).content == expected != FILES[name]
+    asked = {"target_lang": "DE", "source_lang": "EN"}
+    handle = served.post("/v2/document", files={"file": (name, FILES[name])}, data=asked).json()
+    key = {"document_key": handle["document_key"]}
+    assert served.post(f"/v2/document/{handle['document_id']}/result", json=key).content == expected
+
+
+def test_parts_and_encodings_are_chosen_by_parameters(served, translators):
+    table = b"name,text,more\nOne man.,Two dogs.,A caf\xe9.\n"
+    chosen = {"select": ["text", "3"], "encoding": "cp1252"}
+    url = sent(served, "a.csv", table, **chosen).json()["translatedFileUrl"]
+    expected = translated_content(translators["en", "de"], table, "a.csv", {}, **chosen)
+    assert served.client.get(url).content == expected and b"One man.,Zwei Hunde." in expected
+    said = sent(served, "a.csv", table, encoding="cp1252").json()["error"]
+    assert said.startswith("Invalid request: the file: choose columns by select")
+    assert "is not known" in sent(served, "a.txt", b"x", encoding="cp0").json()["error"]
+    asked = {"target_lang": "DE", "select": "text", "encoding": "cp1252"}
+    assert served.post("/v2/document", files={"file": ("a.csv", table)}, data=asked).status_code == 200
+
+
+def test_every_format_is_offered(served, monkeypatch):
+    every = [ending for form in FORMATS.values() for ending in form.endings]
+    assert served.client.get("/frontend/settings").json()["supportedFilesFormat"] == every
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert translated_files.endings() == [ending for ending in every if ending != ".pdf"]
+
+
+def test_a_file_in_the_target_language_stays(served):
+    content = "Zwei Hunde spielen im Schnee.\n".encode()
+    url = sent(served, "a.md", content, source="de").json()["translatedFileUrl"]
+    assert served.client.get(url).content == content
+    detected = sent(served, "a.md", f"{SENTENCE} A man and a woman.".encode(), source="auto").json()
+    assert served.client.get(detected["translatedFileUrl"]).text.startswith("Zwei Hunde")
+
+
+def test_glossaries_and_output_formats_of_documents(served):
+    asked = {"target_lang": "DE", "output_format": "pdf"}
+    answer = served.post("/v2/document", files={"file": ("a.pdf", FILES["a.pdf"])}, data=asked)
+    assert answer.status_code == 400 and answer.json()["detail"] == "Expected txt"
+    asked["output_format"] = "txt"
+    assert served.post("/v2/document", files={"file": ("a.pdf", FILES["a.pdf"])}, data=asked).status_code == 200
+    answer = served.post("/v2/document", files={"file": ("a.exe", b"x")}, data=asked)
+    assert answer.json()["message"] == "Invalid file extension" and ".docx, .docm" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "name, content, message",
+    [
+        ("a.exe", b"x", "file format not supported, expected .txt, .text, .html, "),
+        ("a", b"x", "file format not supported"),
+        ("a.docx", b"x", "the file: is not a zip file, as its format requires"),
+        ("a.txt", b"One\n\xff", "the file: line 2, byte 5 of the file: is not UTF-8; expected"),
+        ("a.json", b"{", "the file: line 1, column 2: "),
+        ("a.docx", zipped({"a": bytes(65 << 20), "b": bytes(range(256)) * 2000}), "the file: would be "),
+    ],
+)
+def test_a_wrong_file_is_told(served, name, content, message):
+    answer = sent(served, name, content)
+    assert answer.status_code == 400 and answer.json()["error"].startswith(f"Invalid request: {message}")
+    assert not served.service.kept(translated_files.FileStore)._files.keys() & {"a"}
+
+
+def test_limits_are_named():
+    with serving(max_file=3000, max_text=100, max_characters=300, max_texts=2) as server:
+        answer = sent(server, "a.txt", b"a" * 3000)
+        assert (answer.status_code, answer.json()) == (413, {"error": "The request is larger than 3000 bytes"})
+        answer = sent(server, "a.txt", b"a" * 101)
+        assert answer.json() == {"error": "Invalid request: file (101) exceeds text limit (100)"}
+        answer = sent(server, "a.txt", b"One man and two dogs are here.\n\n" * 11)
+        assert answer.json() == {"error": "Invalid request: file (330) exceeds limit of all texts (300)"}
+        assert sent(server, "a.txt", b"One man.\n\n" * 5).status_code == 200  # whatever the number of texts
+        assert server.client.get("/v1/models").json()["limits"]["file"] == 3000
+        assert len(server.service.kept(translated_files.FileStore)._files) == 1  # of the last one
+
+
+def test_a_file_that_takes_too_long_to_read():
+    with serving(deadline=0.01) as server:
+        answer = sent(server, "a.pdf", pdf([[SENTENCE]] * 100))
+    assert answer.json() == {"error": "Invalid request: the file takes too long to read"}
+
+
+def test_a_client_has_room_for_few_files(served, monkeypatch):
+    monkeypatch.setattr(translated_files, "MOST_BYTES", 8000)
+    answer = sent(served, "a.txt", b"One man. " * 300)
+    assert answer.status_code == 503 and "too many files wait" in answer.json()["error"]
+
+
+def test_no_files_without_leave():
+    with serving(no_files=True) as server:
+        said = "Files translation is disabled on this server."
+        answer = sent(server, "a.txt", b"One man.")
+        assert (answer.status_code, answer.json()) == (403, {"error": said})
+        asked = {"files": {"file": ("a.txt", b"x")}, "data": {"target_lang": "DE"}}
+        answer = server.post("/v2/document", **asked)
+        assert (answer.status_code, answer.json()["message"]) == (403, said)
+        found = server.client.get("/frontend/settings").json()
+        assert found["filesTranslation"] is False and found["supportedFilesFormat"] == []
