@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 from typing import NamedTuple
 
@@ -55,7 +56,7 @@ def script(shell: str) -> str:
 
 
 def _argument(action: argparse.Action) -> Argument:
-    text = str(action.help).partition("; ")[0].partition(": ")[0]
+    text = re.split(r"; |: | \(", str(action.help))[0]
     values = " ".join(map(str, action.choices or ()))
     takes = "" if action.nargs == 0 else "?" if action.nargs == "?" else "1"
     return Argument(tuple(action.option_strings), text, values, takes, action.metavar in _PATHS)

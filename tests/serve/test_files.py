@@ -65,7 +65,7 @@ def test_every_format_is_offered(served, monkeypatch):
 
 
 def test_a_file_in_the_target_language_stays(served):
-    content = "Zwei Hunde spielen im Schnee.\n".encode()
+    content = b"Zwei Hunde spielen im Schnee.\n"
     url = sent(served, "a.md", content, source="de").json()["translatedFileUrl"]
     assert served.client.get(url).content == content
     detected = sent(served, "a.md", f"{SENTENCE} A man and a woman.".encode(), source="auto").json()

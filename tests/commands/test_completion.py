@@ -1,0 +1,83 @@
+"""Completion, as the shells do it: bash, and zsh and fish where they are installed."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from cpunmt.commands import cli
+from cpunmt.commands.completion import script
+
+_BASH = """
+{script}
+COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _cpunmt
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+def in_bash(*words) -> list[str]:
+    """Returns what bash offers for the last word."""
+    text = _BASH.format(script=script("bash"), words=" ".join(f"'{word}'" for word in words))
+    done = subprocess.run(["bash", "--norc", "-c", text], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    "words, offered",
+    [
+        (["tr"], ["translate", "translate-file"]),
+        (["--v"], ["--version"]),
+        (["translate", "--beam"], ["--beam-size"]),
+        (["translate", "a", "--max-length"], ["--max-length", "--max-length-factor", "--max-length-extra"]),
+        (["translate", "--vocabulary", ""], ["shortlist", "full", "clusters", "both"]),
+        (["translate", "--vocabulary", "sh"], ["shortlist"]),
+        (["translate", "--beam-size", ""], []),  # a number
+        (["completion", ""], ["bash", "zsh", "fish"]),
+        (["serve", "--char"], []),  # LibreTranslate's
+        (["ls", "--inst"], ["--installed"]),
+        (["nonsense", "--"], []),
+    ],
+)
+def test_bash(words, offered):
+    assert in_bash("cpunmt", *words) == offered
+
+
+def test_every_command_and_flag_is_offered():
+    assert in_bash("cpunmt", "") == [*(command.name for command in cli.COMMANDS), "--help", "--version"]
+    flags = in_bash("cpunmt", "serve", "--")
+    assert {"--languages", "--port", "--max-file", "--help"} <= {*flags} and "--load-only" not in flags
+    fish, zsh = script("fish"), script("zsh")
+    for command in cli.COMMANDS:
+        assert f"-a {command.name} -d " in fish and f"\n    ({command.name}) _arguments" in zsh
+    for flag in flags:
+        assert f" -l {flag[2:]}" in fish and f"'{flag}[" in zsh
+    assert "complete -c cpunmt -n '__fish_seen_subcommand_from translate' -l html -d 'the text is HTML" in fish
+    assert "'--vocabulary[target pieces to choose from]:value:(shortlist full clusters both)'" in zsh
+    assert "'--n-best[translations of each sentence, best first]::value: '" in zsh
+    assert "-s i -l input -r -d 'lines to translate (default'" not in fish and " -s i -l input -r -d " in fish
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_reads_its_script(shell, tmp_path, capsys):
+    assert cli.main(["completion", shell]) == 0
+    (tmp_path / "script").write_text(capsys.readouterr().out)
+    if shutil.which(shell) is None:
+        return
+    done = subprocess.run([shell, "-n", str(tmp_path / "script")], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+def test_fish(tmp_path):
+    (tmp_path / "script").write_text(script("fish"))
+
+    def offered(line):
+        text = f"source {tmp_path / 'script'}; complete --do-complete '{line}'"
+        done = subprocess.run(["fish", "--no-config", "-c", text], capture_output=True, text=True)
+        return [line.split("\t")[0] for line in done.stdout.splitlines()]
+
+    assert offered("cpunmt trans") == ["translate", "translate-file"]
+    assert offered("cpunmt translate --beam-s") == ["--beam-size"]
+    assert offered("cpunmt translate --vocabulary s") == ["shortlist"]
+    assert offered("cpunmt completion z") == ["zsh"]
