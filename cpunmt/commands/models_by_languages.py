@@ -63,10 +63,11 @@ def served_models(named: Sequence[str], languages: Sequence[str]) -> list[str]:
             served |= {source, target}
         else:
             lacking.append(f"{source}-{target}")
+    if len(languages) == 1:
+        raise CpunmtError(f"only {languages[0]} is named, expected at least two languages, as en,de")
     if missing := [language for language in languages if language not in served]:
-        raise CpunmtError(
-            f"no model translates from or to {missing[0]}; see cpunmt ls, and name at least two languages"
-        )
+        one = next((language for language in missing if base_of(language) != _HUB), missing[0])
+        raise CpunmtError(f"no model translates from or to {one}; see cpunmt ls")
     if lacking:
         say(f"cpunmt: no models for {', '.join(lacking)}")
     models.fetch()

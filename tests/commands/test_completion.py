@@ -29,7 +29,7 @@ def in_bash(*words) -> list[str]:
         (["tr"], ["translate", "translate-file"]),
         (["--v"], ["--version"]),
         (["translate", "--beam"], ["--beam-size"]),
-        (["translate", "a", "--max-length"], ["--max-length", "--max-length-factor", "--max-length-extra"]),
+        (["translate", "a", "--max-length"], ["--max-length-factor", "--max-length-extra", "--max-length"]),
         (["translate", "--vocabulary", ""], ["shortlist", "full", "clusters", "both"]),
         (["translate", "--vocabulary", "sh"], ["shortlist"]),
         (["translate", "--beam-size", ""], []),  # a number
@@ -55,7 +55,7 @@ def test_every_command_and_flag_is_offered():
     assert "complete -c cpunmt -n '__fish_seen_subcommand_from translate' -l html -d 'the text is HTML" in fish
     assert "'--vocabulary[target pieces to choose from]:value:(shortlist full clusters both)'" in zsh
     assert "'--n-best[translations of each sentence, best first]::value: '" in zsh
-    assert "-s i -l input -r -d 'lines to translate (default'" not in fish and " -s i -l input -r -d " in fish
+    assert "-s i -l input -r -d 'lines to translate'" in fish and "'--input[lines to translate]:value:_files'" in zsh
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
