@@ -25,6 +25,7 @@ extensions = [
     "docs.extensions.command_help",
     "docs.extensions.ctranslate2_names",
     "docs.extensions.first_page",
+    "docs.extensions.libretranslate_names",
 ]
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "models/**.md"]

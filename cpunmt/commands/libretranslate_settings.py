@@ -60,7 +60,7 @@ NAMES = (
     Name("DISABLE_FILES_TRANSLATION", bool, ("no_files",)),
     Name("DISABLE_WEB_UI", bool, ("no_page",)),
     Name("URL_PREFIX", str, ("url_prefix",)),
-    Name("METRICS", bool, (), "always on"),
+    Name("METRICS", bool, (), "they are always on"),
     Name("METRICS_AUTH_TOKEN", str, (), _BY_PROXY),
     Name("SSL", bool, (), f"{_BY_PROXY}, which sends X-Forwarded-Proto"),
     Name("REQ_LIMIT_STORAGE", str, (), "counts are in memory"),

@@ -5,10 +5,12 @@ import dataclasses
 import pytest
 
 import cpunmt
+from cpunmt.commands.libretranslate_settings import NAMES as NAMES_OF_LIBRETRANSLATE
 from cpunmt.options.foreign_names import ABSENT
 from cpunmt.options.options import MARIAN_FLAGS
 from docs.extensions.command_help import command_help
 from docs.extensions.ctranslate2_names import ARGUMENTS, NAMES, OPTIONS, ctranslate2_names
+from docs.extensions.libretranslate_names import libretranslate_names
 from docs.extensions.options_table import ctranslate2_options, marian_flags, options_table
 
 
@@ -30,6 +32,12 @@ def test_every_flag_has_a_row():
     told = dict(ctranslate2_options())
     assert told["`return_logits_vocab`"] == "the same in `translate_batch`, elsewhere accepted at `False`"
     assert not [row for row in told.values() if "absent" in row]
+
+
+def test_libretranslates_variables_have_rows():
+    told = {row[0]: row[1:] for row in libretranslate_names()[1:]}
+    assert len(told) == len(NAMES_OF_LIBRETRANSLATE) and told["`LT_PORT`"] == ["`--port`", ""]
+    assert told["`LT_CHAR_LIMIT`"][0] == "`--max-text`, `--max-characters`" and told["`LT_DEBUG`"][0] == "no effect"
 
 
 def test_what_ctranslate2_has_is_asked_of_the_code():
