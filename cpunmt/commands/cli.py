@@ -262,8 +262,8 @@ class _Commands(Parser):
             lines += ["", f"{group}:"]
             for one in COMMANDS:
                 if one.group == group:
-                    indents = {"initial_indent": f"  {one.name}".ljust(_INDENT), "subsequent_indent": " " * _INDENT}
-                    lines += textwrap.wrap(one.help, width - 2, **indents)
+                    name, rest = f"  {one.name}".ljust(_INDENT), " " * _INDENT
+                    lines += textwrap.wrap(one.help, width - 2, initial_indent=name, subsequent_indent=rest)
         lines += ["", "cpunmt COMMAND --help describes a command; cpunmt --version prints the version."]
         return "\n".join([*lines, "", "examples:", *[f"  {line}" for line in _EXAMPLES], ""])
 

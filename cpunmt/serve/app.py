@@ -134,7 +134,7 @@ class _Forwarded:
         if scope["type"] == "http" and any(name.startswith(b"x-forwarded-") for name, _ in scope["headers"]):
             client = scope.get("client")
             if client and self._trusts(client[0]):
-                scope = _forwarded(scope) | {"client": self._client(scope) or client}
+                scope = {**_forwarded(scope), "client": self._client(scope) or client}
         await self._app(scope, receive, send)
 
     def _client(self, scope: Scope) -> tuple[str, int] | None:
