@@ -78,7 +78,7 @@ def serve(given: argparse.Namespace) -> int:
     except (TypeError, ValueError) as error:
         given.parser.error(str(error))
     if without_effect:
-        say(f"cpunmt: {', '.join(without_effect)} have no effect here; see docs/server.md")
+        say(f"cpunmt: without effect here: {', '.join(without_effect)}; see docs/migrating.md")
     models = _models(given.models, _items(languages))
     made = server.server_of(models, host, port, settings, lambda address: say(f"cpunmt: {address}"))
     end_by(made.drain)

@@ -156,7 +156,7 @@ def test_peak_memory(monkeypatch, platform, unit):
             },
         ),
         ("translate-file a", {"inter_threads": 1, "select": [], "force": False, "stats": False}),
-        ("serve a", {"host": "127.0.0.1", "port": 5000, "api_keys": None, "workers": None}),
+        ("serve a", {"host": None, "port": None, "languages": None, "api_keys": None, "workers": None}),
         ("info", {"directory": None, "verify": False}),
         ("convert a b", {"scheme": None, "activation_scales": "dynamic", "force": False}),
         ("ls", {"text": [], "installed": False}),

@@ -101,8 +101,13 @@ def test_an_address_that_is_taken():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        done = run("serve", MODELS[0], "--port", taken.getsockname()[1])
-    assert done.returncode == 1 and b"cannot serve at 127.0.0.1:" in done.stderr and done.stderr.count(b"\n") == 1
+        port = taken.getsockname()[1]
+        theirs = {"LT_PORT": "1", "LT_DEBUG": "true", "LT_CHAR_LIMIT": "5", "LT_SSL": "true"}
+        done = run("serve", MODELS[0], "--port", port, env={**os.environ, **theirs})
+    assert done.returncode == 1 and done.stderr.decode().splitlines() == [
+        "cpunmt: without effect here: LT_DEBUG, LT_SSL; see docs/migrating.md",
+        f"cpunmt: error: cannot serve at 127.0.0.1:{port}: the address is taken, or not of this machine; choose another",
+    ]
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path):

@@ -6,10 +6,12 @@ import contextlib
 import functools
 import hmac
 import importlib.util
+import io
 import math
 import secrets
 import threading
 import time
+import zipfile
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
@@ -180,7 +182,7 @@ def _read(task: Task, ask: Ask, files: FileStore, content: bytes, form: Format) 
     select = given.texts("select") if "select" in given else []
     encoding = given.text("encoding", "")
     with files.reading, _said(), under(Watch(limit, lambda: task.cancelled)):
-        if content.startswith(b"PK") and (expanded := Archive(content).expanded) > _EXPANDED:
+        if zipfile.is_zipfile(io.BytesIO(content)) and (expanded := Archive(content).expanded) > _EXPANDED:
             raise DocumentError(f"would be {expanded} bytes when expanded, expected at most {_EXPANDED}")
         read = functools.partial(read_document, form=form, select=select)
         document = Recoded(content, encoding, read) if encoding else read(content)
