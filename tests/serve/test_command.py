@@ -104,10 +104,9 @@ def test_an_address_that_is_taken():
         port = taken.getsockname()[1]
         theirs = {"LT_PORT": "1", "LT_DEBUG": "true", "LT_CHAR_LIMIT": "5", "LT_SSL": "true"}
         done = run("serve", MODELS[0], "--port", port, env={**os.environ, **theirs})
-    assert done.returncode == 1 and done.stderr.decode().splitlines() == [
-        "cpunmt: without effect here: LT_DEBUG, LT_SSL; see docs/migrating.md",
-        f"cpunmt: error: cannot serve at 127.0.0.1:{port}: the address is taken, or not of this machine; choose another",
-    ]
+    first, second = done.stderr.decode().splitlines()
+    assert first == "cpunmt: without effect here: LT_DEBUG, LT_SSL; see docs/migrating.md"
+    assert done.returncode == 1 and second.startswith(f"cpunmt: error: cannot serve at 127.0.0.1:{port}: ")
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path):

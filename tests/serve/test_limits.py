@@ -243,8 +243,9 @@ RANGES = {
     **{"workers": (1, 256), "max_requests": (1, 4096), "max_alternatives": (0, 63), "quota": (0, 1 << 50)},
     **dict.fromkeys(["batch_tokens", "max_connections", "max_texts"], (1, MANY)),
     **dict.fromkeys(["cache_mb", "max_glossaries"], (0, MANY)),
-    **dict.fromkeys(["max_queued", "max_body", "max_text", "max_characters"], (1, 1 << 30)),
-    **{"deadline": (0.01, DAY), "body_seconds": (0.01, DAY), "drain": (0.0, DAY), "memory": (0, 1 << 30)},
+    **dict.fromkeys(["max_queued", "max_body", "max_file", "max_text", "max_characters"], (1, 1 << 30)),
+    **{"deadline": (0.01, DAY), "body_seconds": (0.01, DAY), "drain": (0.0, DAY)},
+    **dict.fromkeys(["memory", "max_rate"], (0, 1 << 30)),
     **{"idle_unload": (0.0, 1e9), "quota_hours": (0.0, 1e6)},
 }
 
@@ -267,7 +268,8 @@ def test_every_setting_of_a_number_has_one():
 
 def test_settings_that_are_no_limits_have_their_defaults():
     rest = {"workers": 1, "batch_tokens": 1024, "cache_mb": 64, "drain": 30.0, "preload": False, "api_keys": ()}
-    rest |= dict.fromkeys(["idle_unload", "memory", "quota", "quota_hours"], 0)
+    rest |= dict.fromkeys(["idle_unload", "memory", "quota", "quota_hours", "max_rate"], 0)
+    rest |= {"no_files": False, "no_page": False, "url_prefix": "", "max_file": 10_000_000}
     assert {name: getattr(ServeSettings(), name) for name in rest} == rest
 
 
