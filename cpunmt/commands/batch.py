@@ -48,7 +48,9 @@ def batch_arguments(parser: Parser) -> None:
         "--part", metavar="I/N", type=_share, help="only every Nth part, from the Ith on (from 0): for arrays of jobs"
     )
     work.add_argument("--cache", metavar="FILE", help="keep translations in this file, and reuse them")
-    work.add_argument("--price", metavar="DOLLARS", type=float, help="of a core for an hour: tells what words cost")
+    work.add_argument(
+        "--price", metavar="DOLLARS", type=float, help="price of a core for an hour; reports what words cost"
+    )
     add_fields(parser, Job, "columns")
     add_fields(parser, Filters, "filters")
     parser.group(scores).add_argument(

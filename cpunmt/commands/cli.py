@@ -193,7 +193,7 @@ COMMANDS = (
         "doctor",
         "machine.commands",
         "report whether cpunmt is right and fast here, and what to do if not",
-        "Tell versions, the processor and the path that is taken, which compiled program runs and where it came from, "
+        "Report versions, the processor and the path that is taken, which compiled program runs, where it came from, "
         "whether its results are those of every processor, and its speed in a test of two seconds. Exit status 1 if "
         "something is odd: then the last lines say what to do.",
         ("cpunmt doctor", "cpunmt doctor --json > machine.json"),

@@ -44,7 +44,7 @@ def info_arguments(parser: Parser) -> None:
         "directory",
         metavar="DIR",
         nargs="?",
-        help="model directory, a file in it, or the name of a fetched model (default: as of translate)",
+        help="model directory, a file in it, or the name of a fetched model (default: that of translate)",
     )
     parser.add_argument("--verify", action="store_true", help="compare size and SHA-256 of every file")
     add_ensemble(parser)

@@ -65,7 +65,7 @@ def fetch_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names", metavar="NAME", nargs="+", help="firefox:ende, opus:en-de, argos:en-de, hf:OWNER/NAME[@REVISION]"
     )
-    parser.add_argument("--force", action="store_true", help="also what is there already")
+    parser.add_argument("--force", action="store_true", help="fetch models again that are installed")
 
 
 def ls(given: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ def translate_file_arguments(parser: Parser) -> None:
     files.add_argument(
         "--out", metavar="DIR", help="where all translations go, named as their sources are; it is made if need be"
     )
-    files.add_argument("--format", metavar="NAME", help="the format of all IN (default: what their names end with)")
+    files.add_argument("--format", metavar="NAME", help="format of all IN (default: by the ends of their names)")
     files.add_argument(
         "--select",
         metavar="PART",
@@ -57,7 +57,7 @@ def translate_file_arguments(parser: Parser) -> None:
         default=[],
         help="translate this part only, where a format has parts to choose; can be given several times",
     )
-    files.add_argument("--encoding", metavar="NAME", help="of text files: cp1252, for example (default: UTF-8)")
+    files.add_argument("--encoding", metavar="NAME", help="encoding of text files, as cp1252 (default: UTF-8)")
     files.add_argument("--force", action="store_true", help="replace files that are there")
     files.add_argument("--stats", action="store_true", help="report on stderr how much was done in which time")
     add_model(parser)

@@ -69,7 +69,7 @@ class Job:
     column: str = checked(_column, "source", takes="NAME", help="the column of JSON and Parquet to translate")
     into: str = checked(_column, "translation", takes="NAME", help="the new column with the translation")
     target: str | None = checked(_column, None)
-    with_score: bool = switch(False, help="a column `score`, too")
+    with_score: bool = switch(False, help="add a column `score`")
     filters: Filters = Filters()
     drop: bool = switch(False, help="leave flagged rows out (not of text)")
 

@@ -85,8 +85,8 @@ class Options:
     protect: Protected | Iterable[Protected] | None = option(  # noqa: RUF009
         None,
         "keep untranslatable parts byte for byte, as often as they occur: all, none, or kinds, with commas: code, "
-        "placeholder, email, url, path, version, date, hash, phone, option, identifier, mention, emoji, unknown (words "
-        "with characters that no piece has) (default: all, or none with --split none)",
+        "placeholder, email, url, path, version, date, hash, phone, option, identifier, mention, emoji, unknown: words "
+        "with characters that no piece has (default: all, or none with --split none)",
         read=option_field.protected_kinds,
         takes="all|none|KIND,...",
         is_served=True,
@@ -155,7 +155,7 @@ class Options:
     )
     length_penalty: float = option(
         1.0,
-        "a of the score (log_prob - p n) / n^a of a translation of n pieces, where p is word_penalty",
+        "exponent a of the score (log_prob - p n) / n^a of a translation of n pieces, where p is word_penalty",
         0.0,
         5.0,
         alone=1.0,
@@ -217,7 +217,7 @@ class Options:
     )
     sampling_topp: float = option(
         1.0,
-        "draw from the fewest pieces that have this share of the probability (with --sampling-topk)",
+        "with sampling_topk: draw from the fewest pieces that have this share of the probability",
         0.001,
         1.0,
         is_served=True,

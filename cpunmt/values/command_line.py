@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -28,6 +29,13 @@ class _Once(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
+class _Unbroken(argparse.HelpFormatter):
+    """Formatter that does not break flags at their hyphens."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+
 class Parser(argparse.ArgumentParser):
     """Parser without abbreviations, that allows each option once and texts between options; reports errors in one
     line."""
@@ -40,7 +48,7 @@ class Parser(argparse.ArgumentParser):
         It may set `meant`, which maps flags of other programs to the flags of this one. `examples`: lines that end the
         help.
         """
-        super().__init__(**{"allow_abbrev": False, **settings})
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _Unbroken, **settings})
         self.register("action", None, _Once)
         self._fill, self._examples = fill, examples
         self._groups: dict[str, argparse._ArgumentGroup] = {}

@@ -156,6 +156,7 @@ def test_help_has_groups_and_the_names_of_flags(capfd):
     output = capfd.readouterr().out
     titles = re.findall(r"^([a-z ]+):$", output, re.M)
     assert titles[2:6] == ["input and output", "model and languages", "text", "length"] and titles[-1] == "examples"
+    assert not re.search(r"--[a-z-]+-\n", output)
     assert "(default: --num-hypotheses)" in " ".join(output.split()) and "in Python" not in output
     assert output.index("--to LANGUAGE") < output.index("--split {") < output.index("--max-length N")
     assert output.index("  --copy-numbers") < output.index("  --no-copy-numbers")

@@ -17,7 +17,7 @@ def warmup_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", nargs=0, const=True, help="the same for programs")
+    parser.add_argument("--json", nargs=0, const=True, help="print the report as JSON")
 
 
 def warmup(given: argparse.Namespace) -> int:
