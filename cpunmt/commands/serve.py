@@ -80,7 +80,8 @@ def serve(given: argparse.Namespace) -> int:
     if without_effect:
         say(f"cpunmt: without effect here: {', '.join(without_effect)}; see docs/migrating.md")
     models = _models(given.models, _items(languages))
-    made = server.server_of(models, host, port, settings, lambda address: say(f"cpunmt: {address}"))
+    below = f"{settings.url_prefix}/" if settings.url_prefix else ""
+    made = server.server_of(models, host, port, settings, lambda address: say(f"cpunmt: {address}{below}"))
     end_by(made.drain)
     server.run(made)
     return 0

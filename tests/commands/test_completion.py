@@ -7,6 +7,7 @@ import pytest
 
 from cpunmt.commands import cli
 from cpunmt.commands.completion import script
+from tests.support.speeds import slow_after
 
 _BASH = """
 {script}
@@ -25,19 +26,22 @@ def in_bash(*words) -> list[str]:
 
 @pytest.mark.parametrize(
     "words, offered",
-    [
-        (["tr"], ["translate", "translate-file"]),
-        (["--v"], ["--version"]),
-        (["translate", "--beam"], ["--beam-size"]),
-        (["translate", "a", "--max-length"], ["--max-length-factor", "--max-length-extra", "--max-length"]),
-        (["translate", "--vocabulary", ""], ["shortlist", "full", "clusters", "both"]),
-        (["translate", "--vocabulary", "sh"], ["shortlist"]),
-        (["translate", "--beam-size", ""], []),  # a number
-        (["completion", ""], ["bash", "zsh", "fish"]),
-        (["serve", "--char"], []),  # LibreTranslate's
-        (["ls", "--inst"], ["--installed"]),
-        (["nonsense", "--"], []),
-    ],
+    slow_after(
+        4,
+        [
+            (["tr"], ["translate", "translate-file"]),
+            (["translate", "--vocabulary", "sh"], ["shortlist"]),
+            (["translate", "--beam-size", ""], []),  # a number
+            (["completion", ""], ["bash", "zsh", "fish"]),
+            (["--v"], ["--version"]),
+            (["translate", "--beam"], ["--beam-size"]),
+            (["translate", "a", "--max-length"], ["--max-length-factor", "--max-length-extra", "--max-length"]),
+            (["translate", "--vocabulary", ""], ["shortlist", "full", "clusters", "both"]),
+            (["serve", "--char"], []),  # LibreTranslate's
+            (["ls", "--inst"], ["--installed"]),
+            (["nonsense", "--"], []),
+        ],
+    ),
 )
 def test_bash(words, offered):
     assert in_bash("cpunmt", *words) == offered

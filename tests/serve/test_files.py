@@ -11,19 +11,20 @@ from cpunmt.serve.dialects import translated_files
 from tests.documents.office.office_files import docx, slide, zipped
 from tests.documents.test_pdf import pdf
 from tests.serve.serving import serving
+from tests.support.speeds import slow_after
 
 SENTENCE = "Two dogs are playing in the snow."
 FILES = {
     "a.txt": f"{SENTENCE}\n\nOne man.\n".encode("utf-16"),
     "page.XHTML": b"<p>One <b>man</b> &amp; <i>two</i> dogs.</p>",
     "a.md": f"# One man\n\n* {SENTENCE}\n* `code` and *two* dogs.\n".encode(),
+    "a.pdf": pdf([[SENTENCE]]),
+    "a.docx": docx(f"<w:p><w:r><w:t>{SENTENCE}</w:t></w:r></w:p>"),
     "a.srt": f"1\n00:00:01,000 --> 00:00:02,000\n{SENTENCE}\n".encode(),
     "a.po": f'msgid "{SENTENCE}"\nmsgstr ""\n'.encode(),
     "a.json": f'{{"text": "{SENTENCE}"}}'.encode(),
     "a.yml": f"text: {SENTENCE}\n".encode(),
-    "a.docx": docx(f"<w:p><w:r><w:t>{SENTENCE}</w:t></w:r></w:p>"),
     "a.pptx": slide(f"<a:p><a:r><a:t>{SENTENCE}</a:t></a:r></a:p>"),
-    "a.pdf": pdf([[SENTENCE]]),
 }
 BOMB = zipped({"a": bytes(65 << 20), "b": random.Random(1).randbytes(400_000)})
 EN_DE = {"source": "en", "target": "de"}
@@ -33,7 +34,7 @@ def sent(served, name, content, **asked):
     return served.post("/translate_file", files={"file": (name, content)}, data={**EN_DE, **asked})
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", slow_after(4, FILES))
 def test_a_file_is_translated_as_by_a_translator(served, translators, name):
     expected = translated_content(translators["en", "de"], FILES[name], name.lower(), {})
     answer = sent(served, name, FILES[name])

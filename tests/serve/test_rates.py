@@ -42,7 +42,7 @@ def test_each_minute_begins_anew_and_clients_are_apart(monkeypatch):
         Rates(0).count("a")
 
 
-def test_addresses_and_keys_are_clients():
+def test_addresses_and_keys_are_clients_and_the_page_can_be_left_out():
     with serving(MODELS[0], max_rate=2) as server:
 
         def status(said=None):
@@ -57,15 +57,21 @@ def test_addresses_and_keys_are_clients():
         assert answer.json() == {"error": "Slowdown: 2 requests per minute are allowed"}
         assert 1 <= int(answer.headers["Retry-After"]) <= 60
         assert server.client.get("/health").status_code == server.client.get("/languages").status_code == 200
-    with serving(MODELS[0], max_rate=1, api_keys=["a", "b"]) as server:
+    with serving(MODELS[0], max_rate=1, api_keys=["a", "b"], no_page=True) as server:
+        assert server.client.get("/").status_code == server.client.get("/page/page.css").status_code == 404
         found = [server.post("/translate", json={**ASKED, "api_key": key}).status_code for key in "aabc"]
     assert found == [200, 429, 200, 403]
 
 
-def test_below_a_path_and_without_the_page():
+def test_below_a_path():
     with serving(MODELS[0], url_prefix="a/b/") as server:
         assert server.post("/a/b/translate", json=ASKED).json() == {"translatedText": "Ein Mann."}
-        assert server.post("/a/b/v2/translate", json={"text": ["One man."], "target_lang": "DE"}).status_code == 200
+        assert (
+            server.post(
+                "/a/b/v2/translate", json={"text": ["One man."], "source_lang": "EN", "target_lang": "DE"}
+            ).status_code
+            == 200
+        )
         assert server.client.get("/a/b/").status_code == 200
         for path in ("/translate", "/a/translate", "/a/bc/translate", "/a/b/a/b/translate"):
             assert server.post(path, json=ASKED).status_code == 404
@@ -74,9 +80,6 @@ def test_below_a_path_and_without_the_page():
         sent = {"files": {"file": ("a.txt", "One man.")}, "data": {"source": "en", "target": "de"}}
         url = server.post("/a/b/translate_file", **sent).json()["translatedFileUrl"]
         assert server.client.get(url).text == "Ein Mann."
-    with serving(MODELS[0], no_page=True) as server:
-        assert server.client.get("/").status_code == server.client.get("/page/page.css").status_code == 404
-        assert server.post("/translate", json=ASKED).status_code == 200
 
 
 @pytest.mark.parametrize("prefix", ["a b", "/a//b", "/ä", "/", 5, None])
