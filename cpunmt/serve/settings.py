@@ -71,7 +71,7 @@ class ServeSettings:
     api_keys: tuple[str, ...] = dataclasses.field(default=(), repr=False)
     """Keys, one of which each request must have; empty: none is asked for."""
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
-    """Addresses and networks of proxies whose X-Forwarded-Host, -Prefix and -Proto are believed."""
+    """Addresses and networks of proxies whose X-Forwarded-For, -Host, -Prefix and -Proto are believed."""
     no_files: bool = switch(False, help="translate no files", group=GROUPS["requests"])
     no_page: bool = switch(False, help="serve no page for browsers", group=GROUPS["address"])
     url_prefix: str = checked(
