@@ -1,29 +1,105 @@
-"""The directives `options-table`, `marian-flags` and `ctranslate2-options`: the options, from their definition."""
+"""The directives `options`, `marian-flags` and `ctranslate2-options`: the options, from their definition."""
 
 import dataclasses
 import re
+from typing import NamedTuple
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
 
 from cpunmt.options.foreign_names import CTRANSLATE2_OFF
 from cpunmt.options.option_field import described, kind
-from cpunmt.options.options import CTRANSLATE2_NAMES, MARIAN_FLAGS, Options
+from cpunmt.options.options import (
+    CTRANSLATE2_NAMES,
+    GENERATING,
+    MARIAN_FLAGS,
+    SCORING,
+    SERVED,
+    BatchOptions,
+    Options,
+    TranslationOptions,
+)
 from docs.extensions.markdown_table import Table
 
 
-def options_table() -> list[list[str]]:
-    """Returns rows (name, type, default, range, description) in Markdown; the first row is the heading."""
-    rows = [["option", "type", "default", "range", "description"]]
-    for option in dataclasses.fields(Options):
-        rule = option.metadata
-        if rule["choices"]:
-            allowed = ", ".join(f"`{choice}`" for choice in rule["choices"])
-            allowed += ", or a function" if rule["read"] else ""
-        elif rule["takes"]:
-            allowed = ", ".join(f"`{choice}`" for choice in rule["takes"].split("|"))
-        else:
-            allowed = "" if rule["low"] is None else f"{_number(rule['low'])} to {_number(rule['high'])}"
-        default = "" if option.default is None else f"`{_number(option.default)}`"
-        rows.append([f"`{option.name}`", f"`{kind(option).__name__}`", default, allowed, _words(described(option))])
-    return rows
+# Names in annotations of options -> their words on the page
+_TYPES = {
+    "SplitName | Splitter": "str or function",
+    "Protected | Iterable[Protected]": "str, pattern, function, or a list of them",
+    "Iterable[str | Iterable[str]]": "list of str or of lists of pieces",
+    "str | Iterable[str | int]": "str or list of str or int",
+    "Mapping[str, str] | str | os.PathLike[str]": "dict, Glossary or path",
+    "Mapping[str, str] | str": "dict or str",
+}
+# Kind of calls, as the page names it -> the options that they take
+_CALLS = {
+    "texts": tuple(TranslationOptions.__annotations__),
+    "pieces": tuple(BatchOptions.__annotations__),
+    "tokens": GENERATING,
+    "scores": SCORING,
+    "server": SERVED,
+}
+
+
+class Definition(NamedTuple):
+    """An option as the page shows it: all but its name is Markdown."""
+
+    name: str
+    facts: str
+    text: str
+    calls: str
+
+
+def definitions(group: str) -> list[Definition]:
+    """Returns the options of a group, a key of GROUPS, in the order of their declaration."""
+    return [_definition(option) for option in dataclasses.fields(Options) if option.metadata["group"] == group]
+
+
+def _definition(option) -> Definition:
+    text, default = described(option), "" if option.default is None else f"`{_number(option.default)}`"
+    if said := re.search(r" ?\(default: (.*?)\)", text):
+        text, default = text.replace(said[0], ""), _words(said[1])
+    facts = [_type(option), _allowed(option.metadata), f"default: {default}" if default else ""]
+    calls = [kind for kind, names in _CALLS.items() if option.name in names]
+    return Definition(option.name, "; ".join(filter(None, facts)), _words(text), ", ".join(calls))
+
+
+def _type(option) -> str:
+    annotation = option.type.removesuffix(" | None")
+    return _TYPES.get(annotation) or kind(option).__name__
+
+
+def _allowed(rule) -> str:
+    """Returns the allowed values; an empty text if the type or the description says enough."""
+    if rule["choices"]:
+        return ", ".join(f"`{choice}`" for choice in rule["choices"])
+    return "" if rule["low"] is None else f"{_number(rule['low'])} to {_number(rule['high'])}"
+
+
+class OptionList(Directive):
+    """A definition list of the options of a group, each with a target `option-NAME`."""
+
+    required_arguments = 1
+
+    def run(self):
+        """Builds the list; called by Sphinx."""
+        options = definitions(self.arguments[0])
+        if not options:
+            raise self.error(f"no option has the group {self.arguments[0]!r}")
+        return [nodes.definition_list("", *map(self._item, options), classes=["options"])]
+
+    def _item(self, option: Definition) -> nodes.definition_list_item:
+        term = nodes.term("", "", nodes.literal("", option.name), names=[f"option-{option.name}"])
+        self.state.document.note_explicit_target(term)
+        term += nodes.inline("", "", *self._parsed(option.facts)[0].children, classes=["facts"])
+        calls = nodes.paragraph("", f"Calls: {option.calls}", classes=["calls"])
+        return nodes.definition_list_item("", term, nodes.definition("", *self._parsed(option.text), calls))
+
+    def _parsed(self, text: str) -> list[nodes.Node]:
+        place = nodes.container()
+        self.state.nested_parse(StringList([text], source="options"), 0, place)
+        return place.children
 
 
 def marian_flags() -> list[list[str]]:
@@ -63,16 +139,21 @@ def _number(value) -> str:
 
 
 def _words(text: str) -> str:
-    """Converts a plain help text, which may hold < and *, to Markdown."""
-    parts = re.split(r"(`[^`]+`)", text)
-    return "".join(
-        part if place % 2 else re.sub(r"([<>*_\[\]^|`\\])", r"\\\1", part) for place, part in enumerate(parts)
-    )
+    """Converts a help text to Markdown: code and names of options, which may be flags, are code; the rest is plain."""
+    found = []
+    for place, part in enumerate(re.split(r"(`[^`]+`|--[a-z-]+|\b[a-z]+(?:_[a-z]+)+\b)", text)):
+        name = part.strip("`-").replace("-", "_")
+        if place % 2 and name in Options.__dataclass_fields__:
+            found.append(f"[`{name}`](#option-{name})")
+        else:
+            found.append(part if place % 2 else re.sub(r"([<>*_\[\]^|`\\])", r"\\\1", part))
+    return "".join(found)
 
 
 def setup(app):
     """Registers the directives; called by Sphinx."""
-    for function in (options_table, marian_flags, ctranslate2_options):
+    app.add_directive("options", OptionList)
+    for function in (marian_flags, ctranslate2_options):
         app.add_directive(function.__name__.replace("_", "-"), Table.of(function))
     app.connect("autodoc-process-docstring", _field_text, priority=600)  # after the docstrings were converted
     return {"parallel_read_safe": True}

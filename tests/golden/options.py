@@ -8,7 +8,7 @@ transformers==4.49.0:
 
     python -m tests.golden.options --diverse
 
-To count cpunmt's translations that equal theirs, by option (the table in docs/migrating.md):
+To count cpunmt's translations that equal theirs, by option (the table in docs/benchmarks.md):
 
     python -m tests.golden.options --compare
 
