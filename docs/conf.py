@@ -26,6 +26,7 @@ extensions = [
     "docs.extensions.ctranslate2_names",
     "docs.extensions.first_page",
     "docs.extensions.libretranslate_names",
+    "docs.extensions.short_signatures",
 ]
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "models/**.md"]
@@ -37,11 +38,16 @@ html_copy_source = False
 html_show_copyright = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_logo = html_favicon = str(ROOT / "cpunmt/serve/page/icon.svg")  # one mark for the site and the server's page
+html_theme_options = {  # the page's accent
+    "light_css_variables": {"color-brand-primary": "#0b6b63", "color-brand-content": "#0b6b63"},
+    "dark_css_variables": {"color-brand-primary": "#79d0c4", "color-brand-content": "#79d0c4"},
+}
 html_show_sourcelink = False
 
 highlight_language = "none"
 myst_heading_anchors = 3
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["attrs_block", "colon_fence"]
 
 # A word in backquotes is a link if it names something of the reference, and code otherwise.
 nitpicky = True
@@ -51,6 +57,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|os|pathlib|numpy|np|npt|re|typing)\..*"),  # other projects' references need a network
 ]
 autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True  # as the source has them, not their repr
 autodoc_member_order = "bysource"
 autoclass_content = "both"  # the docstrings of a class and of its `__init__`
 autodoc_class_signature = "mixed"

@@ -22,7 +22,6 @@ from cpunmt.options.options import (
 )
 from docs.extensions.markdown_table import Table
 
-
 # Names in annotations of options -> their words on the page
 _TYPES = {
     "SplitName | Splitter": "str or function",
@@ -62,7 +61,9 @@ def _definition(option) -> Definition:
         text, default = text.replace(said[0], ""), _words(said[1])
     facts = [_type(option), _allowed(option.metadata), f"default: {default}" if default else ""]
     calls = [kind for kind, names in _CALLS.items() if option.name in names]
-    return Definition(option.name, "; ".join(filter(None, facts)), _words(text), ", ".join(calls))
+    if text[:2].isalpha():  # not a symbol, such as the a of a formula
+        text = text[0].upper() + text[1:]
+    return Definition(option.name, "; ".join(filter(None, facts)), f"{_words(text)}.", ", ".join(calls))
 
 
 def _type(option) -> str:
@@ -141,10 +142,11 @@ def _number(value) -> str:
 def _words(text: str) -> str:
     """Converts a help text to Markdown: code and names of options, which may be flags, are code; the rest is plain."""
     found = []
-    for place, part in enumerate(re.split(r"(`[^`]+`|--[a-z-]+|\b[a-z]+(?:_[a-z]+)+\b)", text)):
-        name = part.strip("`-").replace("-", "_")
+    for place, part in enumerate(re.split(r"(`[^`]+`|--[a-z-]+(?: none)?|\b[a-z]+(?:_[a-z]+)+\b)", text)):
+        name, _, value = part.strip("`-").replace("-", "_").partition(" ")
         if place % 2 and name in Options.__dataclass_fields__:
-            found.append(f"[`{name}`](#option-{name})")
+            shown = f'{name}="{value}"' if value else name
+            found.append(f"[`{shown}`](#option-{name})")
         else:
             found.append(part if place % 2 else re.sub(r"([<>*_\[\]^|`\\])", r"\\\1", part))
     return "".join(found)

@@ -1,29 +1,45 @@
 """Tables and texts of the pages that are generated from the code."""
 
 import dataclasses
+import re
 
 import pytest
 
 import cpunmt
 from cpunmt.commands.libretranslate_settings import NAMES as NAMES_OF_LIBRETRANSLATE
 from cpunmt.options.foreign_names import ABSENT
-from cpunmt.options.options import MARIAN_FLAGS
+from cpunmt.options.options import GROUPS, MARIAN_FLAGS
 from docs.extensions.command_help import command_help
 from docs.extensions.ctranslate2_names import ARGUMENTS, NAMES, OPTIONS, ctranslate2_names
 from docs.extensions.libretranslate_names import libretranslate_names
-from docs.extensions.options_table import ctranslate2_options, marian_flags, options_table
+from docs.extensions.options_table import ctranslate2_options, definitions, marian_flags
+from tests.sample_models.real_model import ROOT
 
 
-def test_every_option_has_a_row():
-    heading, *rows = options_table()
-    assert {len(row) for row in rows} == {len(heading)}
-    assert [row[0] for row in rows] == [f"`{field.name}`" for field in dataclasses.fields(cpunmt.Options)]
-    found = {row[0]: row[1:] for row in rows}
-    assert found["`beam_size`"][:3] == ["`int`", "", "1 to 64"]
-    assert found["`num_hypotheses`"][:3] == ["`int`", "`1`", "1 to 64"]
-    assert found["`length_penalty`"][:3] == ["`float`", "`1`", "0 to 5"]
-    assert found["`vocabulary`"][:3] == ["`str`", "", "`shortlist`, `full`, `clusters`, `both`"]
-    assert "\\</s\\>" in found["`min_length`"][3]
+def test_every_option_has_a_definition_in_one_group_that_is_on_the_page():
+    page = (ROOT / "docs" / "options.md").read_text("utf-8")
+    shown = re.findall(r"^```\{options\} (\w+)$", page, re.M)
+    names = [option.name for group in shown for option in definitions(group)]
+    assert sorted(names) == sorted(field.name for field in dataclasses.fields(cpunmt.Options))
+    assert set(shown) <= set(GROUPS)
+
+
+def test_a_definition_has_type_range_default_text_and_calls():
+    options = {option.name: option for group in GROUPS for option in definitions(group)}
+    assert options["beam_size"][1:] == (
+        "int; 1 to 64; default: [`num_hypotheses`](#option-num_hypotheses)",
+        "Hypotheses kept at each step; 1 is greedy search.",
+        "texts, pieces, server",
+    )
+    assert options["length_penalty"].facts == "float; 0 to 5; default: `1`"
+    assert options["length_penalty"].text.startswith("a of the score")  # a symbol
+    assert options["vocabulary"].facts.startswith("str; `shortlist`, `full`, `clusters`, `both`; default: shortlist if")
+    assert options["split"].facts.startswith("str or function; `sentence`")
+    assert options["suppress_sequences"].facts == "list of str or of lists of pieces"
+    assert options["copy_numbers"].facts == 'bool; default: yes, but not with [`split="none"`](#option-split)'
+    assert options["seed"].calls == "texts, pieces, tokens, server"
+    assert options["vocabulary"].calls == "texts, pieces, tokens, scores" and options["html"].calls == "texts"
+    assert "\\</s\\>" in options["min_length"].text
 
 
 def test_every_flag_has_a_row():

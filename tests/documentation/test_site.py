@@ -1,5 +1,6 @@
 """The documentation builds without a warning, and is complete."""
 
+import html
 import inspect
 import re
 import subprocess
@@ -69,6 +70,21 @@ def test_arguments_are_listed(site):
     assert "<strong>inter_threads</strong>" in shown and "<strong>log_prob</strong>" in shown
 
 
+def test_signatures_are_short_and_the_usual_call_comes_first(site):
+    shown = re.sub("<[^>]+>", "", (site / "docs" / "api.html").read_text("utf-8"))
+    assert "translate(text: str, target_prefix: str | None = None, **options) → Result" in html.unescape(shown)
+    assert "**given" not in shown and "tensor_parallel: bool =" not in shown and "PathLike[bytes]" not in shown
+    names = re.findall(r'id="cpunmt\.Translator\.(\w+)"', (site / "docs" / "api.html").read_text("utf-8"))
+    assert names[0] == "translate" and len(names) > 20
+
+
+def test_an_option_has_a_target(site):
+    shown = (site / "docs" / "options.html").read_text("utf-8")
+    targets = re.findall(r'<dt id="(option-[\w-]+)"', shown)
+    assert len(targets) == len(cpunmt.Options.__dataclass_fields__)
+    assert '<a class="reference internal" href="#option-num-hypotheses">' in shown
+
+
 def test_tables_from_the_code_are_on_their_pages(site):
     options = (site / "docs" / "options.html").read_text("utf-8")
     assert all(f">{name}</span>" in options for name in cpunmt.Options.__dataclass_fields__)
@@ -76,13 +92,14 @@ def test_tables_from_the_code_are_on_their_pages(site):
     assert ">Translator.translate_batch</span>" in (site / "docs" / "migrating.html").read_text("utf-8")
 
 
-def test_a_reference_to_nothing_is_a_warning(tmp_path):
+def test_a_reference_to_nothing_is_a_warning_and_a_group_without_options_an_error(tmp_path):
     """Shows that the build above can fail: warnings are not disabled."""
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "index.md").write_text("# A page\n\n[nothing](nothing.md)\n")
+    (tmp_path / "docs" / "index.md").write_text("# A page\n\n[nothing](nothing.md)\n\n```{options} none\n```\n")
     (tmp_path / "conf.py").write_text(
         (ROOT / "docs" / "conf.py").read_text().replace("__file__", repr(str(ROOT / "docs" / "conf.py")))
     )
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", tmp_path, tmp_path, tmp_path / "out"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1 and "nothing.md" in done.stderr
+    assert "no option has the group 'none'" in done.stderr
