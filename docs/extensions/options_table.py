@@ -60,7 +60,7 @@ def _definition(option) -> Definition:
     if said := re.search(r" ?\(default: (.*?)\)", text):
         text, default = text.replace(said[0], ""), _words(said[1])
     facts = [_type(option), _allowed(option.metadata), f"default: {default}" if default else ""]
-    calls = [kind for kind, names in _CALLS.items() if option.name in names]
+    calls = [calls for calls, names in _CALLS.items() if option.name in names]
     if text[:2].isalpha():  # not a symbol, such as the a of a formula
         text = text[0].upper() + text[1:]
     return Definition(option.name, "; ".join(filter(None, facts)), f"{_words(text)}.", ", ".join(calls))
