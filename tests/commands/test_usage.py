@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -103,6 +104,17 @@ def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd, m
     assert caught.value.code == 2
     output, shown = capfd.readouterr()
     assert message in shown and shown.count("\n") == 1 and output == ""
+
+
+def test_a_word_that_is_a_model_beside_is_no_text(tmp_path, capfd, monkeypatch):
+    """Another folder's name is a text."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(SHIPPED, tmp_path / "dogs")
+    (tmp_path / "dog").mkdir()
+    with pytest.raises(SystemExit):
+        cli.main(["translate", "dogs", "Two dogs."])
+    assert "error: dogs is a directory; -m dogs names a model" in capfd.readouterr().err
+    assert cli.main(["translate", "-m", "dogs", "dog"]) == 0 and capfd.readouterr().out == "Hund\n"
 
 
 @pytest.mark.parametrize("word", ["hf:ok", "it's.txt", "$(id).txt", "a`b`;c.txt"])
