@@ -94,6 +94,8 @@ def test_the_target_prefix_begins_each_translation_and_is_not_part_of_it(tmp_pat
         scored = prefixed.score(sentence, "A dog.").log_probs
         (expected,) = other.score_batch([pieces], [[PREFIX, *other.target_vocabulary.surfaces("A dog.")]])
         assert np.allclose(scored, expected.log_probs[1:], atol=1e-5)
+    together = prefixed.translate(list(SENTENCES), beam_size=4)
+    assert together == [prefixed.translate(sentence, beam_size=4) for sentence in SENTENCES]
     assert prefixed.languages == ("en", "de")
     with pytest.raises(ValueError, match="target_lang is 'fr'"):
         prefixed.translate("A dog.", target_lang="fr")
