@@ -75,14 +75,19 @@ def test_each_row_is_translated_in_its_direction(translator, expected, source, t
     assert [{name: row[name] for name in ROWS[0]} for row in made] == ROWS
     assert [row["translation"] for row in made] == [one and one.text for one in expected]
     assert [row["score"] for row in made] == [one and one.score for one in expected]
-    monkeypatch.setattr(translator, "translate", lambda texts, **options: [] if not texts else 1 / 0)
+    asked, translate = [], translator.translate
+    monkeypatch.setattr(
+        translator, "translate", lambda texts, **options: asked.extend(texts) or translate(texts, **options)
+    )
     translate_shard(source, tmp_path / "again.jsonl", translator, **given, **OF_OTHERS, **LIMIT)
-    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes() and asked == []
     others = OF_OTHERS | {"target_lang": "fi"}  # only the last row's direction changes
-    monkeypatch.undo()
     translate_shard(source, tmp_path / "other.jsonl", translator, **given, **others, **LIMIT)
     *same, last = told(tmp_path / "other.jsonl")
-    assert same == made[:5] and last["translation"] != made[5]["translation"]
+    assert same == made[:5] and last["translation"] != made[5]["translation"] and asked == [TEXT[2]]
+    given |= dict.fromkeys(COLUMNS)
+    translate_shard(source, tmp_path / "plain.jsonl", translator, **given, source_lang="en", target_lang="de", **LIMIT)
+    assert asked[1:] == [TEXT[0], TEXT[1], TEXT[2]]  # a run without columns has entries of its own
 
 
 def test_windows_share_directions(translator, expected, source, tmp_path, monkeypatch):
@@ -126,6 +131,13 @@ def test_wrong_languages_name_the_row(to, problem, translator):
     with pytest.raises(CpunmtError, match=f"^a.jsonl: {problem}") as raised:
         directions_of(read_json_lines("\n".join(lines).encode(), job, "a.jsonl", 1), job.languages, translator, {})
     assert "\n" not in str(raised.value)
+
+
+def test_the_languages_of_the_translator_count_where_none_is_named(folder):
+    known = Translator(folder, source_lang="nl", target_lang="pl")
+    rows = read_table(pa.table({"source": ["a", "b"], "to": ["de", None]}), Job(target_lang_column="to"), "a")
+    assert directions_of(rows, {"target_lang": "to"}, known, {}) == [("de",), ("pl",)]
+    assert directions_of(rows, {"target_lang": "to"}, known, {"target_lang": "fi"}) == [("de",), ("fi",)]
 
 
 def test_rows_of_tables_are_counted_from_the_first_of_the_file(translator):
