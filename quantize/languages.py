@@ -28,7 +28,7 @@ def named_options(
     languages : in the model's metadata, for a model of one direction
     """
     try:
-        if options.source_lang or options.target_lang:
+        if options.source_lang or options.target_lang or config.prompt:
             options = cast(Options, with_tags(options, config, vocabulary, languages or Languages()))
         refuse_unnamed(options, config)
     except ValueError as error:

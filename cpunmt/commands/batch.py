@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from cpunmt.commands.flags import add_fields, add_options, checked_options, fields_of, flag_of
+from cpunmt.commands.flags import add_fields, add_options, checked_options, error_line, fields_of, flag_of
 from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.corpora.job import LEFT_OUT, SHARD_ROWS, Filters, Job
 from cpunmt.files.console import is_watched, progress_bar, say
@@ -94,7 +94,7 @@ def batch(given: argparse.Namespace) -> int:
         job = Job(**fields_of(given, Job.__dataclass_fields__), target=target, filters=filters)
         corpora = checked_corpora(given.inputs, given.out, job)
     except ValueError as error:
-        given.parser.error(str(error))
+        given.parser.error(error_line(error))
     models = [{"model_path": list(map(str, model["model_path"])), "weights": model["weights"]}]
     if given.score:
         spoken = given.source_lang, given.target_lang

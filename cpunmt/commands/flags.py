@@ -17,7 +17,11 @@ from cpunmt.values.checks import whole
 from cpunmt.values.command_line import Parser
 
 # Option -> its flag: the alternatives are translations, and languages choose a model where none is named.
-NAMED_OTHERWISE = {"return_alternatives": "--alternatives", "source_lang": "--from", "target_lang": "--to"}
+NAMED_OTHERWISE = {
+    "return_alternatives": "--alternatives",
+    **{"source_lang": "--from", "target_lang": "--to"},
+    **{"source_lang_column": "--from-column", "target_lang_column": "--to-column"},
+}
 # The name of an option in an error about it, not at the beginning of a file's name.
 _NAMED = re.compile(
     rf"\b({'|'.join(NAMED_OTHERWISE)})(?:=True\b|(?= (?:is|has|takes|not given|and target_lang not given|\d+ is)\b))"
@@ -36,7 +40,8 @@ def add_fields(parser: Parser, of: type, title: str = "") -> None:
     """Adds a flag for each field that has a `help`; to the group of its own, or else of `title`."""
     for field in dataclasses.fields(of):
         if "help" in field.metadata:
-            parser.group(field.metadata.get("group") or title).add_argument(flag_of(field.name), **_settings(field))
+            group = parser.group(field.metadata.get("group") or title)
+            group.add_argument(flag_of(field.name), dest=field.name, **_settings(field))
 
 
 def add_options(parser: Parser, names: Collection[str], help: Mapping[str, str] | None = None) -> None:

@@ -23,8 +23,9 @@ SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a c
 _SHOWN = 6  # models of a message
 GET_ONE = (
     "`cpunmt fetch firefox:ende` or `cpunmt fetch hf:Helsinki-NLP/opus-mt-en-de` gets one (`cpunmt ls` lists them), "
-    "then name it, as in -m firefox:ende; or give the directory of a model of Bergamot, Marian, OPUS-MT or Hugging "
-    "Face with -m DIR (`cpunmt convert DIR OUT` makes it load faster). CPUNMT_MODEL names one for all commands"
+    "then name it, as in -m firefox:ende; or give the directory of a model of Bergamot, Marian, OPUS-MT, Hugging Face, "
+    "CTranslate2 or Argos with -m DIR (`cpunmt convert DIR OUT` makes it load faster). CPUNMT_MODEL names one for all "
+    "commands"
 )
 
 

@@ -9,21 +9,41 @@ scored (a side is blank, or has more than 4,095 pieces) has 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
+from cpunmt.corpora.directions import Direction, directions_of, examples, lists
 from cpunmt.corpora.flags import ratio
 from cpunmt.corpora.inputs.rows import Made, Rows
 from cpunmt.corpora.job import Job
 from cpunmt.corpora.translating import Progress
 from cpunmt.decoding.scoring import LONGEST
 from cpunmt.files.windows import windows
+from cpunmt.options.options import SPOKEN
 from cpunmt.results.results import ScoringResult
 from cpunmt.translator.translator import Translator
 
 WINDOW = 4096  # pairs
 _DIGITS = 6  # of a score: further bits depend on the mathematics library
+_REVERSE = dict(zip(SPOKEN, SPOKEN[::-1], strict=True))
 
-Pair = tuple[str, str]
+
+class Pair(NamedTuple):
+    """A pair of texts, and its languages for the model of each direction, as columns name them."""
+
+    source: str
+    target: str
+    forward: Direction
+    backward: Direction
+
+
+class _Call(NamedTuple):
+    """The scoring of pairs with one model."""
+
+    translator: Translator
+    sources: list[str]
+    targets: list[str]
+    languages: dict[str, Any]
 
 
 def dual_score(forward: float, backward: float) -> float:
@@ -39,16 +59,20 @@ class Scoring:
 
     def __init__(self, forward: Translator, backward: Translator, job: Job):
         """`forward` translates sources to targets, `backward` targets to sources."""
-        for translator in (forward, backward):
-            translator.score([], [])  # raises ValueError if it does not know its languages
         self._forward, self._backward, self._job = forward, backward, job
+        self._columns = job.languages
+        self._reversed = {_REVERSE[name]: column for name, column in job.languages.items()}
+        for translator, columns in ((forward, self._columns), (backward, self._reversed)):
+            translator.score([], [], **examples(columns, translator))  # ValueError if it does not know its languages
 
     def made(self, rows: Rows, progress: Progress) -> Made:
         """Returns the columns: scores and flags, as the job says. A row without a side has no score."""
         assert rows.targets is not None
+        forward = directions_of(rows, self._columns, self._forward, {})
+        backward = directions_of(rows, self._reversed, self._backward, {})
         pairs = [
-            None if source is None or target is None else (source, target)
-            for source, target in zip(rows.texts, rows.targets, strict=True)
+            None if source is None or target is None else Pair(source, target, there, back)
+            for source, target, there, back in zip(rows.texts, rows.targets, forward, backward, strict=True)
         ]
         distinct = list(dict.fromkeys(pair for pair in pairs if pair is not None))
         found: dict[Pair, tuple[float, tuple[str, ...]]] = {}
@@ -60,16 +84,17 @@ class Scoring:
         return Made({"score": scores}, flags, len(distinct))
 
     def _scored(self, pairs: list[Pair]) -> dict[Pair, tuple[float, tuple[str, ...]]]:
-        forward, backward = self._forward, self._backward
+        forward = self._forward
         sizes = [
             (len(forward.source_vocabulary.encode(source)), len(forward.target_vocabulary.encode(target)))
-            for source, target in pairs
+            for source, target, *_ in pairs
         ]
-        longest = map(max, _longest(forward, pairs), _longest(backward, [pair[::-1] for pair in pairs]))
+        longest = map(max, *map(_longest, self._calls(pairs)))
         can_be = [min(size) > 1 and most <= LONGEST for size, most in zip(sizes, longest, strict=True)]
         chosen = [pair for pair, can in zip(pairs, can_be, strict=True) if can]
-        sources, targets = [pair[0] for pair in chosen], [pair[1] for pair in chosen]
-        there, again = forward.score(sources, targets), backward.score(targets, sources)
+        there, again = (
+            call.translator.score(call.sources, call.targets, **call.languages) for call in self._calls(chosen)
+        )
         scores = {
             pair: dual_score(_entropy(one), _entropy(other))
             for pair, one, other in zip(chosen, there, again, strict=True)
@@ -78,6 +103,11 @@ class Scoring:
             pair: (score := scores.get(pair, 0.0), self._flags(score, *size))
             for pair, size in zip(pairs, sizes, strict=True)
         }
+
+    def _calls(self, pairs: list[Pair]) -> Iterator[_Call]:
+        sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        yield _Call(self._forward, sources, targets, lists(self._columns, [pair.forward for pair in pairs]))
+        yield _Call(self._backward, targets, sources, lists(self._reversed, [pair.backward for pair in pairs]))
 
     def _flags(self, score: float, source: int, target: int) -> tuple[str, ...]:
         filters, found = self._job.filters, []
@@ -88,10 +118,12 @@ class Scoring:
         return tuple(found)
 
 
-def _longest(translator: Translator, pairs: Sequence[Pair]) -> list[int]:
+def _longest(call: _Call) -> list[int]:
     """Returns the number of pieces of each pair's longer side, as it is scored."""
-    sources = translator.named([source for source, _ in pairs], translator.call_settings({}, None))
-    sides = sources, [target for _, target in pairs]
+    translator = call.translator
+    each = translator.settings_of_each({}, call.languages, None, len(call.sources))
+    settings = each[0] if each else translator.call_settings({}, None)
+    sides = translator.named(call.sources, settings, each), call.targets
     vocabularies = translator.source_vocabulary, translator.target_vocabulary
     encoded = [vocabulary.encode_batch(side) for vocabulary, side in zip(vocabularies, sides, strict=True)]
     return [max(map(len, pair)) for pair in zip(*encoded, strict=True)]

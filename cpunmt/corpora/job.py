@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cpunmt.options.options import Options
+from cpunmt.options.options import SPOKEN, Options
 from cpunmt.values.checks import check_fields, shown
 from cpunmt.values.fields import checked, ranged, switch
 
@@ -21,6 +21,8 @@ LEFT_OUT = (
     *("html", "xml", "tags", "num_hypotheses", "num_candidates", "rerank"),
     *("return_alternatives", "min_alternative_expansion_prob"),
 )  # options with other results than one text for each
+
+LANGUAGE_FLAGS = {"source_lang": "--from-column", "target_lang": "--to-column"}  # for messages
 
 
 def _code(name: str, value: object) -> str:
@@ -64,17 +66,31 @@ class Job:
 
     target   of scored pairs: the column of the other side; None: texts are translated
     filters  flag rows, in a new column `flags`
+
+    The fields of SPOKEN with `_column` name the columns of each row's languages.
     """
 
     column: str = checked(_column, "source", takes="NAME", help="the column of JSON and Parquet to translate")
     into: str = checked(_column, "translation", takes="NAME", help="the new column with the translation")
     target: str | None = checked(_column, None)
+    source_lang_column: str | None = checked(
+        _column, None, takes="NAME", help="the column of JSON and Parquet with the language of each text, else --from"
+    )
+    target_lang_column: str | None = checked(
+        _column, None, takes="NAME", help="the column with the language to translate to, else --to"
+    )
     with_score: bool = switch(False, help="add a column `score`")
     filters: Filters = Filters()
     drop: bool = switch(False, help="leave flagged rows out (not of text)")
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    @property
+    def languages(self) -> dict[str, str]:
+        """Returns the columns of languages, by the option that each of them sets."""
+        columns = {name: getattr(self, f"{name}_column") for name in SPOKEN}
+        return {name: column for name, column in columns.items() if column is not None}
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

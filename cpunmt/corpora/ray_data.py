@@ -29,6 +29,8 @@ def translate_corpora(
     *,
     column: str = "source",
     into: str = "translation",
+    source_lang_column: str | None = None,
+    target_lang_column: str | None = None,
     with_score: bool = False,
     filters: Mapping[str, Any] | None = None,
     drop: bool = False,
@@ -48,7 +50,8 @@ def translate_corpora(
     inputs : a file or several, see `cpunmt batch`
     out : the folder of the parts
     model : a model's path or name, or several for an ensemble
-    column, into, with_score, filters, drop, cache, options : as of `translate_shard`
+    column, into, source_lang_column, target_lang_column, with_score, filters, drop, cache, options : as of
+        `translate_shard`
     shard_rows : rows of a part
     workers : number of parts made at once, each on a core; None: as many as the cluster has cores, as it grows
 
@@ -59,7 +62,7 @@ def translate_corpora(
         import ray
     except ImportError:
         raise CpunmtError("Ray is not installed, expected ray[data]: pip install 'cpunmt[ray]'") from None
-    job = Job(column, into, None, with_score, Filters(**(filters or {})), drop)
+    job = Job(column, into, None, source_lang_column, target_lang_column, with_score, Filters(**(filters or {})), drop)
     paths = [inputs] if isinstance(inputs, str | bytes | os.PathLike) else inputs
     folder = _absolute(out)
     corpora = checked_corpora(list(map(_absolute, paths)), folder, job)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cpunmt.corpora import sidecar
+from cpunmt.corpora.directions import examples
 from cpunmt.corpora.flags import wanted_language
 from cpunmt.corpora.inputs.formats import KINDS, corpus_of, packed
 from cpunmt.corpora.job import LEFT_OUT, Filters, Job, named_options
@@ -109,6 +110,8 @@ def translate_shard(
     *,
     column: str = "source",
     into: str = "translation",
+    source_lang_column: str | None = None,
+    target_lang_column: str | None = None,
     with_score: bool = False,
     filters: Mapping[str, Any] | None = None,
     drop: bool = False,
@@ -128,6 +131,8 @@ def translate_shard(
     out : the file to write, packed if its name says so; beside it a sidecar, _NAME.json
     model : a `Translator`, or its first argument
     column, into : in JSON and Parquet, the column of the texts, and the new one
+    source_lang_column, target_lang_column : columns with each text's languages, for a model of several; where one is
+        null, the option `source_lang` or `target_lang` counts
     with_score : adds a column `score`
     filters : flag rows in a column `flags`; a flagged line of text becomes empty. A dict with some of min_score,
         max_length_ratio (of the pieces of the two sides), no_loops, no_truncated (True) and language (a code)
@@ -142,7 +147,7 @@ def translate_shard(
     """
     path, target = os.fsdecode(source), os.fsdecode(out)
     translator = model if isinstance(model, Translator) else Translator(model)
-    job = Job(column, into, None, with_score, Filters(**(filters or {})), drop)
+    job = Job(column, into, None, source_lang_column, target_lang_column, with_score, Filters(**(filters or {})), drop)
     corpus = corpus_of(path, False)
     refuse_contradictions(job, corpus.kind)
     if os.path.realpath(path) == os.path.realpath(target):
@@ -153,14 +158,14 @@ def translate_shard(
         )
     payload = whole_payload(path, corpus.kind)
     part = Part(target, corpus.kind, path, 1, sidecar.digest(payload))
-    names = named_options(checked_options(translator, options))
+    names = named_options(checked_options(translator, options, job))
     digest = digest_of(translator)
     wanted = sidecar.identity(digest, names, job.to_dict())
     if (found := sidecar.fitting(target, wanted, part.source)) is not None:
         return found
     folder, name = os.path.split(os.path.abspath(target))
     remove_abandoned(folder, [name, os.path.basename(sidecar.sidecar_of(target))])
-    kept = cache_of(cache, digest, names)
+    kept = cache_of(cache, digest, names, job)
     try:
         maker = Translating(translator, options, job, kept, wanted_language(job.filters.language, translator))
         return make_part(part, payload, job, maker, wanted, lambda share, words: progress(share))
@@ -185,21 +190,22 @@ def refuse_contradictions(job: Job, kind: str) -> None:
         raise ValueError("drop is given, and lines of text stand for those of the input; expected JSON or Parquet")
     if job.with_score and kind == "text":
         raise ValueError("with_score is given, and lines of text have no column for it; expected JSON or Parquet")
-    names = (
-        [job.column, job.into, "score", "flags"] if job.target is None else [job.column, job.target, "score", "flags"]
-    )
+    if job.languages and kind in ("text", "tsv"):
+        name = next(iter(job.languages))
+        raise ValueError(f"{name}_column is given, and lines have no columns with names; expected JSON or Parquet")
+    names = [job.column, job.into if job.target is None else job.target, *job.languages.values(), "score", "flags"]
     if len(set(names)) < len(names):
         raise ValueError(f"the columns {', '.join(map(repr, names))} have equal names; expected different ones")
 
 
-def checked_options(translator: Translator, options: dict[str, Any]) -> Any:
-    """Returns the Options of a call. Raises TypeError or ValueError for wrong ones, and ones that return more than a
-    text.
+def checked_options(translator: Translator, options: dict[str, Any], job: Job) -> Any:
+    """Returns the Options of a job's calls. Raises TypeError or ValueError for wrong ones, and ones that return more
+    than a text.
     """
     for name in options:
         if name in LEFT_OUT or name.startswith("return_"):
             raise ValueError(f"{name} is given, but a corpus has one translation for each text; leave it out")
-    translator.translate([], **options)
+    translator.translate([], **options | examples(job.languages, translator))
     spoken = translator.call_settings(options, None).options  # a language as the model writes it, or None
     made = make_options(options, translator.options)
     return made.changed(source_lang=spoken.source_lang, target_lang=spoken.target_lang)
@@ -214,8 +220,10 @@ def digest_of(translator: Translator) -> str:
     return model_digest(translator.paths, changed)
 
 
-def cache_of(path: AnyPath | None, digest: str, names: dict[str, Any]) -> TranslationCache | None:
-    """Returns the cache in this file, for translations by this model with these named options."""
+def cache_of(path: AnyPath | None, digest: str, names: dict[str, Any], job: Job) -> TranslationCache | None:
+    """Returns the cache in this file, for translations by this model with these named options; those that columns
+    set are part of each row's key."""
     if path is None:
         return None
+    names = names | dict.fromkeys(job.languages, "of each row")
     return TranslationCache(os.fsdecode(path), repr(sidecar.identity(digest, names, {})))

@@ -50,6 +50,8 @@ class TableTranslator:
         *,
         column: str = "source",
         into: str = "translation",
+        source_lang_column: str | None = None,
+        target_lang_column: str | None = None,
         with_score: bool = False,
         **options: TranslationOptions,
     ) -> None:
@@ -60,13 +62,14 @@ class TableTranslator:
         model : as `Translator` takes it: a directory, the name of a fetched model, or a list of them, an ensemble
         column : the column to translate, of strings or large strings, which may be nulls or dictionary-encoded
         into : the new column, of large strings if `column` is, else of strings
+        source_lang_column, target_lang_column : columns with each text's languages, as of `translate_shard`
         with_score : adds a column `score`, float64: the score of each translation; see `Hypothesis`
 
         Options are those of `Translator.translate`.
 
         Raises TypeError or ValueError for a wrong name of a column or a wrong option.
         """
-        self._job = Job(column, into, None, with_score)
+        self._job = Job(column, into, None, source_lang_column, target_lang_column, with_score)
         refuse_contradictions(self._job, "parquet")
         self._options: dict[str, Any] = {**options}
         make_options(self._options)  # a wrong option raises here, not on another machine

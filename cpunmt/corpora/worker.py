@@ -100,9 +100,10 @@ class PartMaker:
         options = dict(work.options)
         if "glossary" in options:
             options["glossary"] = glossary_of(options["glossary"])  # a file is read once
-        names = named_options(checked_options(translator, options))
+        names = named_options(checked_options(translator, options, job))
         is_in = wanted_language(job.filters.language, translator)
-        self._maker = Translating(translator, options, job, cache_of(work.cache, digest, names), is_in)
+        cache = cache_of(work.cache, digest, names, job)
+        self._maker = Translating(translator, options, job, cache, is_in)
         self.identity = sidecar.identity(digest, names, work.job)
 
     def make(self, part: Part, payload: bytes, progress: Callable[[float, int], object]) -> dict[str, Any]:

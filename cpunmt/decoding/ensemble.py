@@ -77,7 +77,7 @@ def _check_alike(path: Path, model: LoadedModel, other_path: Path, other: Loaded
         raise _unlike(other_path, path, "only one of them translates from right to left")
     if model.config.source_end != other.config.source_end:
         raise _unlike(other_path, path, "only one of them reads sources with </s> at their end")
-    for name in ("languages", "source_tag", "source_tag_last", "target_tag"):
+    for name in ("languages", "source_tag", "source_tag_last", "target_tag", "prompt"):
         if getattr(model.config, name) != getattr(other.config, name):
             raise _unlike(other_path, path, "their sources or translations name languages in other ways")
     if model.config.replace_unknowns != other.config.replace_unknowns:

@@ -14,9 +14,11 @@ packing  `conversion.packed_tensors` merges, quantizes and lays out, whatever th
 A packed model is in that form already, so `packed_directory.read_directory` maps it. A new kind is a reader and a row.
 """
 
+import contextlib
 import importlib
 import os
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -98,6 +100,7 @@ _OWN = ("shortlist.bin", "pytorch_model.bin")  # of packed models and of Hugging
 _FETCHED = ("sourceLanguage", "targetLanguage")  # in metadata.json of a registry, whose codes may be others
 _MAX_FILES = 10_000
 _SHOWN = 20
+_MAX_INNER = 50  # folders and files that may be a model
 
 
 def is_package_file(path: str | os.PathLike[str]) -> bool:
@@ -123,9 +126,20 @@ def model_folder(path: str | os.PathLike[str]) -> Path:
 def look(path: str | os.PathLike[str]) -> FoundModel:
     """Finds the kind of a directory, or of a file's directory: by config.json, or else by the names of its files.
 
-    Raises ModelFileError, with the existing names, for an unknown kind.
+    Raises ModelFileError, with the existing names or a model in one of its folders, for an unknown kind.
     """
     folder = model_folder(path)
+    if (found := _found(path, folder)) is not None:
+        return found
+    if (inner := _inner_model(folder)) is not None:
+        raise ModelFileError(f"{folder}: not a model's directory, but {inner} is a model; name that one")
+    names = listing(folder)
+    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    expected = "; or ".join(kind.files for kind in KINDS.values())
+    raise ModelFileError(f"{folder}: not a model's directory. Found: {shown or 'no file'}. Expected {expected}")
+
+
+def _found(path: str | os.PathLike[str], folder: Path) -> FoundModel | None:
     chosen = marian_file(path, folder)
     if chosen and plain_name(chosen) == "model.bin" and _has_names(_CTRANSLATE2, listing(folder)):
         chosen = None  # beside a vocabulary of CTranslate2 it is the file of all its models
@@ -142,9 +156,18 @@ def look(path: str | os.PathLike[str]) -> FoundModel:
             known = _has_names(name, names) if kind.names else _reader(name).recognizes(folder, names)
         if known:
             return FoundModel(name, folder, names, chosen or _named(path, kind))
-    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    expected = "; or ".join(kind.files for kind in KINDS.values())
-    raise ModelFileError(f"{folder}: not a model's directory. Found: {shown or 'no file'}. Expected {expected}")
+    return None
+
+
+def _inner_model(folder: Path) -> Path | None:
+    """Returns a model in a folder of `folder`, or of its snapshots/, as in the cache of the hub; else None."""
+    for place in (folder, folder / "snapshots"):
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            for path in sorted(Path(entry.path) for entry in islice(entries, _MAX_FILES))[:_MAX_INNER]:
+                with contextlib.suppress(ModelFileError):
+                    if is_package_file(path) or (path.is_dir() and _found(path, path)):
+                        return path
+    return None
 
 
 def _named(path: str | os.PathLike[str], kind: Kind) -> str | None:

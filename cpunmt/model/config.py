@@ -23,11 +23,12 @@ _NESTED = 4  # the first version in which the architecture's fields are an objec
 SEARCH_NUMBERS = ("beam_size", "length_penalty", "word_penalty", "no_repeat_ngram_size")  # a model recommends them
 _MOST_PIECES = 1 << 22
 _MOST_LANGUAGES = 2000
+_MOST_PROMPT = 8
 _MOST_SEQUENCES, _MOST_SUPPRESSED = 10_000, 100  # the limits of the option suppress_sequences
 # fields added in this version, of the model and of its architecture: a model without them lacks the feature
 _LATER = (
     *("replace_unknowns", "max_length", "no_repeat_ngram_size", "suppress_sequences", "source_end"),
-    *("languages", "source_tag", "source_tag_last", "target_tag", "target_lang", "moses_languages"),
+    *("languages", "source_tag", "source_tag_last", "target_tag", "target_lang", "prompt", "moses_languages"),
     *("alignment_heads", "start_vector", "target_positions"),
     *("gated_ffn", "rms_norm", "attention_dim", "attention_scale"),
     *("relative_positions", "relative_buckets", "relative_distance", "relative_shared"),
@@ -67,6 +68,14 @@ def _names(name: str, value: Any) -> tuple[str, ...]:
         raise ValueError(f"{name} is {checks.shown(value)}, expected at most {_MOST_LANGUAGES} pieces")
     if len(set(value)) < len(value):
         raise ValueError(f"{name} is {checks.shown(value)}, expected different pieces")
+    return tuple(value)
+
+
+def _prompt(name: str, value: Any) -> tuple[int, ...]:
+    """Checks the ids of pieces before each translation; whether the vocabulary has them is not known here."""
+    lists = isinstance(value, list | tuple) and len(value) <= _MOST_PROMPT
+    if not lists or not all(type(id_) is int and id_ >= 0 for id_ in value):
+        raise ValueError(f"{name} is {checks.shown(value)}, expected at most {_MOST_PROMPT} ids of pieces")
     return tuple(value)
 
 
@@ -114,6 +123,7 @@ class ModelConfig:
     max_length: int | None = count(None)  # target pieces, with </s>
     no_repeat_ngram_size: int = count(0, low=0, high=100)
     suppress_sequences: tuple[tuple[str, ...], ...] | None = checked(_sequences, None)  # of target pieces
+    prompt: tuple[int, ...] = checked(_prompt, ())  # ids that the decoder has said before each translation
     replace_unknowns: bool = switch(False)  # <unk> may be chosen: the source piece with most attention replaces it
     # of a model of many languages: see options.languages
     languages: tuple[str, ...] = checked(_names, ())  # the pieces that name them, in both vocabularies
@@ -147,6 +157,10 @@ class ModelConfig:
             raise ModelFileError("config: languages of two vocabularies, expected shared_vocabulary")
         if not self.languages and (self.source_tag != "none" or self.target_tag):
             raise ModelFileError("config: source_tag or target_tag without languages")
+        if any(id_ >= self.vocab_size for id_ in self.prompt):
+            raise ModelFileError(f"config: prompt is {list(self.prompt)}, expected ids below {self.vocab_size}")
+        if self.prompt and self.languages:
+            raise ModelFileError("config: prompt of a model of languages, expected one of both")
         if self.target_lang is not None and self.target_lang not in self.languages:
             raise ModelFileError(f"config: target_lang is {checks.shown(self.target_lang)}, expected one of languages")
 

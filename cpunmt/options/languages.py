@@ -5,6 +5,7 @@ where they stand: at the beginning or the end of a source, and before each trans
 (`Search.source_begin`, `source_finish`, `prompt`), so no text and no result has them.
 
 OPUS-MT's models of several target languages read the name in the text, `>>deu<<`: see `sentences.language_layer`.
+A package of Argos may state a piece that begins each translation: `config.prompt`. Its only target language has it.
 """
 
 from __future__ import annotations
@@ -82,7 +83,10 @@ def with_tags(options: Any, config: ModelConfig, vocabulary: AnyVocabulary, lang
                 tag.prompt = (id_,)
         return options.changed(**dict(zip(NAMES, tags, strict=True)))
     tag = None
-    if target is not None and "+" in (languages.target or ""):
+    if config.prompt:
+        tag = LanguageTag(target or languages.target or "")
+        tag.prompt = config.prompt
+    elif target is not None and "+" in (languages.target or ""):
         tag = LanguageTag(target)
         tag.name = _name_in_texts(target, vocabulary)
     return options.changed(source_lang=None, target_lang=tag)
@@ -103,7 +107,7 @@ def refuse_unnamed(options: Any, config: ModelConfig) -> None:
 
 def _chosen(name: str, value: str | None, config: ModelConfig, languages: Languages) -> str | None:
     """Returns the model's own code of the language in an option."""
-    if value is None:
+    if not value:  # an empty one is that of a model with a prompt whose language is not known
         return None
     side = languages.source if name == NAMES[0] else languages.target
     codes = list(map(code_of, config.languages)) if config.languages else (side or "").split("+")

@@ -323,7 +323,7 @@ class ModelOwner:
         vocabulary."""
         if self._is_full and options.vocabulary is None:  # a vocabulary map is used only on request
             options = replace(options, vocabulary="full")
-        if options.source_lang is not None or options.target_lang is not None:
+        if options.source_lang is not None or options.target_lang is not None or self.config.prompt:
             with LOCK:
                 from cpunmt.options.languages import with_tags
             options = with_tags(options, self.config, self.source_vocabulary, self.languages)
@@ -377,7 +377,7 @@ class ModelOwner:
         if given == (None, None):
             return self.languages
         pairs = zip(given, self.languages, strict=True)
-        return Languages(*(known if code is None else preferred(code) for code, known in pairs))
+        return Languages(*(preferred(code) if code else known for code, known in pairs))
 
     def _base(self, options: object) -> Options:
         if options is None:

@@ -144,7 +144,7 @@ def _directed(given: argparse.Namespace, model: LoadedModel) -> tuple[Any, tuple
     if not config.languages:
         if languages != (None, None):
             raise CpunmtError(f"{NOT_OF_MANY}, or give --target-language")
-        return Directed(vocabulary, given.target_language), ()
+        return Directed(vocabulary, given.target_language), config.prompt
     if given.target_language:
         raise CpunmtError("--target-language is of models whose texts name their language; give --from and --to")
     search = direction(config, vocabulary, *languages)

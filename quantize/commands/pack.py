@@ -171,11 +171,12 @@ def _calibrated(given: argparse.Namespace, checkpoint: Any) -> Any:
     """Returns (statistics of all inputs on the calibration text, their description for metadata.json)."""
     count = given.calibration_lines or CALIBRATION_LINES
     config, tensors = checkpoint.config, float_tensors(checkpoint.tensors)
-    vocabulary, prompts = checkpoint.vocabularies[0], None
+    vocabulary = checkpoint.vocabularies[0]
     if config.languages:
         sources, prompts, lines = directed_sources(given.calibration, vocabulary, config, count, languages_of(given))
     else:
         sources, lines = calibration_sources(given.calibration, vocabulary, config, count)
+        prompts = [config.prompt] * len(sources)
     shortlist = checkpoint.shortlist if checkpoint.shortlist and checkpoint.shortlist.is_default else None
     targets = greedy_translations(config, tensors, sources, shortlist, prompts)
     with progress_bar(len(sources), "sentences", "calibrating") as done:

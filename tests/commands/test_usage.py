@@ -4,6 +4,7 @@ import itertools
 import os
 import re
 import shlex
+import shutil
 import subprocess
 
 import pytest
@@ -160,6 +161,17 @@ def test_help_has_groups_and_the_names_of_flags(capfd):
     assert "(default: --num-hypotheses)" in " ".join(output.split()) and "in Python" not in output
     assert output.index("--to LANGUAGE") < output.index("--split {") < output.index("--max-length N")
     assert output.index("  --copy-numbers") < output.index("  --no-copy-numbers")
+
+
+def test_a_word_that_is_a_model_beside_is_no_text(tmp_path, capfd, monkeypatch):
+    """Another folder's name is a text."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(SHIPPED, tmp_path / "dogs")
+    (tmp_path / "dog").mkdir()
+    with pytest.raises(SystemExit):
+        cli.main(["translate", "dogs", "Two dogs."])
+    assert "error: dogs is a directory; -m dogs names a model" in capfd.readouterr().err
+    assert cli.main(["translate", "-m", "dogs", "dog"]) == 0 and capfd.readouterr().out == "Hund\n"
 
 
 @pytest.mark.parametrize("word", ["hf:ok", "it's.txt", "$(id).txt", "a`b`;c.txt"])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
+from cpunmt.decoding.loading import contains_model
 from cpunmt.errors import ModelFileError
 from cpunmt.formats import any_directory
 from cpunmt.formats.any_directory import kind_of, model_folder, read_checkpoint, read_model
@@ -134,6 +135,21 @@ def test_a_bergamot_directory_beside_a_config_of_something_else(tmp_path):
     source, target = open_vocabularies(model)
     assert source is target and isinstance(source, Vocabulary) and source.size == 96
     assert np.isfinite(model.tensors["output.bias"]).all()
+
+
+@pytest.mark.parametrize("inner", ["b/", "snapshots/0123/", "c.argosmodel"])
+def test_a_model_further_down_is_named(inner, tmp_path):
+    """As in the cache of the hub, whose files are links, and beside broken folders."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "config.json").write_text("{")
+    path = tmp_path / inner
+    if inner.endswith("/"):
+        path.mkdir(parents=True)
+        (path / "config.json").write_text(json.dumps({"model_type": "marian"}))
+    else:
+        path.write_bytes(b"")
+    assert refusal(kind_of, tmp_path) == f"{tmp_path}: not a model's directory, but {path} is a model; name that one"
+    assert not contains_model(tmp_path)
 
 
 def test_no_model_at_all(tmp_path):

@@ -147,6 +147,7 @@ LATER = {
     "suppress_sequences": (("▁a", "b"), ("c",)),
     "source_end": False,
     "moses_languages": ("en", "de"),
+    "prompt": (3, 1),
     "alignment_heads": 2,
     "start_vector": True,
     "gated_ffn": True,
@@ -185,6 +186,24 @@ def test_languages_of_moses_are_two(value):
     with pytest.raises(ModelFileError, match="moses_languages is .*, expected the codes of two languages"):
         make_config(moses_languages=value)
     assert make_config(moses_languages=["e" * 100, "de"]).moses_languages == ("e" * 100, "de")
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        *(
+            ({"prompt": value}, "prompt is .*, expected at most 8 ids of pieces")
+            for value in (7, "7", ["7"], [-1], [True])
+        ),
+        ({"prompt": [1] * 9}, "prompt is .*, expected at most 8 ids of pieces"),
+        ({"prompt": [7, 9]}, r"prompt is \[7, 9\], expected ids below 9"),
+        ({"prompt": [8], "languages": ["de"]}, "prompt of a model of languages, expected one of both"),
+    ],
+)
+def test_prompts_are_pieces_and_of_one_language(fields, problem):
+    assert make_config(vocab_size=9, prompt=[8, *[1] * 7]).prompt == (8, *[1] * 7)
+    with pytest.raises(ModelFileError, match=problem):
+        make_config(vocab_size=9, **fields)
 
 
 def test_more_aligning_heads_than_heads():

@@ -14,6 +14,7 @@ from quantize.clusters.states import decoder_states
 from quantize.commands.cli import main
 from quantize.languages import Tagged, direction
 from quantize.rounding.calibration import directed_sources, greedy_translations
+from tests.golden.argos import sentences, write_package
 from tests.sample_models.many_languages_model import SHAPES, write_model
 from tests.sample_models.marian_model import write_marian_npz
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
@@ -166,3 +167,19 @@ def test_clusters_of_a_direction(files, tmp_path, capsys, name):
         assert result == alone
     whole = translator.translate(TEXT[3], source_lang="en", target_lang="zh")
     assert mixed[3].pieces == whole.pieces and mixed[0] != whole  # a target without clusters has all pieces
+
+
+def test_calibration_and_clusters_know_the_target_prefix_of_a_package(tmp_path):
+    """Both packages have the same weights, so that only the prefix can make a difference."""
+    text = tmp_path / "text"
+    text.write_text("\n".join(sentences()[:40]), "utf-8")
+    found = {}
+    for model in ("plain", "target prefix"):
+        package, out = str(write_package(tmp_path / model, model)), tmp_path / f"{model} packed"
+        out.mkdir()
+        assert main(["pack", package, str(out / "4"), "--scheme", "log4", "--calibration", str(text)]) == 0
+        assert main(["pack", package, str(out / "8")]) == 0
+        assert main(["clusters", str(out / "8"), "--text", str(text), "--count", "2", "--active", "60"]) == 0
+        files = ("8/weights.safetensors", "4/weights.safetensors", "8/clusters.safetensors")
+        found[model] = [(out / name).read_bytes() for name in files]
+    assert [one == other for one, other in zip(*found.values(), strict=True)] == [True, False, False]

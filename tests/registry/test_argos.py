@@ -137,7 +137,7 @@ def test_only_the_model_is_unpacked(server, said):
     [
         (b"<html>log in</html>", "no zip archive, or one that was cut off"),
         (zipped({"a/metadata.json": b"{}", "b/model/x": b""}), "holds the folders 'a', 'b', expected one"),
-        (zipped(argos_files(target_prefix="x")), "metadata.json: not supported: a forced beginning"),
+        (zipped(argos_files(target_prefix=1)), "metadata.json: target_prefix is 1, expected a piece of the vocabulary"),
         (zipped(argos_files(from_code=1)), "metadata.json: from_code is 1, expected the code of a language"),
     ],
 )

@@ -16,6 +16,7 @@ from cpunmt.commands.lines.doubts import Doubts
 from cpunmt.commands.lines.output_lines import OutputFormat, output_lines
 from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.commands.model_choice import add_model, translator_arguments
+from cpunmt.decoding.loading import contains_model
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import decode_line
 from cpunmt.files.windows import windows
@@ -76,7 +77,7 @@ def _texts_of(given: argparse.Namespace) -> list[str] | None:
             _refuse_text(given, text, "names a model; -m {} translates with it")
         if os.path.isfile(text):
             _refuse_text(given, text, "is a file; -i {} translates the lines in it")
-        if os.path.isdir(text) and os.sep in text:
+        if os.path.isdir(text) and (os.sep in text or contains_model(text)):
             _refuse_text(given, text, "is a directory; -m {} names a model")
     return texts
 

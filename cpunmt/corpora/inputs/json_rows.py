@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 
 from cpunmt.corpora.inputs.lines import decoded
 from cpunmt.corpora.inputs.rows import Made, Rows
-from cpunmt.corpora.job import Job
+from cpunmt.corpora.job import LANGUAGE_FLAGS, Job
 from cpunmt.errors import CpunmtError
 
 _BLANK = " \t\r"
@@ -21,6 +23,7 @@ def read_json_lines(payload: bytes, job: Job, where: str, first: int) -> Rows:
     """
     texts: list[str | None] = []
     targets: list[str | None] = []
+    languages: list[tuple[str | None, ...]] = []
     lines: list[tuple[str, bool]] = []
     for number, line in enumerate(decoded(payload, where, first), first):
         line, is_row = line.rstrip(_BLANK), bool(line.strip(_BLANK))
@@ -33,11 +36,21 @@ def read_json_lines(payload: bytes, job: Job, where: str, first: int) -> Rows:
         fields = _object(line, place)
         texts.append(_text(fields, job.column, place))
         if job.target is not None:
-            targets.append(_text(fields, job.target, place))
+            targets.append(_text(fields, job.target, place, "--target-column"))
+        if job.languages:
+            languages.append(
+                tuple(_text(fields, column, place, LANGUAGE_FLAGS[name]) for name, column in job.languages.items())
+            )
         for name in new_names(job):
             if name in fields:
                 raise CpunmtError(f"{place}: has {name!r} already, which is to be added; give --into another name")
-    return Rows(texts, None if job.target is None else targets, lines)
+    place_of = partial(_place, where, first, lines)
+    return Rows(texts, None if job.target is None else targets, lines, languages, place_of)
+
+
+def _place(where: str, first: int, lines: list[tuple[str, bool]], row: int) -> str:
+    numbers = (number for number, (_, is_row) in enumerate(lines, first) if is_row)
+    return f"{where}: line {next(islice(numbers, row, None))}"
 
 
 def new_names(job: Job) -> list[str]:
@@ -86,10 +99,10 @@ def _object(line: str, place: str) -> dict[str, object]:
     return found
 
 
-def _text(fields: dict[str, object], name: str, place: str) -> str | None:
+def _text(fields: dict[str, object], name: str, place: str, flag: str = "--column") -> str | None:
     if name not in fields:
         there = ", ".join(map(repr, list(fields)[:10])) or "nothing"
-        raise CpunmtError(f"{place}: has no {name!r}; there is {there}; name the column with --column")
+        raise CpunmtError(f"{place}: has no {name!r}; there is {there}; name the column with {flag}")
     value = fields[name]
     if value is not None and not isinstance(value, str):
         raise CpunmtError(f"{place}: {name!r} is a {type(value).__name__}, expected text or null")

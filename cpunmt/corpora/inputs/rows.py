@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,14 +24,18 @@ class Shard(NamedTuple):
 class Rows:
     """The parsed rows of a shard.
 
-    texts    of each row; None if it lacks one
-    targets  the other side of each, if pairs are scored
-    held     the format's data for writing them again
+    texts      of each row; None if it lacks one
+    targets    the other side of each, if pairs are scored
+    held       the format's data for writing them again
+    languages  of each row, the values of `Job.languages`; empty if it has no columns
+    place      returns the position of a row, for messages
     """
 
     texts: Sequence[str | None]
     targets: Sequence[str | None] | None
     held: Any = None
+    languages: Sequence[tuple[str | None, ...]] = ()
+    place: Callable[[int], str] = str
 
 
 @dataclass

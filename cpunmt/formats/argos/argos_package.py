@@ -12,6 +12,9 @@ The folders stanza/, spacy/ and minisbd/ find Argos' sentences. They are not use
 As in Argos, a translation may contain <unk>, which becomes the source piece with most attention. Argos' other settings
 of the search belong to that program, not to a package: they are the option set "argos" (`options.option_sets`).
 
+`target_prefix` in metadata.json is a piece that begins each translation and is no part of its text. Argos adds nothing
+to sources, whatever the model; so a model of many languages that a package holds is one of one direction.
+
 Source: `argostranslate/package.py`, `translate.py` and `tokenizer.py` of
 https://github.com/argosopentech/argos-translate.
 """
@@ -30,6 +33,7 @@ from cpunmt.formats.foreign_model import ForeignModel, FoundModel
 MODEL = "model"
 _PIECES, _BPE = "sentencepiece.model", "bpe.model"
 _CODE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,3}")
+_PREFIX = "target_prefix"
 _MAX_METADATA = 1 << 20  # bytes
 _OURS = {"from_code": "source_language", "to_code": "target_language"}
 
@@ -46,7 +50,22 @@ def read_directory(found: FoundModel) -> ForeignModel:
     codes = None if (found.folder / _PIECES).is_file() else found.folder / _BPE
     model = ctranslate2_directory.read_directory(FoundModel("ctranslate2", found.folder / MODEL), codes)
     moses = tuple(metadata[name] for name in _OURS.values()) if codes else ()
-    return model._replace(config=model.config.changed(replace_unknowns=True, moses_languages=moses), metadata=metadata)
+    prompt = _prompt(found.folder, metadata, model)
+    config = model.config.changed(replace_unknowns=True, moses_languages=moses, **prompt)
+    return model._replace(config=config, metadata=metadata)
+
+
+def _prompt(folder: Path, metadata: dict[str, Any], model: ForeignModel) -> dict[str, Any]:
+    """Returns the fields of the config that force the beginning of translations, if the package states one."""
+    if not (prefix := metadata.get(_PREFIX)):
+        return {}
+    id_ = (model.target_vocabulary.ids or {}).get(prefix)
+    if id_ is None:
+        raise ModelFileError(
+            f"{folder / METADATA}: {_PREFIX} is {reprlib.repr(prefix)}, which the vocabulary lacks; expected one "
+            "of its pieces, fetch the package again"
+        )
+    return {"prompt": (id_,), "languages": (), "source_tag": "none", "source_tag_last": False, "target_tag": False}
 
 
 def checked_metadata(folder: Path) -> dict[str, Any]:
@@ -65,11 +84,11 @@ def checked_metadata(folder: Path) -> dict[str, Any]:
         code = fields.get(name)
         if not isinstance(code, str) or not _CODE.fullmatch(code):
             problems.append(f"{name} is {reprlib.repr(code)}, expected the code of a language")
-    kind, prefix = fields.get("type", "translate"), fields.get("target_prefix")
+    kind, prefix = fields.get("type", "translate"), fields.get(_PREFIX)
     if kind != "translate":
         problems.append(f"type is {reprlib.repr(kind)}, expected 'translate': only packages that translate are read")
-    if prefix not in (None, ""):
-        problems.append(f"not supported: a forced beginning of each translation (target_prefix {reprlib.repr(prefix)})")
+    if not isinstance(prefix, str | None):
+        problems.append(f"{_PREFIX} is {reprlib.repr(prefix)}, expected a piece of the vocabulary")
     for name in ("package_version", "argos_version"):
         if not isinstance(fields.get(name, ""), str | int | float):
             problems.append(f"{name} is {reprlib.repr(fields[name])}, expected a text")

@@ -264,7 +264,8 @@ def _pieces(
     singles = ", ".join(source for source, target in PIECES if source == target)
     raise ModelFileError(
         f"{folder}: no SentencePiece model, which CTranslate2 leaves to its callers; put source.spm and target.spm "
-        f"there, or in the folder above, or one model of both languages with one of the names {singles}"
+        "there, or in the folder above, as the converted checkpoint has them; or one model of both languages with one "
+        f"of the names {singles}"
     )
 
 

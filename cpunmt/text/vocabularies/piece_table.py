@@ -53,18 +53,19 @@ def read_table(path: str | os.PathLike[str]) -> dict[str, int]:
     elif content.lstrip()[:1] == b"{":  # which is YAML too
         table = parse_json(content, where)
     elif suffix == ".json" and content.lstrip()[:1] == b"[":
-        table = _unique(_listed(content, where), where)
+        table = _listed(parse_json_list(content, where), where)
     else:
         table = _unique(_entries(content, where), where)
     _check(table, where)
     return table
 
 
-def _listed(content: bytes, where: str) -> Iterator[tuple[str, int]]:
-    for i, piece in enumerate(parse_json_list(content, where)):
-        if not isinstance(piece, str):
-            raise ModelFileError(f"{where}: item {i} is {reprlib.repr(piece)}, expected a piece in quotes")
-        yield piece, i
+def _listed(items: list[Any], where: str) -> dict[str, Any]:
+    if set(map(type, items)) - {str}:
+        i, item = next((i, item) for i, item in enumerate(items) if not isinstance(item, str))
+        raise ModelFileError(f"{where}: item {i} is {reprlib.repr(item)}, expected a piece in quotes")
+    table = dict(zip(items, range(len(items)), strict=True))
+    return table if len(table) == len(items) else _unique(zip(items, range(len(items)), strict=True), where)
 
 
 def _lines(content: bytes, where: str) -> list[str]:
@@ -136,15 +137,16 @@ def _unique(pairs: Iterable[tuple[str, int]], where: str) -> dict[str, Any]:
 
 
 def _check(table: dict[str, Any], where: str) -> None:
-    most = 2 * len(table) + _SPARE
-    for piece, id_ in table.items():
+    most, ids = 2 * len(table) + _SPARE, table.values()
+    is_right = set(map(type, ids)) == {int} and 0 <= min(ids) <= max(ids) < most and max(map(len, table)) <= _MAX_PIECE
+    for piece, id_ in () if is_right else table.items():  # a large vocabulary has 256,000
         if type(id_) is not int or not 0 <= id_ < most:
             raise ModelFileError(
                 f"{where}: the piece {piece[:80]!r} has id {str(id_)[:80]}, expected a number from 0 to {most - 1}"
             )
         if len(piece) > _MAX_PIECE:
             raise ModelFileError(f"{where}: a piece has {len(piece)} characters, expected at most {_MAX_PIECE}")
-    if len(set(table.values())) < len(table):
+    if len(set(ids)) < len(table):
         owners: dict[int, str] = {}
         twice = next((p, owners[i]) for p, i in table.items() if owners.setdefault(i, p) != p)
         raise ModelFileError(f"{where}: the pieces {twice[0][:80]!r} and {twice[1][:80]!r} have one id; fetch it again")

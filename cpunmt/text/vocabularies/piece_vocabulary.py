@@ -53,7 +53,8 @@ class PieceVocabulary(TableVocabulary):
         hidden = [*tags, *_SPECIAL, *self._unnamed()] if tags else []
         self._hidden = frozenset({self.unk_id, *(self._ids[piece] for piece in hidden if piece in self._ids)})
         self._hidden_pieces = frozenset(hidden)
-        self.languages = tuple(sorted(piece for piece in self._pieces if piece.startswith(">>") and piece[-2:] == "<<"))
+        named = [piece for piece in self._pieces if piece[:2] == ">>" and piece[-2:] == "<<"]
+        self.languages = tuple(sorted(named))
         self._pieces_path, self._processor = pieces, load_processor(pieces)
 
     def _unnamed(self) -> Iterator[str]:

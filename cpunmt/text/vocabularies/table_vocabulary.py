@@ -68,8 +68,10 @@ class TableVocabulary(abc.ABC):
         self._ids[_EOS] = self.eos_id
 
     def to_json(self) -> bytes:
-        """Returns the table in the form that `read_table` reads."""
-        return json.dumps(self._ids, indent=0).encode()
+        """Returns the table as `read_table` reads it: a list, which is read faster, if each id has one piece."""
+        pieces = sorted(self._ids, key=self._ids.__getitem__)
+        is_list = [self._ids[piece] for piece in pieces] == list(range(len(pieces)))
+        return json.dumps(pieces if is_list else self._ids, indent=0).encode()
 
     @abc.abstractmethod
     def encode(self, text: str) -> list[int]: ...
@@ -108,10 +110,11 @@ class TableVocabulary(abc.ABC):
 def special_ids(table: Mapping[str, int], path: str | os.PathLike[str]) -> tuple[int, int]:
     """Returns the ids of the end of sentence and of unknown pieces in a table. Raises ModelFileError if either is
     missing."""
-    named = {id_: piece for piece, id_ in table.items()}
     found = []
     for piece, (old, name) in _OLD_NAMES.items():
-        id_ = table.get(piece, old if named.get(old, name) in ("", name) else None)
+        id_ = table.get(piece)
+        if id_ is None and {name_ for name_, id_ in table.items() if id_ == old} <= {"", name}:
+            id_ = old
         if id_ is None:
             raise ModelFileError(f"{path}: the vocabulary has no {piece}; expected one made for Marian")
         found.append(id_)

@@ -117,7 +117,9 @@ def test_ids_without_a_piece_and_strange_pieces(folder):
 
 
 def test_a_table_as_it_is_packed(folder):
-    assert made(folder, {"</s>": 0, "<unk>": 1}).to_json() == b'{\n"</s>": 0,\n"<unk>": 1\n}'
+    assert made(folder, {"<unk>": 1, "</s>": 0}).to_json() == b'[\n"</s>",\n"<unk>"\n]'
+    for table in ({"</s>": 0, "<unk>": 1, "a": 3}, {"eos": 0, "UNK": 1}):  # an id has no piece, or two
+        assert json.loads(made(folder, table).to_json()) == {**table, "</s>": 0}
 
 
 def test_names_of_the_past(folder):
