@@ -4,7 +4,8 @@ import { closeChoices, openChoices } from "./choices.js";
 import { stopJob, translateFile } from "./files.js";
 import { fillSelect, fillTargets, showLanguages } from "./languages.js";
 import { failed, say, tell } from "./messages.js";
-import { outputText, showTexts, showTools } from "./panes.js";
+import { outputText, showCounter, showTexts, showTools } from "./panes.js";
+import { linkScrolling } from "./scrolling.js";
 import { ask } from "./server.js";
 import { $, AUTO, element, keep, kept, known, now } from "./state.js";
 import { soon, translate } from "./translating.js";
@@ -82,11 +83,14 @@ async function copy() {
 function listen() {
   const source = $("source");
   source.addEventListener("input", () => {
-    unlight();
+    if (!now.edited) unlight();
+    now.edited = true; // what is shown follows after the pause: a key costs the same for any length
     closeChoices();
-    showTexts();
-    soon();
+    showCounter();
+    if (source.value) soon();
+    else translate();
   });
+  linkScrolling();
   source.addEventListener("mousemove", pointed);
   source.addEventListener("mouseleave", unlight);
   source.addEventListener("blur", unlight);

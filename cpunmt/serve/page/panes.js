@@ -4,8 +4,10 @@
 import { $, element, known, now, number } from "./state.js";
 import { countOf, partsOf, unitsOf } from "./texts.js";
 import { madeOf } from "./translations.js";
-import { logProbOf, reach, wordsOf } from "./words.js";
+import { follow } from "./scrolling.js";
+import { divideBy, logProbOf, reach, wordsOf } from "./words.js";
 
+const SHORT = 5000; // characters of a text all of whose words are elements at once
 const SURE = [0.5, 0.7, 0.85]; // below which confidence is marked
 
 function sureOf(logarithm) {
@@ -13,11 +15,12 @@ function sureOf(logarithm) {
   return level < 0 ? "" : ` sure-${level}`;
 }
 
-// A paragraph of one side (0: source, 1: target): sentences, and words in them.
-function paragraphOf(part, made, side) {
+// A paragraph of one side (0: source, 1: target): sentences, and words in them, `atOnce` or when they come into view.
+function paragraphOf(part, made, side, atOnce) {
   const text = side ? made.text : part.text;
   const block = element("div", "paragraph", part.lead);
-  const [units, characters] = [unitsOf(text), [...text]];
+  const units = unitsOf(text);
+  let characters;
   let at = 0;
   const until = (end, parent) => {
     if (end > at) parent.append(text.slice(at, end));
@@ -29,14 +32,21 @@ function paragraphOf(part, made, side) {
     const byWords = Boolean(sentence.token_log_probs?.length);
     const line = element("span", `sentence${side && !byWords ? sureOf(sentence.score) : ""}`);
     line.dataset.sentence = number;
-    for (const word of wordsOf(sentence, side, characters)) {
-      until(units(word[0]), line);
-      const span = element("span", `word${side ? sureOf(logProbOf(sentence, word)) : ""}`, text.slice(at, units(word[1])));
-      span.dataset.word = String(word);
-      at = units(word[1]);
-      line.append(span);
-    }
+    const first = at;
     until(units(end), line);
+    const divided = () => {
+      characters ??= [...text];
+      let last = first;
+      const pieces = [];
+      for (const word of wordsOf(sentence, side, characters)) {
+        const span = element("span", `word${side ? sureOf(logProbOf(sentence, word)) : ""}`, text.slice(...word.map(units)));
+        span.dataset.word = String(word);
+        pieces.push(text.slice(last, units(word[0])), span);
+        last = units(word[1]);
+      }
+      line.replaceChildren(...pieces, text.slice(last, units(end)));
+    };
+    divideBy(line, divided, atOnce);
     if (side && line.textContent.trim()) {
       line.tabIndex = -1;
       line.setAttribute("role", "button");
@@ -62,7 +72,9 @@ function alike(one, other, most, at) {
 // Shows both sides. Unchanged paragraphs stay in the document, also at new positions.
 export function showTexts() {
   const before = now.parts;
-  const parts = partsOf($("source").value).map((part) => ({ ...part, made: madeOf(part) }));
+  const text = $("source").value;
+  const atOnce = text.length <= SHORT;
+  const parts = partsOf(text).map((part) => ({ ...part, made: madeOf(part) }));
   const most = Math.min(before.length, parts.length);
   const first = alike(before, parts, most, (i) => i);
   const last = alike(before, parts, most - first, (i) => -1 - i);
@@ -72,15 +84,17 @@ export function showTexts() {
   const changed = parts.slice(first, parts.length - last);
   const old = right.slice(first, end);
   const shown = changed.map((part, i) => {
-    if (part.made || !part.text.trim()) return paragraphOf(part, part.made ?? part, 1);
+    if (part.made || !part.text.trim()) return paragraphOf(part, part.made ?? part, 1, atOnce);
     old[i]?.classList.add("stale");
     return old[i] ?? element("div", "paragraph waits", (waiting ? "…" : "") + part.gap);
   });
-  exchange($("mirror"), left.slice(first, end), changed.map((part) => paragraphOf(part, part.made, 0)), left[end]);
+  exchange($("mirror"), left.slice(first, end), changed.map((part) => paragraphOf(part, part.made, 0, atOnce)), left[end]);
   exchange($("output"), old, shown, right[end]);
   now.parts = parts;
+  now.edited = false;
   if ($("output").lang !== $("to").value) $("output").lang = $("to").value; // else all of it gets its style anew
   if (!$("output").querySelector('[tabindex="0"]')) reach($("output").querySelector('[role="button"]'));
+  follow();
   showTools();
 }
 
@@ -101,10 +115,14 @@ export function outputText() {
 }
 
 export function showTools() {
+  showCounter();
+  $("copy").disabled = !outputText().trim();
+}
+
+export function showCounter() {
   const text = $("source").value;
   const count = countOf(text);
   $("counter").textContent = known.limit ? `${number(count)} / ${number(known.limit)}` : number(count);
   $("counter").classList.toggle("over", known.limit > 0 && count > known.limit);
   $("clear").disabled = !text;
-  $("copy").disabled = !outputText().trim();
 }

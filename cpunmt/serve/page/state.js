@@ -3,7 +3,10 @@
 export const $ = (id) => document.getElementById(id);
 export const AUTO = "auto";
 export const known = { pause: 500, limit: 0, texts: 100, alternatives: 0, keyed: false, detection: false, languages: [] };
-export const now = { mode: "text", asking: null, timer: 0, again: 0, parts: [], detected: null, choosing: null, job: null };
+// `edited`: the field has changed since its text was shown; the mirror and the words do not fit it.
+export const now = {
+  mode: "text", asking: null, timer: 0, again: 0, parts: [], edited: false, detected: null, choosing: null, job: null,
+};
 
 export function element(name, kind, text = "") {
   const made = document.createElement(name);

@@ -41,6 +41,7 @@ export async function translate() {
   const asking = (now.asking = new AbortController());
   busy(true);
   try {
+    if (now.mode === "text") showTexts();
     const from = await sourceOf(text, asking.signal);
     const to = $("to").value;
     if (now.mode === "html") await translateHtml(text, from, to, asking.signal);

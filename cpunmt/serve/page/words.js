@@ -31,6 +31,26 @@ export function logProbOf(sentence, word) {
   return pieces.length ? pieces.reduce((sum, [, value]) => sum + value, 0) : null;
 }
 
+// Words of sentences become elements when they are needed: a text of 50,000 characters has 10,000, each of which has a
+// box in the layout.
+const undivided = new WeakMap(); // element of a sentence -> a function that divides it into words
+const seen = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) if (isIntersecting) divide(target);
+}, { rootMargin: "50%" });
+
+// Divides a sentence into words by `work`: now, or when it comes into view.
+export function divideBy(sentence, work, atOnce) {
+  if (atOnce) return work();
+  undivided.set(sentence, work);
+  seen.observe(sentence);
+}
+
+function divide(sentence) {
+  seen.unobserve(sentence);
+  undivided.get(sentence)?.();
+  undivided.delete(sentence);
+}
+
 const spanOf = (word) => word.dataset.word.split(",").map(Number);
 
 export function unlight() {
@@ -46,8 +66,10 @@ export function light(sentence, word) {
   const at = [...sentence.parentElement.parentElement.children].indexOf(sentence.parentElement);
   const other = $(side ? "mirror" : "output").children[at]?.querySelector(`[data-sentence="${sentence.dataset.sentence}"]`);
   const told = now.parts[at]?.made?.sentences[sentence.dataset.sentence];
-  sentence.classList.add("on");
-  other?.classList.add("on");
+  for (const one of [sentence, other].filter(Boolean)) {
+    divide(one);
+    one.classList.add("on");
+  }
   if (!word || !told) return;
   word.classList.add("lit");
   const pairs = (told.alignments ?? []).filter((pair) => within(pair[side], spanOf(word)));
@@ -60,6 +82,7 @@ export function light(sentence, word) {
 
 // The field lies over its mirror: what is below the pointer is found through it.
 export function pointed(event) {
+  if (now.edited) return;
   const below = document.elementsFromPoint(event.clientX, event.clientY);
   const word = below.find((one) => one.classList.contains("word"));
   light(word?.closest(".sentence") ?? below.find((one) => one.classList.contains("sentence")), word);
@@ -67,14 +90,15 @@ export function pointed(event) {
 
 // The word at the cursor of the field.
 export function atCursor() {
-  if (document.activeElement !== $("source")) return;
+  if (document.activeElement !== $("source") || now.edited) return;
   let left = $("source").selectionStart;
-  const paragraph = [...$("mirror").children].find((one) => {
-    const length = one.textContent.length;
+  const at = now.parts.findIndex(({ lead, text, gap }) => {
+    const length = lead.length + text.length + gap.length;
     if (left <= length) return true;
     left -= length;
     return false;
   });
+  const paragraph = $("mirror").children[at];
   if (!paragraph) return unlight();
   const nodes = document.createTreeWalker(paragraph, NodeFilter.SHOW_TEXT);
   while (nodes.nextNode()) {
@@ -99,6 +123,7 @@ export function stepSentence(sentence, by) {
 
 // Arrows go from word to word of the sentence that has the focus.
 export function step(sentence, by) {
+  divide(sentence);
   const words = [...sentence.querySelectorAll(".word")];
   if (!words.length) return;
   const at = words.findIndex((word) => word.classList.contains("lit"));
