@@ -1,16 +1,21 @@
-"""The page at /: its files are served unchanged, refer only to one another, and are consistent."""
+"""The page at /: its files are served, refer only to one another, and are consistent; forms without scripts."""
 
+import html
+import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 import cpunmt.serve.page
-from cpunmt.serve.page import PARTS
+from cpunmt.serve.page import PAGES, PARTS
+from cpunmt.serve.page.templates import doubtful
 from tests.serve.serving import serving
 
 FOLDER = Path(cpunmt.serve.page.__file__).parent
-HTML, STYLE = ((FOLDER / name).read_text("utf-8") for name in ("index.html", "page.css"))
+HTML, PROGRAMS, STYLE = ((FOLDER / name).read_text("utf-8") for name in ("index.html", "programs.html", "page.css"))
+KINDS = {path: kind for path, (_, kind) in PARTS.items()} | dict.fromkeys(PAGES, "text/html; charset=utf-8")
 MODULES = {path.name: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.js"))}
 IMPORTS = {
     name: {
@@ -20,21 +25,24 @@ IMPORTS = {
 }
 SCRIPT = "\n".join(re.sub(r"^import .*\n", "", text, flags=re.M) for text in MODULES.values())
 IDS = re.findall(r'\bid="([^"]+)"', HTML)
+FIELD = re.compile(r"<(?:select|textarea|input)\b[^>]*>")
 
 
-@pytest.mark.parametrize("path", PARTS)
+@pytest.mark.parametrize("path", KINDS)
 def test_each_part_is_served_with_its_type_and_the_policy(served, path):
-    name, kind = PARTS[path]
     answer = served.client.get(path)
-    assert (answer.status_code, answer.headers["content-type"]) == (200, kind)
-    assert answer.content == (FOLDER / name).read_bytes()
+    assert (answer.status_code, answer.headers["content-type"]) == (200, KINDS[path])
+    if path in PARTS:
+        assert answer.content == (FOLDER / PARTS[path][0]).read_bytes()
+    else:
+        assert "{{" not in answer.text and len(answer.text) > 1000
     policy = [rule.strip() for rule in answer.headers["content-security-policy"].split(";")]
     assert policy[0] == "default-src 'self'" and "unsafe" not in str(policy)
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["referrer-policy"] == "no-referrer"  # the address may have the text
 
 
-@pytest.mark.parametrize("path", PARTS)
+@pytest.mark.parametrize("path", KINDS)
 def test_head_get_again_and_wrong_methods(served, path):
     got, head = served.client.get(path), served.client.head(path)
     assert (head.status_code, head.content) == (200, b"")
@@ -45,7 +53,7 @@ def test_head_get_again_and_wrong_methods(served, path):
     for name in ("etag", "cache-control", "content-security-policy"):
         assert again.headers[name] == got.headers[name]
     assert served.client.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
-    for method in ("POST", "PUT", "DELETE"):
+    for method in ("POST", "PUT", "DELETE")[path == "/" :]:
         refused = served.client.request(method, path)
         assert (refused.status_code, refused.json()) == (405, {"error": "Method not allowed"})
         assert "GET" in refused.headers["allow"]
@@ -58,23 +66,27 @@ def test_nothing_else_of_its_folder_is_served(served):
 
 def test_the_query_of_a_text_does_not_matter(served):
     answer = served.client.get("/?source=auto&target=de&q=Two+dogs.%0A%3Cscript%3E%ff")
-    assert (answer.status_code, answer.text) == (200, HTML)
+    assert (answer.status_code, answer.text) == (200, served.client.get("/").text)
 
 
 def test_every_file_is_a_part_and_every_named_one_is_served(served):
     files = {path.name for path in FOLDER.iterdir() if path.is_file() and path.suffix != ".py"}
-    assert files == {name for name, _ in PARTS.values()}
-    named = set(re.findall(r'\b(?:src|href)="([^"#]+)"', HTML))
-    assert named == {"page/page.css", "page/icon.svg", "openapi.json"} | {f"page/{name}" for name in MODULES}
-    for name in named:  # relative: it also works below a path
+    assert files == {"index.html", "programs.html"} | {name for name, _ in PARTS.values()}
+    named = set(re.findall(r'\b(?:src|href)="([^"#]+)"', served.client.get("/").text))
+    others = {"page/page.css", "page/icon.svg", "page/programs.html"}
+    assert named == others | {f"page/{name}" for name in MODULES}
+    below = set(re.findall(r'\b(?:src|href)="([^"#]+)"', PROGRAMS))
+    assert below == {"icon.svg", "page.css", "scheme.js", "../", "../v1/models", "../openapi.json", "../spec"}
+    for name in [*named, *(f"page/{name}" for name in below)]:  # relative: it also works below a path
         assert served.client.get(f"/{name}").status_code == 200
 
 
 def test_nothing_comes_from_elsewhere():
     outside = re.compile(r"""https?:|["'(]\s*//|@import|url\(|\bdata:""")
-    for text in (HTML, SCRIPT, STYLE):
+    for text in (HTML, PROGRAMS, SCRIPT, STYLE):
         assert outside.findall(text) == []
-    assert re.findall(r"\bstyle=|\bon\w+=|<style|<script(?![^>]*\bsrc=)", HTML) == []  # the policy forbids these
+    for text in (HTML, PROGRAMS):
+        assert re.findall(r"\bstyle=|\bon\w+=|<style|<script(?![^>]*\bsrc=)", text) == []  # the policy forbids these
     assert len(MODULES) > 10 and re.findall(r"\bimport\b|\beval\(|new Function|XMLHttpRequest|WebSocket", SCRIPT) == []
 
 
@@ -111,8 +123,8 @@ def test_what_was_translated_never_becomes_markup():
 
 
 def test_what_it_asks_is_answered(served):
-    paths = set(re.findall(r'"(v1/\w+|frontend/\w+)"', SCRIPT))
-    assert paths == {"v1/translate", "v1/detect", "v1/models", "frontend/settings"}
+    paths = set(re.findall(r'"(v1/\w+|frontend/\w+|translate_file)"', SCRIPT))
+    assert paths == {"v1/translate", "v1/detect", "v1/models", "frontend/settings", "translate_file"}
     assert all(served.client.get(f"/{path}").status_code in (200, 405) for path in paths)
     models = served.client.get("/v1/models").json()
     for name in re.findall(r"told\.limits\.(\w+)", SCRIPT):
@@ -131,11 +143,11 @@ def test_the_script_finds_its_elements():
 
 
 def test_every_field_has_a_label():
-    fields = re.findall(r"<(?:select|textarea|input)\b[^>]*>", HTML)
+    fields = FIELD.findall(HTML)
     inside = re.findall(r"<label[^>]*>(?:(?!</label>).)*?(<(?:select|textarea|input)\b[^>]*>)", HTML, re.S)
     named = set(re.findall(r'<label[^>]*\bfor="([^"]+)"', HTML))
     bare = [one for one in fields if one not in inside and re.search(r'id="([^"]+)"', one)[1] not in named]
-    assert len(fields) == 10 and bare == []
+    assert len(fields) == 13 and bare == []
 
 
 def luminance(colour):
@@ -163,7 +175,7 @@ def test_its_colours_can_be_read(scheme):
 
 def test_it_needs_no_key_and_says_whether_one_is_needed():
     with serving(api_keys=("secret",)) as server:
-        assert [server.client.get(path).status_code for path in PARTS] == [200] * len(PARTS)
+        assert {server.client.get(path).status_code for path in KINDS} == {200}
         assert server.client.get("/frontend/settings").json()["keyRequired"] is True
         assert server.client.get("/v1/models").status_code == 403
         assert server.client.get("/v1/models", headers={"X-Api-Key": "secret"}).status_code == 200
@@ -177,3 +189,91 @@ def test_its_requests_are_counted(served):
     before = count()
     served.client.get("/")
     assert count() == before + 1
+
+
+def sent(server, **fields):
+    """Returns the status and the page that answers the form of a browser without scripts."""
+    answer = server.post("/", data=fields)
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    return answer.status_code, answer.text
+
+
+def part(page, name):
+    """Returns the text of an element of a page, by its id."""
+    return html.unescape(re.search(rf'id="{name}"[^>]*>(.*?)</', page, re.S)[1])
+
+
+def test_without_scripts_the_form_is_answered_by_a_page(served, student):
+    fields = dict(re.findall(r'<(?:select|textarea)[^>]*id="(\w+)" name="(\w+)"', HTML))
+    assert fields == {"from": "source", "to": "target", "source": "q"} and 'action="./" method="post"' in HTML
+    text = "\nTwo dogs.\n\n</textarea>{{key}} & one man."
+    status, page = sent(served, q=text, source="en", target="de")
+    assert (status, part(page, "source"), part(page, "output")) == (200, f"\n{text}", student.translate(text).text)
+    assert 'lang="de"' in page and re.search(r'<p id="message"[^>]* hidden></p>', page)
+    assert re.findall(r'value="(\w+)" selected', page) == ["en", "de"] and part(page, "detected") == ""
+    _, page = sent(served, q="A man is riding a bicycle through the snow.", source="auto", target="de")
+    assert part(page, "detected") == "English" and re.findall(r'value="(\w+)" selected', page) == ["auto", "de"]
+    status, page = sent(served, q="", target="de")
+    assert (status, part(page, "output")) == (200, "")
+
+
+def test_a_detected_language_has_a_question_mark_in_doubt():
+    assert (doubtful("en", 0.8), doubtful("en", 0.79)) == ("English", "English?")
+
+
+def test_without_scripts_errors_are_pages(served):
+    status, page = sent(served, q="a" * 50_001, source="en", target="<de>")
+    assert status == 400 and "limit" in part(page, "message") and part(page, "source") == "\n" + "a" * 50_001
+    assert "<de>" not in page
+    status, page = sent(served, q="Two dogs.")  # no form of ours
+    assert status == 400 and "missing target" in page
+    with serving(api_keys=("secret",)) as server:
+        assert 'name="api_key" type="password"' in server.client.get("/").text
+        status, page = sent(server, q="Two dogs.", source="en", target="de", api_key="wrong")
+        assert status == 403 and 'role="alert"' in page
+        status, page = sent(server, q="Two dogs.", source="en", target="de", api_key="secret")
+        assert status == 200 and part(page, "output")
+    assert 'name="api_key"' not in served.client.get("/").text
+
+
+def test_the_page_has_languages_and_limits_at_once(served):
+    page = served.client.get("/").text
+    assert [re.findall(r'value="([\w-]+)"', one) for one in re.findall(r"<select.*?</select>", page, re.S)[1:]] == [
+        ["auto", "en", "de"],
+        ["de", "en", "fr"],
+    ]
+    assert 'data-bytes="1000000"' in page and "Up to 1 MB a file" in page and 'data-endings=".txt' in page
+
+
+def commands(page):
+    """Returns the arguments of each command of the page for programs."""
+    return [shlex.split(html.unescape(one).replace("\\\n", "")) for one in re.findall(r"<pre>(.*?)</pre>", page, re.S)]
+
+
+def asked(server, arguments, path):
+    """Sends what a command of curl sends."""
+    address, given = arguments[1], list(zip(arguments[2::2], arguments[3::2], strict=True))
+    headers = dict(value.split(": ") for flag, value in given if flag == "-H")
+    data = [value for flag, value in given if flag == "-d"]
+    if form := dict(value.split("=", 1) for flag, value in given if flag == "-F"):
+        file = {"file": (form.pop("file").removeprefix("@"), path.read_bytes())}
+        return server.client.post(address, headers=headers, data=form, files=file)
+    headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
+    return server.client.post(address, headers=headers, content="&".join(data))
+
+
+def test_each_command_for_programs_is_answered(served, student, tmp_path):
+    path = tmp_path / "letter.html"
+    path.write_text("<p>Two dogs.</p>")
+    listed = commands(served.client.get("/page/programs.html").text)
+    answers = [asked(served, arguments, path) for arguments in listed]
+    assert [answer.status_code for answer in answers] == [200] * 7, [answer.text for answer in answers]
+    german = student.translate("Two dogs are playing.").text
+    assert sum(german in json.dumps(answer.json(), ensure_ascii=False) for answer in answers) == 5
+    with serving(api_keys=("KEY",)) as server:
+        for arguments in commands(server.client.get("/page/programs.html").text):
+            assert asked(server, arguments, path).status_code == 200, arguments
+    address = {"X-Forwarded-Host": "example.org", "X-Forwarded-Prefix": "/below", "X-Forwarded-Proto": "https"}
+    page = served.client.get("/page/programs.html", headers=address).text
+    assert commands(page)[0][1] == "https://example.org/below/v1/translate"

@@ -1,39 +1,94 @@
-"""The server's page for people, at /: the files of this folder, unchanged."""
+"""The server's page for people, at /, and the one about programs: this folder's files, with their fields filled in."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import html
+from collections.abc import Callable
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+
+from cpunmt.serve.detection import AUTO
+from cpunmt.serve.dialects.dialect import Ask, Dialect
+from cpunmt.serve.errors import ServeError
+from cpunmt.serve.page import templates
 
 _MODULES = sorted(path.name for path in Path(__file__).parent.glob("*.js"))
 # The page's links are relative, so that it also works below a path.
 PARTS = {
-    "/": ("index.html", "text/html; charset=utf-8"),
     "/page/page.css": ("page.css", "text/css; charset=utf-8"),
     **{f"/page/{name}": (name, "text/javascript; charset=utf-8") for name in _MODULES},
     "/page/icon.svg": ("icon.svg", "image/svg+xml"),
 }
+PAGES: dict[str, Callable[[Request], str]] = {
+    "/": lambda request: templates.form(request.app.state.service),
+    "/page/programs.html": lambda request: templates.programs(
+        request.app.state.service, str(request.base_url).rstrip("/")
+    ),
+}
 # The page loads nothing from other sites, sends nothing to them, and cannot be framed.
-_POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; "
+    "object-src 'none'",
+    "Referrer-Policy": "no-referrer",  # the address may contain the text
+    "X-Content-Type-Options": "nosniff",
+}
+_FAILED = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>cpunmt</title>
+<link rel="icon" href="page/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="page/page.css">
+<main><h1>cpunmt</h1>
+<p class="message" role="alert">{}.</p>
+<p>Go back in your browser to keep the text, or <a href="./">begin again</a>.</p></main>
+"""
+
+
+class _Page(Dialect):
+    """The form of browsers without scripts; an error is a page as well."""
+
+    def failed(self, error: ServeError) -> Response:
+        told = super().failed(error)
+        headers = {name: value for name, value in told.headers.items() if name in ("retry-after", "connection")}
+        text = html.escape(". ".join(filter(None, (error.message, error.detail))))
+        return HTMLResponse(_FAILED.format(text), told.status_code, {**headers, **_HEADERS})
+
+
+_page = _Page(lambda error: {})
+
+
+@_page.route("/", "POST")
+async def answered(ask: Ask) -> Response:
+    """Translates the form's text, and returns the page with both."""
+    given = ask.parameters
+    text, source, target = given.text("q", ""), given.text("source", AUTO), given.text("target")
+    said = {"text": text, "source": source, "target": target}
+    status = 200
+    try:
+        if text:
+            ((wanted, result),) = await ask.translated([text], source, target, {})
+            said["translation"] = result.text
+            if wanted.detected is not None:
+                said["detected"] = templates.doubtful(*wanted.detected)
+    except ServeError as error:
+        said["message"], status = f"{error.message}.", error.status
+    return HTMLResponse(templates.form(ask.service, **said), status, {"Cache-Control": "no-store", **_HEADERS})
 
 
 def _route(path: str) -> Route:
-    name, kind = PARTS[path]
-
     async def answered(request: Request) -> Response:
-        content, tag = _content(name)
-        headers = {
-            "Cache-Control": "no-cache",  # revalidated each time
-            "Content-Security-Policy": _POLICY,
-            "ETag": tag,
-            "Referrer-Policy": "no-referrer",  # the address may contain the text
-            "X-Content-Type-Options": "nosniff",
-        }
+        if path in PAGES:
+            content, kind = PAGES[path](request).encode(), "text/html; charset=utf-8"
+        else:
+            content, kind = _content(PARTS[path][0]), PARTS[path][1]
+        tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+        headers = {"Cache-Control": "no-cache", "ETag": tag, **_HEADERS}  # revalidated each time
         known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
         if tag in known:
             response = Response(status_code=304, headers=headers)
@@ -46,9 +101,8 @@ def _route(path: str) -> Route:
 
 
 @functools.cache
-def _content(name: str) -> tuple[bytes, str]:
-    content = (Path(__file__).parent / name).read_bytes()
-    return content, f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+def _content(name: str) -> bytes:
+    return (Path(__file__).parent / name).read_bytes()
 
 
-routes = [_route(path) for path in PARTS]
+routes = [*map(_route, (*PAGES, *PARTS)), *_page.routes]

@@ -1,17 +1,20 @@
 // The choice of languages, and detection of a text's language.
 
+import { listExamples } from "./examples.js";
+import { showGlossary } from "./glossary.js";
+import { showPickers } from "./picker.js";
 import { ask } from "./server.js";
-import { $, AUTO, known, now } from "./state.js";
+import { $, AUTO, known, nameOf, now } from "./state.js";
 import { whole } from "./texts.js";
 import { remember } from "./translations.js";
 
+const PROBABLE = 0.8; // confidence below which a detected language has a question mark
 const LOOK_AT = 5000; // characters for detecting a text's language
 const languageOf = new Map(); // beginning of a text -> its detected language
-export const nameOf = (code) => known.languages.find((one) => one.code === code)?.name ?? code;
 const targetsOf = (code) => known.languages.find((one) => one.code === code)?.targets ?? [];
 
 export function fillSelect(select, codes, value) {
-  const items = codes.map((code) => new Option(code === AUTO ? "Detect" : nameOf(code), code));
+  const items = codes.map((code) => new Option(code === AUTO ? "Detect language" : nameOf(code), code));
   select.replaceChildren(...items);
   select.value = codes.includes(value) ? value : codes[0];
 }
@@ -25,22 +28,31 @@ export function fillTargets(wanted) {
 export function showLanguages() {
   const auto = $("from").value === AUTO;
   const found = now.detected;
-  const sure = found?.confidence > 0 ? `${nameOf(found.language)}, ${Math.round(100 * found.confidence)} %` : "";
-  $("detected").textContent = !auto || !found ? "" : sure || `not recognized, taken for ${nameOf(found.language)}`;
+  const doubtful = auto && found && found.confidence < PROBABLE;
+  $("detected").textContent = auto && found ? `${nameOf(found.language)}${doubtful ? "?" : ""}` : "";
+  $("detected").classList.toggle("doubtful", Boolean(doubtful));
+  $("detected").title = doubtful ? "The text is short, or its language is not clear. Choose the language if this is wrong." : "";
   const from = auto ? found?.language : $("from").value;
   $("source").lang = from ?? "";
   $("swap").disabled = !from || !targetsOf($("to").value).includes(from);
+  showPickers();
+  listExamples();
+  showGlossary();
 }
 
-export async function sourceOf(text, signal) {
+// The language of a text, as chosen or detected; that of a file is not shown.
+export async function sourceOf(text, signal, ofFile = false) {
   const from = $("from").value;
-  if (from !== AUTO) return from;
+  if (from !== AUTO && !ofFile) return from;
   const beginning = text.slice(0, LOOK_AT).trim();
   if (!languageOf.has(beginning)) {
     const told = await ask("v1/detect", { text: whole(beginning) }, signal);
     remember(languageOf, beginning, told.detections[0][0]);
   }
-  now.detected = languageOf.get(beginning);
-  showLanguages();
-  return now.detected.language;
+  const found = languageOf.get(beginning);
+  if (!ofFile) {
+    now.detected = found;
+    showLanguages();
+  }
+  return found.language;
 }

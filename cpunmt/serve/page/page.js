@@ -1,14 +1,19 @@
 // The page of cpunmt's server: joins its parts.
 
-import { closeChoices, openChoices } from "./choices.js";
-import { stopJob, translateFile } from "./files.js";
+import { closeChoices, openChoices, placeChoices } from "./choices.js";
+import { clearJobs, translateFiles } from "./files.js";
+import { keepGlossary } from "./glossary.js";
+import { listenToHistory } from "./history.js";
 import { fillSelect, fillTargets, showLanguages } from "./languages.js";
 import { failed, say, tell } from "./messages.js";
 import { outputText, showCounter, showTexts, showTools } from "./panes.js";
-import { linkScrolling } from "./scrolling.js";
+import { listenToPickers } from "./picker.js";
 import { ask } from "./server.js";
-import { $, AUTO, element, keep, kept, known, now } from "./state.js";
-import { soon, translate } from "./translating.js";
+import { linkScrolling } from "./scrolling.js";
+import { chooseScheme, scheme } from "./scheme.js";
+import { $, AUTO, element, keep, kept, known, now, number } from "./state.js";
+import { LONGEST_ADDRESS, soon, translate } from "./translating.js";
+import { cache } from "./translations.js";
 import { atCursor, light, pointed, reach, step, stepSentence, unlight } from "./words.js";
 
 function showMode() {
@@ -20,6 +25,8 @@ function showMode() {
   $("panes").classList.toggle("markup-source", html);
   $("markup").hidden = !html;
   $("hint").hidden = html || file;
+  $("history-box").hidden = html || file;
+  $("link").hidden = html;
   $("shade-label").hidden = html;
   showShade();
   $("source").placeholder = html ? "Paste HTML" : "Type or paste a text";
@@ -28,6 +35,7 @@ function showMode() {
   closeChoices();
   tell("");
   showLanguages();
+  showCounter();
   if (!html && !file) showTexts();
   translate();
 }
@@ -35,12 +43,6 @@ function showMode() {
 function showShade() {
   $("output").classList.toggle("shaded", $("shade").checked);
   $("legend").hidden = now.mode !== "text" || !$("shade").checked;
-}
-
-function showScheme() {
-  const wanted = $("scheme").value;
-  const dark = wanted === "dark" || (wanted === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
-  document.documentElement.dataset.scheme = dark ? "dark" : "light";
 }
 
 // Stores the chosen languages for the next visit.
@@ -61,8 +63,23 @@ function swap() {
   chosen();
 }
 
-async function copy() {
-  const text = outputText();
+function copyLink() {
+  const { length } = $("source").value;
+  if (length <= LONGEST_ADDRESS) return translate().then(() => copy(location.href, $("link"), "Copy link"));
+  tell(`A link holds ${number(LONGEST_ADDRESS)} characters, and this text has ${number(length)}.`, true);
+}
+
+// Uses a text of the history again.
+function useAgain(entry) {
+  if ([...$("from").options].some((one) => one.value === entry.from)) $("from").value = entry.from;
+  fillTargets(entry.to);
+  $("source").value = entry.text;
+  now.edited = true;
+  chosen();
+  $("source").focus();
+}
+
+async function copy(text, button, name) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -72,12 +89,12 @@ async function copy() {
     field.select();
     const done = document.execCommand("copy");
     field.remove();
-    $("copy").focus();
+    button.focus();
     if (!done) return tell("The browser does not let this page copy. Select the text, and copy it by hand.");
   }
-  $("copy").textContent = "Copied";
+  button.textContent = "Copied";
   say("Copied");
-  setTimeout(() => ($("copy").textContent = "Copy"), 2000);
+  setTimeout(() => (button.textContent = name), 2000);
 }
 
 function listen() {
@@ -103,14 +120,15 @@ function listen() {
   });
 
   const output = $("output");
+  const leave = () => now.choosing || unlight(); // what is chosen for stays lit
   const sentenceAt = (event) => event.target.closest?.(".sentence");
   output.addEventListener("mousemove", pointed);
-  output.addEventListener("mouseleave", unlight);
+  output.addEventListener("mouseleave", leave);
   output.addEventListener("focusin", (event) => {
     reach(sentenceAt(event));
-    light(sentenceAt(event));
+    if (!sentenceAt(event)?.querySelector(".lit")) light(sentenceAt(event)); // else a touch has lit a word of it
   });
-  output.addEventListener("focusout", unlight);
+  output.addEventListener("focusout", leave);
   output.addEventListener("click", (event) => {
     if (sentenceAt(event) && getSelection().isCollapsed) openChoices(sentenceAt(event));
   });
@@ -147,7 +165,25 @@ function listen() {
   });
   $("to").addEventListener("change", chosen);
   $("swap").addEventListener("click", swap);
-  $("copy").addEventListener("click", copy);
+  $("copy").addEventListener("click", () => copy(outputText(), $("copy"), "Copy"));
+  $("link").addEventListener("click", copyLink);
+  $("form").addEventListener("submit", (event) => event.preventDefault()); // it is for browsers without scripts
+  $("examples-list").addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    source.value = button.textContent;
+    source.focus();
+    now.edited = true;
+    translate();
+  });
+  $("glossary").addEventListener("input", () => {
+    if (!keepGlossary()) return;
+    cache.clear();
+    soon();
+  });
+  listenToHistory(useAgain);
+  listenToPickers();
+  output.addEventListener("scroll", placeChoices);
   $("clear").addEventListener("click", () => {
     source.focus();
     source.select();
@@ -159,11 +195,7 @@ function listen() {
     showShade();
   });
   $("modes").addEventListener("change", showMode);
-  $("scheme").addEventListener("change", () => {
-    keep(localStorage, "cpunmt-scheme", $("scheme").value);
-    showScheme();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showScheme);
+  $("scheme").addEventListener("change", () => chooseScheme($("scheme").value));
 
   $("key-form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -173,10 +205,10 @@ function listen() {
   });
 
   $("file").addEventListener("change", () => {
-    if ($("file").files[0]) translateFile($("file").files[0]);
+    translateFiles($("file").files);
     $("file").value = "";
   });
-  $("job-stop").addEventListener("click", stopJob);
+  $("jobs-clear").addEventListener("click", clearJobs);
   document.addEventListener("dragover", (event) => {
     if (![...event.dataTransfer.types].includes("Files")) return;
     event.preventDefault();
@@ -189,7 +221,7 @@ function listen() {
     event.preventDefault();
     document.querySelector('input[value="file"]').checked = true;
     showMode();
-    translateFile(event.dataTransfer.files[0]);
+    translateFiles(event.dataTransfer.files);
   });
 }
 
@@ -229,9 +261,8 @@ async function begin() {
   }
 }
 
-$("scheme").value = kept(localStorage, "cpunmt-scheme") || "auto";
+$("scheme").value = scheme();
 $("shade").checked = Boolean(kept(localStorage, "cpunmt-shade"));
 showShade();
-showScheme();
 listen();
 begin();

@@ -1,12 +1,15 @@
 // Both texts, as paragraphs of sentences of words.
 // Translations enter the document as text, never as HTML.
 
+import { showExamples } from "./examples.js";
+import { follow } from "./scrolling.js";
 import { $, element, known, now, number } from "./state.js";
 import { countOf, partsOf, unitsOf } from "./texts.js";
 import { madeOf } from "./translations.js";
-import { follow } from "./scrolling.js";
 import { divideBy, logProbOf, reach, wordsOf } from "./words.js";
 
+const BAR = 60; // characters for each bar of a translation that comes
+const MOST_BARS = 8;
 const SHORT = 5000; // characters of a text all of whose words are elements at once
 const SURE = [0.5, 0.7, 0.85]; // below which confidence is marked
 
@@ -60,6 +63,14 @@ function paragraphOf(part, made, side, atOnce) {
   return block;
 }
 
+// Bars in the place of a translation that comes.
+function waitingFor(part) {
+  const [block, bars] = [element("div", "paragraph waits"), element("span", "bars")];
+  bars.style.setProperty("--lines", Math.min(MOST_BARS, Math.ceil(countOf(part.text) / BAR)));
+  block.append(bars, part.gap);
+  return block;
+}
+
 const sameParts = (one, other) => ["lead", "text", "gap", "made"].every((name) => one[name] === other[name]);
 
 // Counts equal parts of both lists, from `first` on or, if it is negative, from the end.
@@ -78,7 +89,6 @@ export function showTexts() {
   const most = Math.min(before.length, parts.length);
   const first = alike(before, parts, most, (i) => i);
   const last = alike(before, parts, most - first, (i) => -1 - i);
-  const waiting = $("output").getAttribute("aria-busy") === "true";
   const [left, right] = [[...$("mirror").children], [...$("output").children]];
   const end = before.length - last;
   const changed = parts.slice(first, parts.length - last);
@@ -86,7 +96,7 @@ export function showTexts() {
   const shown = changed.map((part, i) => {
     if (part.made || !part.text.trim()) return paragraphOf(part, part.made ?? part, 1, atOnce);
     old[i]?.classList.add("stale");
-    return old[i] ?? element("div", "paragraph waits", (waiting ? "…" : "") + part.gap);
+    return old[i] ?? waitingFor(part);
   });
   exchange($("mirror"), left.slice(first, end), changed.map((part) => paragraphOf(part, part.made, 0, atOnce)), left[end]);
   exchange($("output"), old, shown, right[end]);
@@ -117,6 +127,7 @@ export function outputText() {
 export function showTools() {
   showCounter();
   $("copy").disabled = !outputText().trim();
+  $("link").disabled = !$("source").value.trim();
 }
 
 export function showCounter() {
@@ -125,4 +136,5 @@ export function showCounter() {
   $("counter").textContent = known.limit ? `${number(count)} / ${number(known.limit)}` : number(count);
   $("counter").classList.toggle("over", known.limit > 0 && count > known.limit);
   $("clear").disabled = !text;
+  showExamples();
 }

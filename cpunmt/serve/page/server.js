@@ -1,4 +1,4 @@
-// Requests to the server: only /frontend/settings, /v1/models, /v1/detect and /v1/translate.
+// Requests to the server: to /frontend/settings, /v1/models, /v1/detect and /v1/translate, and to /translate_file.
 
 import { $, kept } from "./state.js";
 
@@ -13,19 +13,24 @@ export class Refused extends Error {
   }
 }
 
-export async function ask(path, content, signal) {
+async function answerOf(path, content, signal) {
   const headers = { Accept: "application/json" };
   const key = $("key").value || kept(sessionStorage, "cpunmt-key");
   if (/[^\x20-\x7e]/.test(key)) throw new Refused(403, "The key has a character that cannot be sent");
   if (key) headers["X-Api-Key"] = key;
-  if (content) headers["Content-Type"] = "application/json";
-  let answer;
+  const form = content instanceof FormData;
+  if (content && !form) headers["Content-Type"] = "application/json";
+  const body = form ? content : content && JSON.stringify(content);
   try {
-    answer = await fetch(path, { method: content ? "POST" : "GET", headers, signal, body: content && JSON.stringify(content) });
+    return await fetch(path, { method: content ? "POST" : "GET", headers, signal, body });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Refused(0, "The server does not answer. Is it still running, and are you online?", AGAIN);
   }
+}
+
+export async function ask(path, content, signal) {
+  const answer = await answerOf(path, content, signal);
   const told = await answer.json().catch(() => null);
   signal?.throwIfAborted();
   if (answer.ok && told) return told;
@@ -37,11 +42,22 @@ export async function ask(path, content, signal) {
 
 export const askTranslate = (content, signal) => ask("v1/translate", content, signal).then((told) => told.translations);
 
-// The same for background work: retries a busy or absent server for some minutes, and reports it to `waiting`.
-export async function askPatiently(content, signal, waiting) {
+// Translates a file; returns the ending of the new one, and its content.
+export async function askFile(file, source, target, signal) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ file, source, target })) form.append(name, value);
+  const { translatedFileUrl } = await ask("translate_file", form, signal);
+  const name = translatedFileUrl.split("/").pop(); // the page may be below another address than the server knows
+  const answer = await answerOf(`download_file/${name}`, null, signal);
+  if (!answer.ok) throw new Refused(answer.status, "The translated file is gone", 0);
+  return [/\.[^.]*$/.exec(name)[0], await answer.blob()];
+}
+
+// Background work: retries a busy or absent server for some minutes, and reports it to `waiting`.
+export async function patiently(work, signal, waiting) {
   for (let tries = 20; ; tries -= 1) {
     try {
-      return await askTranslate(content, signal);
+      return await work();
     } catch (error) {
       if (!error.retryAfter || !tries) throw error;
       waiting(error);

@@ -5,7 +5,7 @@ export const AUTO = "auto";
 export const known = { pause: 500, limit: 0, texts: 100, alternatives: 0, keyed: false, detection: false, languages: [] };
 // `edited`: the field has changed since its text was shown; the mirror and the words do not fit it.
 export const now = {
-  mode: "text", asking: null, timer: 0, again: 0, parts: [], edited: false, detected: null, choosing: null, job: null,
+  mode: "text", asking: null, timer: 0, again: 0, parts: [], edited: false, detected: null, choosing: null,
 };
 
 export function element(name, kind, text = "") {
@@ -15,6 +15,7 @@ export function element(name, kind, text = "") {
   return made;
 }
 
+export const nameOf = (code) => known.languages.find((one) => one.code === code)?.name ?? code;
 export const number = (count) => count.toLocaleString("en");
 export const percent = (logarithm) => `${Math.round(100 * Math.exp(logarithm))} %`;
 

@@ -1,15 +1,18 @@
 // Translates the field's text: after a pause, or at once.
 
 import { closeChoices } from "./choices.js";
-import { nameOf, showLanguages, sourceOf } from "./languages.js";
+import { showLanguages, sourceOf } from "./languages.js";
+import { glossaryOf } from "./glossary.js";
+import { note } from "./history.js";
 import { busy, failed, say, tell } from "./messages.js";
-import { showTexts, showTools } from "./panes.js";
+import { outputText, showTexts, showTools } from "./panes.js";
 import { askTranslate } from "./server.js";
-import { $, known, now, number } from "./state.js";
+import { $, known, nameOf, now, number } from "./state.js";
 import { countOf, partsOf, whole } from "./texts.js";
 import { cache, fill, keyOf, madeOf, remember } from "./translations.js";
 
-const LONGEST_ADDRESS = 1500; // characters of a text in the address
+const SLOW = 4000; // milliseconds after which a first answer is late
+export const LONGEST_ADDRESS = 1500; // characters of a text in the address
 
 export function soon() {
   clearTimeout(now.timer);
@@ -40,6 +43,9 @@ export async function translate() {
   }
   const asking = (now.asking = new AbortController());
   busy(true);
+  const late = setTimeout(() => {
+    if (!cache.size) tell("The server is getting ready: its first translation takes longer.", true);
+  }, SLOW);
   try {
     if (now.mode === "text") showTexts();
     const from = await sourceOf(text, asking.signal);
@@ -51,10 +57,12 @@ export async function translate() {
     const cut = now.parts.some((part) => madeOf(part)?.truncated) ? "A sentence was too long, and its translation was cut." : "";
     tell(same || cut, true);
     say("Translated");
+    if (now.mode === "text" && from !== to) note({ from, to, text, made: outputText() });
   } catch (error) {
     if (error.name === "AbortError" || asking !== now.asking) return;
     failed(error, translate);
   } finally {
+    clearTimeout(late);
     if (asking === now.asking) busy(false);
   }
 }
@@ -68,7 +76,7 @@ async function translateText(text, from, to, signal) {
 async function translateHtml(text, from, to, signal) {
   const key = keyOf(text, from, to, true);
   if (!cache.has(key)) {
-    const [made] = await askTranslate({ text: whole(text), source: from, target: to, html: true }, signal);
+    const [made] = await askTranslate({ text: whole(text), source: from, target: to, html: true, options: glossaryOf(from, to) }, signal);
     remember(cache, key, made);
   }
   if (signal.aborted) return;

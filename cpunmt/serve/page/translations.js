@@ -1,5 +1,6 @@
 // Translations of paragraphs: a cache, and requests for the others.
 
+import { glossaryOf } from "./glossary.js";
 import { askTranslate } from "./server.js";
 import { $, AUTO, known, now } from "./state.js";
 import { countOf, unitsOf } from "./texts.js";
@@ -41,7 +42,8 @@ export function groupsOf(texts) {
 export async function fill(texts, from, to, signal, progress) {
   const missing = [...new Set(texts)].filter((text) => text.trim() && !cache.has(keyOf(text, from, to, false)));
   for (const group of groupsOf(missing)) {
-    const wanted = { text: group, source: from, target: to, return: ["sentences", "alignments", "scores"] };
+    const extras = { return: ["sentences", "alignments", "scores"], options: glossaryOf(from, to) };
+    const wanted = { text: group, source: from, target: to, ...extras };
     const made = await askTranslate(wanted, signal);
     group.forEach((text, i) => remember(cache, keyOf(text, from, to, false), withChosen(text, made[i], from, to)));
     progress?.(group);

@@ -63,18 +63,20 @@ class Person:
         self.page.keyboard.insert_text(text)
 
     def mode(self, name):
-        """Selects Text, HTML or File."""
+        """Selects Text, HTML or Files."""
         self.page.locator("#modes label", has_text=name).click()
 
-    def gives(self, name, content):
-        """Selects a file."""
-        self.page.locator("#file").set_input_files({"name": name, "mimeType": "", "buffer": content})
+    def gives(self, *files):
+        """Selects files, each with its name and content."""
+        given = [{"name": name, "mimeType": "", "buffer": content} for name, content in files]
+        self.page.locator("#file").set_input_files(given)
 
-    def takes(self):
-        """Returns (name, content) of the translated file."""
-        self.page.locator("#job-link").wait_for()
+    def takes(self, number=-1):
+        """Returns (name, content) of a translated file of the list."""
+        job = self.page.locator("#jobs-list .job").nth(number)
+        job.locator(".strong").wait_for()
         with self.page.expect_download() as told:
-            self.page.locator("#job-link").click()
+            job.locator(".strong").click()
         with open(told.value.path(), "rb") as file:
             return told.value.suggested_filename, file.read()
 

@@ -60,13 +60,13 @@ def test_a_file_waits_for_a_server_that_is_away(person, student):
     person.expected = ("ERR_CONNECTION_REFUSED",)
     refused = []
     person.opens(source="en", target="de")
-    person.mode("File")
+    person.mode("Files")
     person.page.route(
         "**/v1/translate",
         lambda route: route.continue_() if refused else refused.append(route.abort("connectionrefused")),
     )
-    person.gives("dogs.txt", b"Two dogs.")
-    person.until(lambda: person.sees("#job-note").startswith("Waiting for the server: The server does not answer."))
+    person.gives(("dogs.txt", b"Two dogs."))
+    person.until(lambda: person.sees(".job .said").startswith("Waiting for the server: The server does not answer."))
     assert person.takes() == ("dogs.de.txt", student.translate("Two dogs.").text.encode())
 
 

@@ -4,6 +4,8 @@ import socket
 
 import pytest
 
+from tests.serve.serving import serving
+
 pytestmark = pytest.mark.slow
 
 HTML = "<h1>Two dogs</h1>\n<p>A man is <b>riding</b> a bicycle.</p><ul><li>One cat.<li>The snow.</ul>"
@@ -73,60 +75,69 @@ def paragraphs(count):
 def test_a_text_file_comes_back_as_a_translator_says_it(person, student, end):
     text = paragraphs(120).replace("\n", end) + f"{end} \t{end}The end 😀.{end}"
     person.opens(source="auto", target="de")
-    person.mode("File")
+    person.mode("Files")
     person.page.evaluate("""() => {
       window.notes = [];
-      new MutationObserver(() => notes.push(document.getElementById("job-note").textContent))
-        .observe(document.getElementById("job-note"), { childList: true });
+      new MutationObserver(() => notes.push(document.querySelector(".job .said").textContent))
+        .observe(document.getElementById("jobs-list"), { childList: true, subtree: true });
     }""")
-    person.gives("a letter.txt", text.encode())
+    person.gives(("a letter.txt", text.encode()))
     assert person.takes() == ("a letter.de.txt", student.translate(text).text.encode())
     notes = person.page.evaluate("notes")
     done = [int(note.removesuffix(" %")) for note in notes if note.endswith("%")]
     assert len(done) >= 3 and done == sorted(done) and done[0] == 0 and done[-1] == 100
-    assert notes[-1] == person.sees("#job-note") == "The file is translated"
+    assert notes[-1] == person.sees(".job .said") == "Translated"
+    assert person.sees("#jobs-note") == "1 of 1 translated"
     assert [len(asked["text"]) for asked in person.asked if len(asked["text"]) > 1] and len(person.asked) >= 3
 
 
 def test_an_html_file_comes_back_as_a_translator_says_it(person, student):
     person.opens(source="en", target="de")
-    person.mode("File")
+    person.mode("Files")
     held = []
-    person.page.route("**/v1/translate", lambda route: held.append(route))
-    person.gives("page.html", HTML.encode())
+    person.page.route("**/translate_file", lambda route: held.append(route))
+    person.gives(("page.html", HTML.encode()))
     person.until(lambda: held)
-    assert person.sees("#job-note").startswith("Translating for ")  # no share of it is known, only time
-    assert person.page.locator("#job-progress").get_attribute("value") is None
+    assert person.sees(".job .said").startswith("Translating for ")  # no share of it is known, only time
+    assert person.page.locator(".job progress").get_attribute("value") is None
     held[0].continue_()
     assert person.takes() == ("page.de.html", student.translate(HTML, html=True).text.encode())
 
 
-def test_a_file_can_be_stopped_and_another_one_taken(person, student):
+def test_files_come_one_after_another_and_can_be_stopped(person, student):
     person.opens(source="en", target="de")
-    person.mode("File")
+    person.mode("Files")
     held = []
     person.page.route("**/v1/translate", lambda route: held.append(route) if not held else route.continue_())
-    person.gives("one.txt", b"One man.")
+    person.gives(("one.txt", b"One man."), ("two.txt", b"Two dogs."), ("three.HTML", b"<p>One cat.</p>"))
     person.until(lambda: held)
-    person.page.locator("#job-stop").click()
-    person.reads("Stopped", "#job-note")
+    assert person.all(".job .said") == ["0 %", "Waits", "Waits"]
+    person.page.locator(".job .stop").first.click()
+    person.until(lambda: person.all(".job .said") == ["Stopped", "Translated", "Translated"])
     person.until(lambda: person.aborted)
-    assert person.page.locator("#job-stop").is_hidden() and person.page.locator("#job-link").is_hidden()
+    assert person.page.locator(".job .stop:visible").count() == 0
+    assert person.page.locator(".job").first.locator(".strong").is_hidden()
+    assert person.sees("#jobs-note") == "2 of 3 translated"
+    assert person.takes(1) == ("two.de.txt", student.translate("Two dogs.").text.encode())
+    assert person.takes(2) == ("three.de.html", student.translate("<p>One cat.</p>", html=True).text.encode())
     held[0].abort()
-    person.gives("two.txt", b"Two dogs.")
-    assert person.takes() == ("two.de.txt", student.translate("Two dogs.").text.encode())
+    person.page.get_by_text("Clear the list").click()
+    assert person.page.locator(".job").count() == 0 and person.page.locator("#jobs").is_hidden()
 
 
-def test_files_that_cannot_be_translated_are_told(person):
-    person.opens(source="en", target="de")
-    person.mode("File")
-    person.gives("picture.png", b"\x89PNG")
-    person.reads("Only .txt and .html files are translated here.", "#message")
-    person.gives("old.txt", b"\xff\xfa\x80")
-    person.reads("The file is not UTF-8. Save it as UTF-8, and choose it again.", "#message")
-    person.gives("long.html", b"a" * 50_001)
-    person.reads("The file has 50,001 characters; HTML may have 50,000 here.", "#message")
-    assert person.asked == [] and person.page.locator("#job").is_hidden()
+def test_files_that_cannot_be_translated_are_told(visit):
+    with serving(max_body=2000) as server:
+        person = visit(server).opens(source="en", target="de")
+        person.expected = ("400",)
+        person.mode("Files")
+        assert "Up to 2 kB a file" in person.sees("#drop")
+        person.gives(("picture.png", b"\x89PNG"), ("old.txt", b"\xff\xfa\x80"), ("long.html", b"a" * 2001))
+        person.until(lambda: person.page.locator(".job.failed").count() == 3)
+        told = person.all(".job .said")
+        assert told[0] == "This server does not translate files of this format."
+        assert "UTF-8" in told[1]  # the server's own words
+        assert told[2] == "It has 3 kB; this server takes files up to 2 kB."
+        assert person.asked == [] and person.sees("#jobs-note") == "0 of 3 translated"
 
 
 def test_a_file_can_be_dropped_anywhere(person, student):

@@ -109,7 +109,7 @@ def test_words_are_shaded_by_how_likely_they_were(reader, student):
     unsure = reader.page.locator("#output .word.sure-0, #output .word.sure-1, #output .word.sure-2").first
     line = "one => getComputedStyle(one).textDecorationLine"
     assert unsure.evaluate(line) == "none" and reader.page.locator("#legend").is_hidden()
-    reader.page.get_by_label("Shade by confidence").check()
+    reader.page.get_by_label("Shade doubts").check()
     assert unsure.evaluate(line) == "underline" and reader.page.locator("#legend").is_visible()
     unsure.hover()
     assert re.fullmatch(r".+: \d+ %", reader.sees("#sure-word"))
