@@ -21,7 +21,6 @@ def visit(browser, served):
         given = {"viewport": {"width": 1280, "height": 800}, "locale": "en-US", "color_scheme": "light", **settings}
         people.append(Person(browser.new_context(**given).new_page(), server.url))
         people[-1].page.set_default_timeout(30_000)
-        people[-1].expected = ()
         return people[-1]
 
     yield visited

@@ -13,11 +13,12 @@ class Person:
     asked    requests to /v1/translate, parsed, in order
     aborted  the same, of cancelled ones
     wrong    errors of the script and of the console, including the policy's
+    expected parts of such errors that are no fault
     """
 
     def __init__(self, page, url):
         self.page, self.url = page, url
-        self.asked, self.aborted, self.wrong = [], [], []
+        self.asked, self.aborted, self.wrong, self.expected = [], [], [], ()
         page.on("request", lambda request: self._note(request, self.asked))
         page.on("requestfailed", lambda request: self._note(request, self.aborted))
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
@@ -56,6 +57,11 @@ class Person:
     def all(self, at):
         """Returns the texts of all such elements."""
         return self.page.locator(at).evaluate_all("all => all.map((one) => one.textContent)")
+
+    def stops_the_clock(self):
+        """Stops the page's clock."""
+        self.page.clock.install()
+        self.expected = ("Blocked script execution in 'about:blank'",)  # the clock's, in the frame of HTML
 
     def types(self, text):
         """Types at the end of the field."""

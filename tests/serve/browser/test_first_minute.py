@@ -57,8 +57,7 @@ def test_a_late_answer_of_the_server_is_told_only_at_first(person, student):
     person.opens(source="en", target="de", q=TEXT)
     person.reads(student.translate(TEXT).text)
     held = []
-    person.page.clock.install()
-    person.expected = ("Blocked script execution in 'about:blank'",)
+    person.stops_the_clock()
     person.page.route("**/v1/translate", lambda route: held.append(route))
     person.types(" One cat.")
     person.page.clock.run_for(600)
@@ -67,42 +66,45 @@ def test_a_late_answer_of_the_server_is_told_only_at_first(person, student):
     assert person.page.locator("#message").is_hidden()
 
 
-def history(person):
-    return [
-        json.loads(person.page.evaluate("localStorage.getItem('cpunmt-history') || '[]'")),
-        *person.all("#history-list button"),
-    ]
+def kept(person):
+    """Returns the texts of the history that the browser keeps."""
+    found = json.loads(person.page.evaluate("localStorage.getItem('cpunmt-history') || '[]'"))
+    return [one["text"] for one in found]
 
 
-def test_texts_are_kept_until_they_are_cleared(person, visit, student):
+def test_texts_are_kept_until_they_are_cleared(person, student):
     person.opens(source="en", target="de")
     for text in ("Two dogs.", "Two dogs. One man.", "A cat."):  # the second goes on from the first
         person.page.locator("#source").fill(text)
         person.reads(student.translate(text).text)
-        person.until(
-            lambda text=text: person.page.evaluate("localStorage.getItem('cpunmt-history') || ''").startswith(
-                '[{"from":"en","to":"de","text":"' + text
-            )
-        )
-    kept, *shown = history(person)
-    assert [one["text"] for one in kept] == ["A cat.", "Two dogs. One man."]
-    assert shown[1] == f"Two dogs. One man.{student.translate('Two dogs. One man.').text}en → de"
-    assert person.sees("#history-count") == "(2)"
+        person.until(lambda text=text: kept(person)[:1] == [text])
+    assert kept(person) == ["A cat.", "Two dogs. One man."] and person.sees("#history-count") == "(2)"
+    made = student.translate("Two dogs. One man.").text
+    assert person.all("#history-list button")[1] == f"Two dogs. One man.{made}en → de"
     person.page.reload()
     person.page.locator("#history-box summary").click()
     person.page.locator("#history-list button").nth(1).click()
-    person.reads(student.translate("Two dogs. One man.").text)
+    person.reads(made)
     assert person.page.locator("#source").input_value() == "Two dogs. One man."
     person.page.locator("#history-clear").click()
-    assert history(person) == [[]] and person.sees("#history-count") == ""
-    person.page.get_by_label("Keep a history").uncheck()
+    assert kept(person) == person.all("#history-list button") == [] and person.sees("#history-count") == ""
+
+
+def test_no_history_is_kept_if_none_is_wanted(person, student):
+    person.opens(source="en", target="de")
     person.page.evaluate("localStorage.setItem('cpunmt-history', '{broken')")
+    person.page.reload()  # what stands there does no harm
+    person.page.locator("#history-box summary").click()
+    assert person.all("#history-list button") == []
+    person.page.get_by_label("Keep a history").uncheck()
     person.page.reload()
-    person.page.locator("#source").fill("One cat.")
-    person.reads(student.translate("One cat.").text)
-    person.page.wait_for_timeout(3500)
-    assert person.page.evaluate("localStorage.getItem('cpunmt-history')") == "{broken"
     assert not person.page.locator("#history-keep").is_checked()
+    person.stops_the_clock()
+    person.page.locator("#source").fill("One cat.")
+    person.page.keyboard.press("Control+Enter")
+    person.reads(student.translate("One cat.").text)
+    person.page.clock.run_for(10_000)
+    assert kept(person) == []
 
 
 def test_a_glossary_is_kept_for_each_pair_of_languages(person, student):

@@ -16,14 +16,8 @@ def of(person):
     return [asked["text"] for asked in person.asked]
 
 
-def still(person):
-    """Stops the page's clock."""
-    person.page.clock.install()
-    person.expected = ("Blocked script execution in 'about:blank'",)  # the clock's, in the frame of HTML
-
-
 def test_a_text_is_translated_after_the_pause(person, student):
-    still(person)
+    person.stops_the_clock()
     person.opens(source="en", target="de")
     pause = person.page.evaluate("fetch('frontend/settings').then((a) => a.json())")["frontendTimeout"]
     person.page.clock.pause_at(person.page.evaluate("Date.now()") + 1000)
@@ -47,7 +41,7 @@ def test_it_is_the_text_of_a_translator(person, student):
 
 
 def test_control_enter_does_not_wait(person, student):
-    still(person)
+    person.stops_the_clock()
     person.opens(source="en", target="de")
     person.page.clock.pause_at(person.page.evaluate("Date.now()") + 1000)
     person.types("Two dogs.")
