@@ -243,7 +243,9 @@ def test_the_page_has_languages_and_limits_at_once(served):
         ["auto", "en", "de"],
         ["de", "en", "fr"],
     ]
-    assert 'data-bytes="1000000"' in page and "Up to 1 MB a file" in page and 'data-endings=".txt' in page
+    assert 'data-bytes="10000000"' in page and "10 MB and 200,000 characters" in page and 'data-endings=".txt,' in page
+    with serving(no_files=True) as server:
+        assert '<label hidden><input type="radio" name="mode" value="file">' in server.client.get("/").text
 
 
 def commands(page):

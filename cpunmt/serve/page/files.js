@@ -69,6 +69,12 @@ function ended(job, state, text) {
   showCount();
 }
 
+// A message as a sentence, without the words for programs.
+function told(message) {
+  const text = message.replace(/^Invalid request: (the file: )?/, "");
+  return `${text[0].toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
+}
+
 async function run() {
   if (jobs.some((job) => job.state === "runs")) return;
   const job = jobs.find((one) => one.state === "waits");
@@ -84,7 +90,7 @@ async function run() {
     }
   } catch (error) {
     if (!(error instanceof Refused) && error.name !== "AbortError") throw error;
-    if (job.state === "runs") ended(job, "failed", /[.?!]$/.test(error.message) ? error.message : `${error.message}.`);
+    if (job.state === "runs") ended(job, "failed", told(error.message));
   } finally {
     run();
   }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cpunmt.documents.known_formats import FORMATS
 from cpunmt.serve.detection import AUTO
-from cpunmt.serve.dialects.translated_files import SUFFIXES
+from cpunmt.serve.dialects.translated_files import endings
 from cpunmt.serve.service import Service
 from cpunmt.text.languages.codes import name_of
 
@@ -41,7 +41,8 @@ def form(
     host = service.host
     sources = [(AUTO, "Detect language")] if service.detector.is_installed() else []
     chosen = target or host.directions[0][0].target
-    most = service.settings.max_body
+    settings = service.settings
+    readable = [] if settings.no_files else endings()
     return filled(
         "index.html",
         {
@@ -55,10 +56,12 @@ def form(
             "message": html.escape(message),
             "quiet": "" if message else " hidden",
             "key": _KEY if service.keys.are_required else "",
-            "bytes": str(most),
-            "size": _size(most),
-            "endings": ",".join(SUFFIXES),
-            "formats": ", ".join(_formats()),
+            "no_files": "" if readable else " hidden",
+            "bytes": str(settings.max_file),
+            "size": _size(settings.max_file),
+            "characters": f"{settings.max_characters:,}",
+            "endings": ",".join(readable),
+            "formats": ", ".join(_formats(readable)),
         },
     )
 
@@ -97,9 +100,9 @@ def _choices(pairs: Iterable[tuple[str, str]], chosen: str) -> str:
     )
 
 
-def _formats() -> list[str]:
-    """Returns the names of the formats that the server translates."""
-    return [name.upper() for name, known in FORMATS.items() if not set(SUFFIXES).isdisjoint(known.endings)]
+def _formats(readable: Iterable[str]) -> list[str]:
+    """Returns the names of the formats whose files have these endings."""
+    return [name.upper() for name, known in FORMATS.items() if not set(readable).isdisjoint(known.endings)]
 
 
 def _size(count: int) -> str:

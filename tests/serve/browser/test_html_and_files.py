@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from cpunmt.documents.known_formats import FORMATS
 from tests.serve.serving import serving
 
 pytestmark = pytest.mark.slow
@@ -126,18 +127,36 @@ def test_files_come_one_after_another_and_can_be_stopped(person, student):
 
 
 def test_files_that_cannot_be_translated_are_told(visit):
-    with serving(max_body=2000) as server:
+    with serving(max_file=2000) as server:
         person = visit(server).opens(source="en", target="de")
         person.expected = ("400",)
         person.mode("Files")
-        assert "Up to 2 kB a file" in person.sees("#drop")
+        assert "A file may have 2 kB and 200,000 characters; .txt any number." in person.sees("#drop")
         person.gives(("picture.png", b"\x89PNG"), ("old.txt", b"\xff\xfa\x80"), ("long.html", b"a" * 2001))
         person.until(lambda: person.page.locator(".job.failed").count() == 3)
         told = person.all(".job .said")
         assert told[0] == "This server does not translate files of this format."
-        assert "UTF-8" in told[1]  # the server's own words
+        assert "utf-8" in told[1].lower() and not told[1].startswith("Invalid")  # the server's own words
         assert told[2] == "It has 3 kB; this server takes files up to 2 kB."
         assert person.asked == [] and person.sees("#jobs-note") == "0 of 3 translated"
+
+
+def test_all_formats_are_offered_and_translated(person, student):
+    person.opens(source="auto", target="de")
+    person.mode("Files")
+    names = person.sees("#drop .note").partition(".")[0].split(", ")
+    assert sorted(name.lower() for name in names) == sorted(FORMATS)
+    srt = b"1\n00:00:01,000 --> 00:00:02,000\nTwo dogs are playing in the snow.\n"
+    person.gives(("film.srt", srt), ("words.json", b'{"one": "Two dogs are playing in the snow."}'))
+    german = student.translate("Two dogs are playing in the snow.").text.encode()
+    assert person.takes(0) == ("film.de.srt", srt.replace(b"Two dogs are playing in the snow.", german))
+    assert german in person.takes(1)[1]
+
+
+def test_a_server_may_translate_no_files(visit):
+    with serving(no_files=True) as server:
+        person = visit(server).opens(source="en", target="de")
+        assert person.page.locator("#modes label:visible").count() == 2
 
 
 def test_a_file_can_be_dropped_anywhere(person, student):
