@@ -44,6 +44,7 @@ def test_what_is_installed_is_offered():
 
 def test_the_unit_starts_a_server_and_waits_for_its_end():
     words = shlex.split(UNIT["ExecStart"])
-    assert words[0].endswith("/cpunmt") and words[1] == "serve" and parsed(words[2:]).preload
+    assert words[0].endswith("/cpunmt") and words[1] == "serve" and parsed(words[2:]).models
+    assert parsed(["model", "--no-preload"]).preload is False and ServeSettings().preload
     assert float(UNIT["TimeoutStopSec"]) > ServeSettings().drain + _LAST
     assert int(UNIT["LimitNOFILE"]) > ServeSettings().max_connections

@@ -40,8 +40,10 @@ def add_fields(parser: Parser, of: type, title: str = "") -> None:
     """Adds a flag for each field that has a `help`; to the group of its own, or else of `title`."""
     for field in dataclasses.fields(of):
         if "help" in field.metadata:
-            group = parser.group(field.metadata.get("group") or title)
-            group.add_argument(flag_of(field.name), dest=field.name, **_settings(field))
+            group, flag = parser.group(field.metadata.get("group") or title), flag_of(field.name)
+            group.add_argument(flag, dest=field.name, **_settings(field))
+            if field.default is True:
+                group.add_argument(f"--no-{flag[2:]}", dest=field.name, nargs=0, const=False, help=f"not {flag}")
 
 
 def add_options(parser: Parser, names: Collection[str], help: Mapping[str, str] | None = None) -> None:

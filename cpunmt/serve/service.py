@@ -105,7 +105,7 @@ class Service:
         try:
             program.load()
             if self.settings.preload:
-                self.host.preload()
+                self.host.preload(_log_failure)
                 if self.detector.is_installed():
                     self.detector.detect("one")
         except Exception as error:  # requests would meet it too
@@ -224,11 +224,15 @@ class Service:
         try:
             hosted = self.host.between(*pair)
         except (CpunmtError, OSError, MemoryError) as error:
-            LOG.error("cannot load the model from %s to %s: %s", *pair, type(error).__name__)
+            _log_failure(pair, error)
             raise ServeError(503, "The model cannot be loaded", retry_after=60) from None
         if hosted is None:
             raise bad(f"{pair[1]} is not available as a target language from {pair[0]}")
         return hosted
+
+
+def _log_failure(pair: tuple[str, str], error: Exception) -> None:
+    LOG.error("cannot load the model from %s to %s: %s", *pair, type(error).__name__)
 
 
 class _DocumentTranslator(DocumentMethod):

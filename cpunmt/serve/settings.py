@@ -77,7 +77,7 @@ class ServeSettings:
     url_prefix: str = checked(
         _prefix, "", help="serve below this path, as /translate", takes="PATH", group=GROUPS["address"]
     )
-    preload: bool = switch(False, help="load all models before the first request", group=GROUPS["work"])
+    preload: bool = switch(True, help="load models at the start (the default)", group=GROUPS["work"])
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -34,7 +34,11 @@ class Served:
 
 @contextlib.contextmanager
 def serving(*models, port=0, **settings):
-    """Serves these models (`MODELS` by default) with these settings, until the end of the block. Port 0: any."""
+    """Serves these models (`MODELS` by default) with these settings, until the end of the block. Port 0: any.
+
+    Models are loaded when they are needed, not at the start: most tests need one of them.
+    """
+    settings = {"preload": False, **settings}
     there, told = threading.Event(), []
 
     def ready(address):

@@ -267,7 +267,7 @@ def test_every_setting_of_a_number_has_one():
 
 
 def test_settings_that_are_no_limits_have_their_defaults():
-    rest = {"workers": 1, "batch_tokens": 1024, "cache_mb": 64, "drain": 30.0, "preload": False, "api_keys": ()}
+    rest = {"workers": 1, "batch_tokens": 1024, "cache_mb": 64, "drain": 30.0, "preload": True, "api_keys": ()}
     rest |= dict.fromkeys(["idle_unload", "memory", "quota", "quota_hours", "max_rate"], 0)
     rest |= {"no_files": False, "no_page": False, "url_prefix": "", "max_file": 10_000_000}
     assert {name: getattr(ServeSettings(), name) for name in rest} == rest
@@ -354,7 +354,10 @@ def test_a_model_that_cannot_be_loaded_is_told(tmp_path, caplog):
 
     shutil.copytree(DIRECTORIES["int8"], tmp_path / "model", ignore=shutil.ignore_patterns("float32"))
     (tmp_path / "model" / "weights.safetensors").write_bytes(b"broken")
-    with serving(f"en-de={tmp_path / 'model'}", MODELS[1]) as served:
+    with serving(f"en-de={tmp_path / 'model'}", MODELS[1], preload=True) as served:
+        until(lambda: served.service.is_ready)  # the others are served
+        assert caplog.text.count("cannot load the model from en to de") == 1
+        assert [one["loaded"] for one in served.client.get("/v1/models").json()["models"]] == [False, True]
         for path, (right, message) in FORMS.items():
             answer = served.post(path, json=right)
             assert answer.status_code == 503 and message(answer.json()) == "The model cannot be loaded"

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cpunmt import Pivot
-from cpunmt.errors import CpunmtError
+from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.serve.model_host import MOST_MODELS, Direction, ModelHost, ServedModel, chain
 from tests.sample_models.real_model import DIRECTORIES, GERMAN, SHIPPED
 
@@ -68,7 +68,7 @@ def test_of_two_models_for_the_same_the_first_is_used(order):
 
 def test_room_is_made_by_what_was_used_the_longest_ago_and_only_if_it_is_needed():
     roomy = ModelHost([STUDENT, str(GERMAN), f"en-it={STUDENT}"])
-    roomy.preload()
+    roomy.preload(pytest.fail)
     sizes = [model.bytes for model in roomy.models]
     assert roomy.loaded_bytes == sum(sizes)
     for room, kept in ((sum(sizes), [True] * 3), (sum(sizes) - 1, [False, True, True]), (1, [False, False, True])):
@@ -96,8 +96,22 @@ def test_what_is_idle_or_too_much_is_unloaded():
     host.unload_idle(0.01)
     assert host.models[1].hosted is None
     roomy = ModelHost([STUDENT, str(GERMAN), f"en-it={SHIPPED}"], memory_bytes=1 << 30)
-    roomy.preload()
+    roomy.preload(pytest.fail)
     assert all(model.hosted for model in roomy.models)
+
+
+def test_the_start_loads_models_until_the_memory_is_full(tmp_path):
+    shutil.copytree(STUDENT, tmp_path / "broken", ignore=shutil.ignore_patterns("float32"))
+    (tmp_path / "broken" / "weights.safetensors").write_bytes(b"")
+    named = [f"en-fr={tmp_path / 'broken'}", *(f"en-{code}={STUDENT}" for code in ("de", "it", "es", "pt"))]
+    failed = []
+    roomy = ModelHost(named)
+    roomy.preload(lambda pair, error: failed.append((pair, type(error))))
+    assert [model.hosted is not None for model in roomy.models] == [False, True, True, True, True]
+    assert failed == [(("en", "fr"), ModelFileError)]
+    host = ModelHost(named, memory_bytes=2 * roomy.models[1].bytes)
+    host.preload(lambda pair, error: None)
+    assert [model.hosted is not None for model in host.models] == [False, False, True, True, False]
 
 
 def test_a_directory_that_is_replaced_goes_on(tmp_path, student):
