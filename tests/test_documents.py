@@ -6,6 +6,7 @@ import pytest
 
 import cpunmt
 from cpunmt.serve.app import DIALECTS
+from cpunmt.serve.page import routes as page_routes
 from tests.sample_models.real_model import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "models").rglob("README.md"))]
@@ -66,7 +67,8 @@ def is_file(name: str) -> bool:
     return name in FOLDERS or any(f"/{path}".endswith((f"/{name}", f"/{name}.py")) for path in NAMES)
 
 
-ROUTES = [re.sub(r"{\w+}", "[^/]+", route.path) for dialect in DIALECTS for route in dialect.routes]
+ROUTED = [*page_routes, *(route for dialect in DIALECTS for route in dialect.routes)]
+ROUTES = [re.sub(r"{\w+}", "[^/]+", route.path) for route in ROUTED]
 
 
 def is_route(name: str) -> bool:
