@@ -32,6 +32,10 @@ FIELD = re.compile(r"<(?:select|textarea|input)\b[^>]*>")
 def test_each_part_is_served_with_its_type_and_the_policy(served, path):
     answer = served.client.get(path)
     assert (answer.status_code, answer.headers["content-type"]) == (200, KINDS[path])
+    assert answer.headers["content-encoding"] == "gzip" and "Accept-Encoding" in answer.headers["vary"]
+    whole = served.client.get(path, headers={"Accept-Encoding": "identity"})
+    assert whole.content == answer.content and whole.headers["etag"] != answer.headers["etag"]
+    assert "content-encoding" not in whole.headers
     if path in PARTS:
         assert answer.content == (FOLDER / PARTS[path][0]).read_bytes()
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import hashlib
 import html
 from collections.abc import Callable
@@ -87,8 +88,10 @@ def _route(path: str) -> Route:
             content, kind = PAGES[path](request).encode(), "text/html; charset=utf-8"
         else:
             content, kind = _content(PARTS[path][0]), PARTS[path][1]
-        tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
-        headers = {"Cache-Control": "no-cache", "ETag": tag, **_HEADERS}  # revalidated each time
+        headers = {"Cache-Control": "no-cache", "Vary": "Accept-Encoding", **_HEADERS}  # revalidated each time
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            content, headers["Content-Encoding"] = _packed(content), "gzip"
+        tag = headers["ETag"] = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
         known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
         if tag in known:
             response = Response(status_code=304, headers=headers)
@@ -103,6 +106,11 @@ def _route(path: str) -> Route:
 @functools.cache
 def _content(name: str) -> bytes:
     return (Path(__file__).parent / name).read_bytes()
+
+
+@functools.lru_cache(64)
+def _packed(content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0)
 
 
 routes = [*map(_route, (*PAGES, *PARTS)), *_page.routes]

@@ -11,6 +11,7 @@ import { divideBy, logProbOf, reach, wordsOf } from "./words.js";
 const BAR = 60; // characters for each bar of a translation that comes
 const MOST_BARS = 8;
 const SHORT = 5000; // characters of a text all of whose words are elements at once
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const SURE = [0.5, 0.7, 0.85]; // below which confidence is marked
 
 function sureOf(logarithm) {
@@ -136,5 +137,6 @@ export function showCounter() {
   $("counter").textContent = known.limit ? `${number(count)} / ${number(known.limit)}` : number(count);
   $("counter").classList.toggle("over", known.limit > 0 && count > known.limit);
   $("clear").disabled = !text;
+  $("source").classList.toggle("one-way", !RIGHT_TO_LEFT.test(text));
   showExamples();
 }

@@ -89,7 +89,7 @@ def doubtful(language: str, confidence: float) -> str:
 
 @functools.cache
 def _preloads() -> str:
-    names = sorted(path.name for path in _FOLDER.glob("*.js") if path.name != "page.js")
+    names = sorted({path.name for path in _FOLDER.glob("*.js")} - {"page.js", "scheme.js"})
     return "\n  ".join(f'<link rel="modulepreload" href="page/{name}">' for name in names)
 
 
