@@ -131,7 +131,7 @@ def test_files_that_cannot_be_translated_are_told(visit):
         person = visit(server).opens(source="en", target="de")
         person.expected = ("400",)
         person.mode("Files")
-        assert "A file may have 2 kB and 200,000 characters; .txt any number." in person.sees("#drop")
+        assert "Up to 2 kB and 200,000 characters a file; .txt of any size." in person.sees("#drop")
         person.gives(("picture.png", b"\x89PNG"), ("old.txt", b"\xff\xfa\x80"), ("long.html", b"a" * 2001))
         person.until(lambda: person.page.locator(".job.failed").count() == 3)
         told = person.all(".job .said")
