@@ -65,7 +65,7 @@ _page = _Page(lambda error: {})
 
 
 @_page.route("/", "POST")
-async def answered(ask: Ask) -> Response:
+async def translate(ask: Ask) -> Response:
     """Translates the form's text, and returns the page with both."""
     given = ask.parameters
     text, source, target = given.text("q", ""), given.text("source", AUTO), given.text("target")

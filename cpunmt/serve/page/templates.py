@@ -76,7 +76,7 @@ def programs(service: Service, address: str) -> str:
         "target": target,
         "upper_source": source.upper(),
         "upper_target": target.upper(),
-        "sample": _SAMPLES.get(source, "1 + 2 = 3"),
+        "sample": _SAMPLES.get(source, "Hello."),
         "key": "-H 'X-Api-Key: KEY' " if service.keys.are_required else "",
     }
     return filled("programs.html", {name: html.escape(value) for name, value in values.items()})

@@ -76,7 +76,8 @@ async function translateText(text, from, to, signal) {
 async function translateHtml(text, from, to, signal) {
   const key = keyOf(text, from, to, true);
   if (!cache.has(key)) {
-    const [made] = await askTranslate({ text: whole(text), source: from, target: to, html: true, options: glossaryOf(from, to) }, signal);
+    const wanted = { text: whole(text), source: from, target: to, html: true, options: glossaryOf(from, to) };
+    const [made] = await askTranslate(wanted, signal);
     remember(cache, key, made);
   }
   if (signal.aborted) return;

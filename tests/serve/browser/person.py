@@ -30,9 +30,9 @@ class Person:
             notes.append(json.loads(request.post_data))
 
     def opens(self, **query):
-        """Opens the page, until it knows the languages."""
+        """Opens the page, until it knows the languages and limits."""
         self.page.goto(f"{self.url}/?{urlencode(query)}")
-        self.until(lambda: self.page.locator("#to option").count() > 0)
+        self.until(lambda: " / " in self.sees("#counter"))
         return self
 
     def until(self, condition):
