@@ -206,11 +206,7 @@ class Result:
 
         Always in this order; empty for a translation without doubts, and for a source given as pieces.
         """
-        best = self.hypotheses[0]
-        if self._judge is not None and not (best._parts or best._inner):  # most results, in half the time
-            return self._judge.doubts(self._source, best)
-        found = {name for names in self.doubts_by_sentence for name in names}
-        return tuple(name for name in DOUBTS if name in found)
+        return () if self._judge is None else doubts_of(self._source, self.hypotheses[0], self._judge)
 
     @property
     def doubts_by_sentence(self) -> tuple[tuple[DoubtName, ...], ...]:
@@ -411,6 +407,14 @@ def translation_result(result: Result, options: Options) -> TranslationResult:
         else [],
         [hypothesis.logits for hypothesis in found if hypothesis.logits is not None],
     )
+
+
+def doubts_of(source: str, best: Hypothesis, judge: FindsDoubts) -> tuple[DoubtName, ...]:
+    """Returns the doubts about all sentences of a text together."""
+    if not (best._parts or best._inner):  # most texts, in half the time
+        return judge.doubts(source, best)
+    found = {name for pair in sentences_of(source, best) for name in judge.doubts(*pair)}
+    return tuple(name for name in DOUBTS if name in found)
 
 
 def sentences_in_markup(best: Hypothesis) -> tuple[tuple[str, Hypothesis], ...]:

@@ -345,14 +345,21 @@ class Translator(PieceTranslator):
         self, texts: Sequence[str], forced: Sequence[list[int]], each: Sequence[Settings]
     ) -> list[Aligned]:
         if self._cache is None:
-            return self._of_directions(texts, forced, each)
+            return self._tried(texts, forced, each)
 
         def make(numbers: Sequence[int]) -> list[Aligned]:
             some = [texts[n] for n in numbers], [forced[n] for n in numbers]
-            return self._of_directions(*some, [each[n] for n in numbers])
+            return self._tried(*some, [each[n] for n in numbers])
 
         keys = list(zip(texts, map(tuple, forced), each, strict=True))
         return self._cache.all_of(texts, keys, make)
+
+    def _tried(self, texts: Sequence[str], forced: Sequence[list[int]], each: Sequence[Settings]) -> list[Aligned]:
+        if not each or each[0].options.retry is None:
+            return self._of_directions(texts, forced, each)
+        with LOCK:  # most processes never import it
+            from cpunmt.sentence_layers.retrying import retrying
+        return retrying(self._of_directions, self.source_vocabulary, self.spoken)(texts, forced, each)
 
     def _of_directions(
         self, texts: Sequence[str], forced: Sequence[list[int]], each: Sequence[Settings]
