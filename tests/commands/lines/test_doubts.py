@@ -32,14 +32,21 @@ def test_what_was_cut_off_is_told(student, source, tmp_path, capfd):
     lines = sentences(40)
     cut = [i for i, found in enumerate(student.translate(lines, max_length=12), 1) if found.truncated]
     assert 6 < len(cut) < 40
-    assert translate(source, tmp_path / "german", "--max-length", 12, "--stats") == 0
-    first, *rest = capfd.readouterr().err.splitlines()
+    assert translate(source, tmp_path / "german", "--max-length", 12) == 0
+    first = capfd.readouterr().err.strip()
     shown = f"lines {', '.join(map(str, cut[:5]))} and {len(cut) - 5} more"
     assert first == (
         f"cpunmt: of the translations {len(cut)} were cut off at the length limit ({shown}); look at them: "
         "--max-length above 12 gives more room"
     )
-    assert statistics("\n".join(rest))["cut off"] == str(len(cut))
+    assert translate(source, tmp_path / "german", "--max-length", 12, "--stats") == 0
+    found = [one.doubts for one in student.translate(lines, max_length=12)]
+    told, *rest = capfd.readouterr().err.splitlines()
+    headings = {"truncated": "cut off", "length": "odd lengths", "numbers": "lost numbers", "echo": "untranslated"}
+    counts = {name: sum(name in names for names in found) for name in headings}
+    assert {name: int(statistics("\n".join(rest))[heading]) for name, heading in headings.items()} == counts
+    assert f"({shown}), {counts['length']} have improbable lengths (lines " in told and counts["length"] > 1
+    assert f"and {counts['numbers']} lack numbers (lines " in told and counts["numbers"] > 1
 
 
 def test_numbers_of_lines_count_the_whole_input(student, tmp_path, capfd):
