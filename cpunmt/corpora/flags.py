@@ -23,9 +23,9 @@ def flags_of(made: Translated, filters: Filters, is_in: IsIn | None) -> tuple[st
     found = []
     if made.sources and filters.min_score is not None and not made.score >= filters.min_score:
         found.append("score")
-    if made.sources and filters.max_length_ratio is not None:
-        if ratio(made.sources, made.pieces) > filters.max_length_ratio:
-            found.append("ratio")
+    most = filters.max_length_ratio
+    if made.sources and most is not None and ratio(made.sources, made.pieces) > most:
+        found.append("ratio")
     found += [name for name in filters.named_doubts if name in made.doubts]
     if made.sources and is_in is not None and not is_in(made.text):
         found.append("language")

@@ -120,7 +120,7 @@ class Options:
         python="in Python also a dict or a Glossary, which is read once and not for each call. Result.glossary reports "
         "the use of each term",
     )
-    retry: RetryName | None = option(
+    retry: RetryName | None = option(  # noqa: RUF009
         None,
         "translate a sentence again if its translation is doubtful (Result.doubts), and keep the less doubtful one: "
         "with a wider beam, of 4 or more; or its sentences one by one, where --split left several together",

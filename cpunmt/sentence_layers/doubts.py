@@ -22,7 +22,7 @@ from cpunmt.results.results import DoubtName, Hypothesis
 from cpunmt.sentence_layers.numbers import lost_numbers
 from cpunmt.sentence_layers.protection.finding import Finder, text_left
 from cpunmt.text.languages.codes import base_of, usual_script
-from cpunmt.text.pairs import is_echo, length_ratio, text_length
+from cpunmt.text.pairs import is_echo, lengths_fit, text_length
 from cpunmt.text.scripts import LETTERS, UNSPACED, script_of_letter
 
 _MOST_RATIO = 2.0  # of the lengths
@@ -48,7 +48,7 @@ def doubts(source: str, best: Hypothesis, language: str | None, are_kept: bool) 
         found.append("echo")
     if is_foreign(target, language):
         found.append("script")
-    if length_ratio(source, target) > _MOST_RATIO:
+    if not lengths_fit(source, target, _MOST_RATIO):
         found.append("length")
     if lost_numbers(source, target):
         found.append("numbers")

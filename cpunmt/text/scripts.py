@@ -1,4 +1,4 @@
-"""Scripts of the world: ranges for character classes of `re` (blocks are those of Unicode 15), the script of a letter."""
+"""Scripts of the world: ranges for character classes of `re`, by the blocks of Unicode 15; the script of a letter."""
 
 from __future__ import annotations
 

@@ -146,9 +146,9 @@ class Pivot(DocumentMethod):
 
         Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary, retry) are taken from
         the first model's and apply to the whole chain: texts are cut into sentences once, terms are those of the last
-        translation, and a second try widens the last model's beam. num_hypotheses, return_scores and return_token_log_probs are taken from the last model's: the
-        others pass on their best translation. So are suppress_sequences, end_token and target_lang, unless `options` is
-        a list; source_lang is the first model's.
+        translation, and a second try has a wider beam in the last model. num_hypotheses, return_scores and
+        return_token_log_probs are taken from the last model's: the others pass on their best translation. So are
+        suppress_sequences, end_token and target_lang, unless `options` is a list; source_lang is the first model's.
         """
         if given and (watch := watch_of(given)):
             with under(watch):

@@ -153,7 +153,16 @@ def test_arguments_that_do_not_fit_are_refused(source, tmp_path, tiny):
     for wrong in ({"drop": True}, {"with_score": True}, dropping, {"into": "source"}):
         with pytest.raises(ValueError):
             translate_shard(source, tmp_path / "out.txt", tiny, **wrong)
-    for filters in ({"min_score": "x"}, {"max_length_ratio": 0.5}, {"no_loops": 1}, {"language": " "}, {"language": 5}, {"doubts": ""}, {"doubts": "loop,x"}, {"doubts": 1}):
+    for filters in (
+        {"min_score": "x"},
+        {"max_length_ratio": 0.5},
+        {"no_loops": 1},
+        {"language": " "},
+        {"language": 5},
+        {"doubts": ""},
+        {"doubts": "loop,x"},
+        {"doubts": 1},
+    ):
         with pytest.raises((TypeError, ValueError), match=next(iter(filters))):
             translate_shard(source, tmp_path / "out.txt", tiny, filters=filters)
     with pytest.raises(CpunmtError, match="is read, and would be replaced"):

@@ -58,7 +58,9 @@ def _file(path: str) -> str:
 class Doubts:
     """The lines of a run whose translations are doubtful, by their numbers from 1."""
 
-    def __init__(self, translator: Translator, options: dict[str, Any], every: bool = False, record: Output | None = None):
+    def __init__(
+        self, translator: Translator, options: dict[str, Any], every: bool = False, record: Output | None = None
+    ):
         """`every`: look for all doubts, not only loops and truncated ones. `record`: gets a line for each sentence."""
         self._translator = translator
         self._judge = translator.text_call(options).judge()
