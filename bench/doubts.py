@@ -53,7 +53,7 @@ def main(arguments=None) -> None:
     parser.add_argument("--column", type=positive, default=1)
     parser.add_argument("--page", action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--options", type=json.loads, default={})
-    parser.add_argument("--examples", type=int, default=0)
+    parser.add_argument("--examples", type=positive, default=0)
     chosen = parser.parse_args(arguments)
     sets = {}
     for name, _, path in (given.partition("=") for given in chosen.text):

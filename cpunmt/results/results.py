@@ -115,6 +115,7 @@ class FindsDoubts(Protocol):
 
     def doubts(self, source: str, best: Hypothesis) -> tuple[DoubtName, ...]:
         """Returns the doubts about the translation of a sentence."""
+        ...
 
 
 def _told(best: Hypothesis) -> str:

@@ -38,7 +38,7 @@ COMMANDS = {
     "bench.batch": [*FEW, *MODEL, "--test", "set=SET"],
     "bench.bounded_output": [*FEW, *MODEL],
     "bench.decode_step": [*MODEL, "--sentences", "6"],
-    "bench.doubts": [*FEW, *MODEL, "--text", "set=SET", "--page", "page=README.md", "--examples", "2"],
+    "bench.doubts": [*FEW, *MODEL, "--text", "set=SET", "--page", f"page={ROOT / 'README.md'}", "--examples", "2"],
     "bench.first_products": [*FEW, *MODEL],
     "bench.programs.first_start": ["--rounds", "1", "--programs", "PROGRAMS", *MODEL],
     "bench.fused_output": [

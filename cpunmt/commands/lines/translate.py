@@ -129,8 +129,8 @@ def translate_lines(
         given = source if isinstance(source, list) else None
         read_from = None if isinstance(source, list) else stack.enter_context(streams.opened_input(source))
         if doubts_file is not None:
-            files = [None if path in (given, streams.STANDARD) else path for path in (source, target)]
-            refuse_overwriting([doubts_file, files[1]], files[:1])  # type: ignore[list-item]  # texts are given
+            read = None if isinstance(source, list) or source == streams.STANDARD else source
+            refuse_overwriting([doubts_file, None if target == streams.STANDARD else target], [read])
         output = stack.enter_context(streams.opened_output(target))
         if read_from is not None:
             streams.refuse_same_file(read_from, output, target)
