@@ -122,9 +122,11 @@ class Options:
     )
     retry: RetryName | None = option(  # noqa: RUF009
         None,
-        "translate a sentence again if its translation is doubtful (Result.doubts), and keep the less doubtful one: "
-        "with a wider beam, of 4 or more; or its sentences one by one, where --split left several together",
+        "translate a sentence again if its translation is doubtful, and keep the less doubtful one: with a wider beam, "
+        "of 4 or more; or its sentences one by one, where --split left several together",
         choices=RETRIES,
+        group="text",
+        python="see Result.doubts; Result.retried reports whether a second translation is used",
     )
     source_lang: str | None = option(
         None,
