@@ -14,7 +14,8 @@ They depend on the two texts and the languages alone. docs/benchmarks.md has the
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
+from itertools import islice
 
 from cpunmt.options.protect_option import KINDS
 from cpunmt.results.repetition import repeats
@@ -26,6 +27,7 @@ from cpunmt.text.pairs import is_echo, lengths_fit, text_length
 from cpunmt.text.scripts import LETTERS, UNSPACED, script_of_letter
 
 _MOST_RATIO = 2.0  # of the lengths
+_MOST_PARTS = 100
 _LEAST_FOREIGN = 16  # length of foreign letters; fewer may be a name
 _TWO_SCRIPTS = {"az", "bs", "kk", "ku", "mn", "sr", "tk", "uz"}  # languages with another script beside the usual one
 _TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+|[^\w\s]")
@@ -74,7 +76,7 @@ def is_foreign(text: str, language: str | None) -> bool:
     return 2 * len(foreign) > all_letters and text_length("".join(foreign)) >= _LEAST_FOREIGN
 
 
-_script = cache(script_of_letter)
+_script = lru_cache(1 << 14)(script_of_letter)
 
 
 @cache
@@ -86,10 +88,12 @@ def _letters_of(language: str | None) -> frozenset[str]:
 
 
 def keeps_parts(source: str, target: str) -> bool:
-    """Returns whether a translation has all parts of its source that all languages keep, as often as they occur."""
-    units = _finder().units(source)
-    parts = {source[unit.begin : unit.end] for unit in units}
-    return all(target.count(part) >= source.count(part) for part in parts)
+    """Returns whether a translation has the parts of its source that all languages keep, as often as they occur.
+
+    Only the first different ones are looked for, because a long text may have thousands.
+    """
+    parts = dict.fromkeys(source[unit.begin : unit.end] for unit in _finder().units(source))
+    return all(target.count(part) >= source.count(part) for part in islice(parts, _MOST_PARTS))
 
 
 def _without_kept(text: str) -> str:

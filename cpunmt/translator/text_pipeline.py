@@ -37,9 +37,9 @@ class TextCall(NamedTuple):
     cutter: Cutter | None
     sentences: Sentences
 
-    def judge(self, are_forced: bool = False) -> Judge:
-        """Returns the finder of doubts about its translations; `are_forced`: some have a forced beginning."""
-        return Judge(self.languages.target, self.settings.options.protect == "all" and not are_forced)
+    def judge(self, is_forced: bool = False) -> Judge:
+        """Returns the finder of doubts about a translation; `is_forced`: it has a forced beginning."""
+        return Judge(self.languages.target, self.settings.options.protect == "all" and not is_forced)
 
 
 def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
@@ -99,8 +99,11 @@ def text_steps(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall
         made = yield texts, forced
     else:
         made = yield from cut_steps(texts, forced, call.cutter, False)
-    judge = call.judge(any(forced))
-    return [found_of(aligned).judged(text, judge) for text, aligned in zip(texts, made, strict=True)]
+    judges = call.judge(False), call.judge(True)
+    return [
+        found_of(aligned).judged(text, judges[bool(prefix)])
+        for text, prefix, aligned in zip(texts, forced, made, strict=True)
+    ]
 
 
 def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
