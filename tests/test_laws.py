@@ -47,7 +47,7 @@ def bits(result):
     for h in result.hypotheses:
         attention = None if h.attention is None else h.attention.tobytes()
         said = h.text, h.pieces, h.score, h.log_prob, h.truncated, h.token_log_probs, h.alignments, attention
-        found.append((*said, h.spans, [part.sentence() for part in h._parts]))
+        found.append((*said, h.spans, [part.sentence() for part in h._parts], h.retried, result.doubts))
     return found
 
 

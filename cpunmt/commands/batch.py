@@ -125,7 +125,7 @@ def _refuse_contradictions(given: argparse.Namespace, options: dict[str, Any]) -
     if given.score != (given.reverse is not None):
         given.parser.error("give --score and --reverse both, or neither: pairs are scored by models of both directions")
     if given.score:
-        of_texts = ["cache", "with_score", "no_loops", "no_truncated", "language"]
+        of_texts = ["cache", "with_score", "no_loops", "no_truncated", "doubts", "language"]
         flags = [name for name in of_texts if getattr(given, name)] + list(options)
         if flags:
             given.parser.error(f"{flag_of(flags[0])} is of translations, and --score makes none; leave it out")

@@ -13,7 +13,7 @@ from typing import Any
 
 from cpunmt.commands.flags import add_options, checked_options, error_line
 from cpunmt.commands.lines import streams
-from cpunmt.commands.lines.doubts import Doubts
+from cpunmt.commands.lines.doubts import Doubts, add_doubts
 from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.errors import CpunmtError
@@ -59,7 +59,10 @@ def translate_file_arguments(parser: Parser) -> None:
     )
     files.add_argument("--encoding", metavar="NAME", help="encoding of text files, as cp1252 (default: UTF-8)")
     files.add_argument("--force", action="store_true", help="replace files that are there")
-    files.add_argument("--stats", action="store_true", help="report on stderr how much was done in which time")
+    files.add_argument(
+        "--stats", action="store_true", help="report on stderr how much was done in which time, and what is doubtful"
+    )
+    add_doubts(parser, "file")
     add_model(parser)
     names = [name for name in Options.__dataclass_fields__ if not name.startswith("return_") and name not in LEFT_OUT]
     add_options(parser, names)
@@ -106,16 +109,20 @@ def translate_file(given: argparse.Namespace) -> int:
             if given.out is not None:
                 _make_folder(target.parent)
             documents.check_output(path, target, given.force)
-    refuse_overwriting([target for target in targets if target != streams.STANDARD], [path for path, _ in sources])
+    written = [target for target in targets if target != streams.STANDARD]
+    refuse_overwriting([*written, given.doubts], [path for path, _ in sources])
     failed = 0
-    for (path, _), target in zip(sources, targets, strict=True):
-        try:
-            _translate(given, documents, translator, path, target)
-        except (CpunmtError, ValueError) as error:
-            if len(sources) == 1:
-                raise CpunmtError(str(error)) from None
-            say(f"cpunmt: error: {error_line(error)}")
-            failed += 1
+    with contextlib.ExitStack() as stack:
+        if given.doubts is not None:
+            translator.record = stack.enter_context(streams.opened_output(given.doubts))
+        for (path, _), target in zip(sources, targets, strict=True):
+            try:
+                _translate(given, documents, translator, path, target)
+            except (CpunmtError, ValueError) as error:
+                if len(sources) == 1:
+                    raise CpunmtError(str(error)) from None
+                say(f"cpunmt: error: {error_line(error)}")
+                failed += 1
     if translator.statistics:
         translator.statistics.report(translator.counts)
     return 1 if failed else 0
@@ -127,16 +134,18 @@ class _Told:
     def __init__(self, model: dict[str, Any], options: dict[str, Any]):
         self.translator = Translator(**model)
         self.statistics: RunStatistics | None = None
+        self.record: streams.Output | None = None
         try:
             self.language = self.translator.language_into(options)
         except ValueError as error:
             raise CpunmtError(str(error)) from None
         self.options = options
         self.counts: dict[str, int] = {}
-        self.begin()
 
-    def begin(self) -> None:
-        self.doubts = Doubts(self.translator, self.options)
+    def begin(self, path: str) -> None:
+        """Begins a file."""
+        self.path = path
+        self.doubts = Doubts(self.translator, self.options, self.statistics is not None, self.record)
 
     def translating(self, options: dict[str, Any], pages: bool = False) -> Callable[[Sequence[Unit]], list[Page]]:
         """Returns a function that translates units, as `Translator.translating` does."""
@@ -147,7 +156,7 @@ class _Told:
             made = translate(units)
             results = [page.result() for page in made]
             texts = [bare(parts_of(unit.words)) for unit in units]
-            self.doubts.add_texts(texts, results)
+            self.doubts.add_texts(self.path, texts, results)
             if self.statistics:
                 self.statistics.add(texts, results, time.perf_counter() - began)
             return made
@@ -200,7 +209,7 @@ def _translate(
     given: argparse.Namespace, documents: ModuleType, translator: _Told, path: str, target: Path | str
 ) -> None:
     """Translates one file and prints the path of its translation."""
-    translator.begin()
+    translator.begin(path)
     with contextlib.ExitStack() as stack:
         bar: Any = None
 

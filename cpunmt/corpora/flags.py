@@ -16,22 +16,18 @@ IsIn = Callable[[str], bool]  # whether a text seems to be in the wanted languag
 
 
 def flags_of(made: Translated, filters: Filters, is_in: IsIn | None) -> tuple[str, ...]:
-    """Returns the names of a row's faults, in this order: score, ratio, loop, truncated, language.
+    """Returns the names of a row's faults: score, ratio, doubts, language, in this order.
 
-    A blank text has no faults. `is_in`: needed if the filters want a language.
+    A text without translated pieces has only doubts. `is_in`: needed if the filters want a language.
     """
-    if not made.sources:
-        return ()
     found = []
-    if filters.min_score is not None and not made.score >= filters.min_score:
+    if made.sources and filters.min_score is not None and not made.score >= filters.min_score:
         found.append("score")
-    if filters.max_length_ratio is not None and ratio(made.sources, made.pieces) > filters.max_length_ratio:
+    most = filters.max_length_ratio
+    if made.sources and most is not None and ratio(made.sources, made.pieces) > most:
         found.append("ratio")
-    if filters.no_loops and made.loops:
-        found.append("loop")
-    if filters.no_truncated and made.truncated:
-        found.append("truncated")
-    if is_in is not None and not is_in(made.text):
+    found += [name for name in filters.named_doubts if name in made.doubts]
+    if made.sources and is_in is not None and not is_in(made.text):
         found.append("language")
     return tuple(found)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cpunmt.options.options import SPOKEN, Options
+from cpunmt.results.results import DOUBTS, DoubtName
 from cpunmt.values.checks import check_fields, shown
 from cpunmt.values.fields import checked, ranged, switch
 
@@ -37,6 +38,15 @@ def _column(name: str, value: object) -> str:
     return value
 
 
+def _doubts(name: str, value: object) -> str:
+    """Validates names of doubts with commas between, or "all", and puts them in order."""
+    given = value.replace(" ", "").split(",") if isinstance(value, str) else []
+    names = DOUBTS if given == ["all"] else tuple(one for one in DOUBTS if one in given)
+    if not names or not {*given} <= {*DOUBTS, "all"}:
+        raise ValueError(f"{name} is {shown(value)}, expected all, or some of {', '.join(DOUBTS)} with commas between")
+    return ",".join(names)
+
+
 @dataclasses.dataclass(frozen=True)
 class Filters:
     """The filters that flag rows; None and False switch one off. See `flags`. `help` is that of the command line."""
@@ -52,12 +62,25 @@ class Filters:
     language: str | None = checked(
         _code, None, takes="CODE", help="flag translations that are in another language than this"
     )
+    doubts: str | None = checked(
+        _doubts,
+        None,
+        takes="NAME,...",
+        help=f"flag translations with these doubts, or all: {', '.join(DOUBTS)}",
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def __bool__(self) -> bool:
         return self != Filters()
+
+    @property
+    def named_doubts(self) -> tuple[DoubtName, ...]:
+        """The doubts that flag a row, in their order."""
+        wanted = set((self.doubts or "").split(","))
+        also = {"loop": self.no_loops, "truncated": self.no_truncated}
+        return tuple(name for name in DOUBTS if name in wanted or also.get(name))
 
 
 @dataclasses.dataclass(frozen=True)

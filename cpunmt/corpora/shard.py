@@ -135,7 +135,8 @@ def translate_shard(
         null, the option `source_lang` or `target_lang` counts
     with_score : adds a column `score`
     filters : flag rows in a column `flags`; a flagged line of text becomes empty. A dict with some of min_score,
-        max_length_ratio (of the pieces of the two sides), no_loops, no_truncated (True) and language (a code)
+        max_length_ratio (of the pieces of the two sides), no_loops, no_truncated (True), doubts (names of
+        `Result.doubts` with commas, or "all") and language (a code)
     drop : leave flagged rows out
     cache : a file of earlier translations, which processes may share
     progress : called with the finished share of the rows, 0 to 1

@@ -11,7 +11,6 @@ from cpunmt.corpora.inputs.rows import Made, Rows
 from cpunmt.corpora.job import Job
 from cpunmt.corpora.translation_cache import Translated, TranslationCache
 from cpunmt.files.windows import windows
-from cpunmt.results.repetition import repeats
 from cpunmt.results.results import Result
 from cpunmt.translator.translator import Translator
 
@@ -66,7 +65,7 @@ class Translating:
         for window in windows(missing, WINDOW, WINDOW):
             named, texts = zip(*window, strict=True)
             results = self._translator.translate(texts, **self._options | lists(self._job.languages, named))
-            made = [(row, self._told(row[1], result)) for row, result in zip(window, results, strict=True)]
+            made = [(row, self._told(result)) for row, result in zip(window, results, strict=True)]
             if self._cache:
                 self._cache.add((_key(row), translated) for row, translated in made)
             found.update(made)
@@ -80,10 +79,9 @@ class Translating:
         keys = {_key(row): row for row in rows}
         return {keys[key]: translated for key, translated in self._cache.found(list(keys))}
 
-    def _told(self, text: str, result: Result) -> Translated:
-        best = result.hypotheses[0]
-        loops = best.repeats and not repeats(self._translator.tokenize(text))
-        return Translated(best.text, best.score, result.num_source_pieces, len(best.pieces), loops, best.truncated)
+    def _told(self, result: Result) -> Translated:
+        doubts = result.doubts if self._cache or self._job.filters.named_doubts else ()  # they take time
+        return Translated(result.text, result.score, result.num_source_pieces, len(result.pieces), doubts)
 
 
 def _key(row: Row) -> str:

@@ -16,12 +16,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cpunmt.errors import CpunmtError
+from cpunmt.results.results import DOUBTS, DoubtName
 
-_APPLICATION, _VERSION = 0x63706E6D, 1  # "cpnm"
+_APPLICATION, _VERSION = 0x63706E6D, 2  # "cpnm"
 _PATIENCE = 600.0  # seconds to wait for other writers
 _PAUSE = 0.01
 _AT_ONCE = 500  # keys of a query
-_HEAD = struct.Struct("<IdIIB")  # checksum, score, pieces of both sides, flags
+_HEAD = struct.Struct("<IdIIB")  # checksum, score, pieces of both sides, a bit for each doubt
 
 
 class Translated(NamedTuple):
@@ -29,16 +30,14 @@ class Translated(NamedTuple):
 
     score            of its pieces, see `Hypothesis.score`
     sources, pieces  the numbers of pieces of the text and its translation
-    loops            whether it repeats itself, and the text does not
-    truncated        whether the length limit cut it off
+    doubts           see `Result.doubts`
     """
 
     text: str
     score: float
     sources: int
     pieces: int
-    loops: bool
-    truncated: bool
+    doubts: tuple[DoubtName, ...]
 
 
 class TranslationCache:
@@ -123,8 +122,7 @@ class TranslationCache:
                 score,
                 sources,
                 pieces,
-                bool(flags & 1),
-                bool(flags & 2),
+                tuple(name for place, name in enumerate(DOUBTS) if flags >> place & 1),
             )
         except (AssertionError, struct.error, ValueError):
             raise CpunmtError(f"{self._path}: the cache is damaged; remove it, or name another file") from None
@@ -145,6 +143,6 @@ def settle(path: str) -> None:
 
 
 def _written(made: Translated) -> bytes:
-    flags = made.loops | made.truncated << 1
+    flags = sum(1 << DOUBTS.index(name) for name in made.doubts)
     body = _HEAD.pack(0, made.score, made.sources, made.pieces, flags)[4:] + made.text.encode(errors="surrogatepass")
     return zlib.crc32(body).to_bytes(4, "little") + body

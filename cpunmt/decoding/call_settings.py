@@ -63,7 +63,7 @@ def settings_of(options: Options, **changes: Any) -> Settings:
         attention=options.return_alignments or options.replace_unknowns,
     )
     more = options.html or options.xml or options.rerank is not None or search.attention or options.max_input_length
-    return Settings(options, search, not more)
+    return Settings(options, search, not (more or options.retry))
 
 
 _NAMING = ("source_begin", "source_finish", "prompt")  # see options.languages.LanguageTag

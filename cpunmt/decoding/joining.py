@@ -248,6 +248,7 @@ def joined_hypothesis(
         ),
         sentences,
         np.concatenate(logits) if logits else None,
+        retried=any(part.retried for part in parts),
     )
 
 

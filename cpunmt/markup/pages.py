@@ -299,6 +299,7 @@ class Page:
             any(one.truncated for one in best),
             (),
             _inner=tuple(inner),
+            retried=any(one.retried for one in best),
         )
         return Result(
             (hypothesis,),

@@ -18,6 +18,8 @@ from cpunmt.values.checks import check_field, check_fields
 
 SplitName = Literal["sentence", "paragraph", "line", "none"]
 VocabularyName = Literal["shortlist", "full", "clusters", "both"]
+RetryName = Literal["beam", "sentences"]
+RETRIES = ("beam", "sentences")
 VOCABULARIES = ("shortlist", "full", "clusters", "both")
 RERANKINGS = ("mbr-chrf", "mbr-bleu")
 CANDIDATES = 32  # samples that are reranked by default
@@ -117,6 +119,14 @@ class Options:
         group="text",
         python="in Python also a dict or a Glossary, which is read once and not for each call. Result.glossary reports "
         "the use of each term",
+    )
+    retry: RetryName | None = option(  # noqa: RUF009
+        None,
+        "translate a sentence again if its translation is doubtful, and keep the less doubtful one: with a wider beam, "
+        "of 4 or more; or its sentences one by one, where --split left several together",
+        choices=RETRIES,
+        group="text",
+        python="see Result.doubts; Result.retried reports whether a second translation is used",
     )
     source_lang: str | None = option(
         None,
@@ -506,6 +516,7 @@ class _Texts(TypedDict, total=False):
     copy_numbers: bool | None
     lower_capitals: bool | None
     glossary: Mapping[str, str] | str | os.PathLike[str] | None
+    retry: RetryName | None
 
 
 # The same, with CTranslate2's names beside ours. Unsupported ones take only the value that turns them off.

@@ -1,5 +1,6 @@
 """Detects loops in a translation: runs of the same or nearly the same few pieces, which a failing model repeats."""
 
+import operator
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,6 +11,7 @@ LEAST_TIMES = 4  # successive repetitions
 LEAST_PIECES = 8  # pieces of all repetitions together
 LONG_TIMES = 3  # successive repetitions of a longer group
 _LEAST_AGAIN = 6  # repeated pieces in any loop: ab four times, of which six are not new
+_LEAST_PAIRS_AGAIN = 5  # and repeated pairs of neighbours: ab and ba
 
 
 class Stretch(NamedTuple):
@@ -37,13 +39,17 @@ def repeats(pieces: Sequence[str]) -> bool:
     again = len(pieces) - len(set(pieces))
     if again < _LEAST_AGAIN:  # true for nearly all translations, in a microsecond
         return False
-    most = max(Counter(pieces).values())  # occurrences of the most frequent piece
-    if most >= LEAST_TIMES and _repeats_exactly(pieces):
+    pairs_again = len(pieces) - 1 - len(set(pairwise(pieces)))
+    if pairs_again < _LEAST_PAIRS_AGAIN:  # true for most others
+        return False
+    of_pair = max(Counter(pairwise(pieces)).values())  # occurrences of the most frequent pair
+    if of_pair >= LEAST_TIMES and _repeats_exactly(pieces):
         return True
-    if most >= LONG_TIMES and again > LONGEST_GROUP * (LONG_TIMES - 1) and _repeats_long_groups(pieces):
+    if of_pair >= LONG_TIMES and again > LONGEST_GROUP * (LONG_TIMES - 1) and _repeats_long_groups(pieces):
         return True
     return any(
-        (again > stretch.pairs - stretch.different or most >= stretch.alike) and _repeats_nearly(pieces, stretch)
+        (pairs_again > stretch.pairs - stretch.different or of_pair >= stretch.alike)
+        and _repeats_nearly(pieces, stretch)
         for stretch in STRETCHES
         if len(pieces) > stretch.pairs
     )
@@ -52,11 +58,8 @@ def repeats(pieces: Sequence[str]) -> bool:
 def _repeats_exactly(pieces: Sequence[str]) -> bool:
     for size in range(1, LONGEST_GROUP + 1):
         wanted = max(LEAST_TIMES * size, LEAST_PIECES) - size  # pieces equal to the piece `size` before
-        equal = 0
-        for before, piece in zip(pieces, pieces[size:], strict=False):
-            equal = equal + 1 if piece == before else 0
-            if equal == wanted:
-                return True
+        if b"\1" * wanted in bytes(map(operator.eq, pieces, pieces[size:])):
+            return True
     return False
 
 

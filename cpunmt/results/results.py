@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from cpunmt.options.options import Options
 from cpunmt.process.first_use import LOCK
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 from collections.abc import Iterator
 
+DoubtName = Literal["truncated", "loop", "echo", "script", "length", "numbers", "kept"]
+DOUBTS: tuple[DoubtName, ...] = get_args(DoubtName)
 _SHOWN = 300  # characters of a text in a repr
 
 
@@ -41,6 +43,7 @@ class Hypothesis:
                      pieces
     logits           float32 [pieces, vocabulary], a row for </s> too: see `TranslationResult`; None without
                      return_logits_vocab
+    retried          it is from a second try: see the option `retry`
 
     If a text was translated in parts (sentences, or parts of sentences), `pieces` joins the pieces of all parts and
     `log_prob` adds them up, with one </s> for each part. `score` is the mean of the parts' scores, weighted by their
@@ -58,6 +61,7 @@ class Hypothesis:
     _parts: tuple[SentencePart, ...] = field(default=(), compare=False)  # empty: the whole text is one sentence
     logits: npt.NDArray[np.float32] | None = field(default=None, compare=False)
     _inner: tuple[tuple[str, Hypothesis], ...] = field(default=(), compare=False)  # texts in markup: see `sentences_of`
+    retried: bool = False
 
     @property
     def attention(self) -> npt.NDArray[np.float32] | None:
@@ -72,14 +76,16 @@ class Hypothesis:
     @property
     def repeats(self) -> bool:
         """Whether a sentence looks like a loop of the same or nearly the same pieces: see `repetition`."""
-        inner = [part.translation for part in self._parts] or [one for _, one in self._inner]
-        return any(one.repeats for one in inner) if inner else repeats(self.pieces)
+        if not (self._parts or self._inner):
+            return repeats(self.pieces)
+        return any(part.translation.repeats for part in self._parts) or any(one.repeats for _, one in self._inner)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the hypothesis as JSON can hold it.
 
         Keys: text, score, log_prob, truncated, repeats, pieces and, if they were requested, token_log_probs and
-        alignments (a list of [source piece, target piece]). Minus infinity, which JSON lacks, becomes None.
+        alignments (a list of [source piece, target piece]); retried if it is True. Minus infinity, which JSON lacks,
+        becomes None.
         """
         found: dict[str, Any] = {
             "text": self.text,
@@ -93,6 +99,8 @@ class Hypothesis:
             found["token_log_probs"] = [finite(value) for value in self.token_log_probs]
         if self.alignments is not None:
             found["alignments"] = [list(pair) for pair in self.alignments]
+        if self.retried:
+            found["retried"] = True
         return found
 
     def __str__(self) -> str:
@@ -100,6 +108,14 @@ class Hypothesis:
 
     def __repr__(self) -> str:
         return f"Hypothesis({_told(self)})"
+
+
+class FindsDoubts(Protocol):
+    """A finder of doubts: `sentence_layers.judge.Judge`."""
+
+    def doubts(self, source: str, best: Hypothesis) -> tuple[DoubtName, ...]:
+        """Returns the doubts about the translation of a sentence."""
+        ...
 
 
 def _told(best: Hypothesis) -> str:
@@ -124,6 +140,8 @@ class Result:
     num_source_pieces: int = 0
     num_source_characters: int = field(default=0, compare=False)
     glossary: GlossaryUse | None = None
+    _source: str = field(default="", compare=False)
+    _judge: FindsDoubts | None = field(default=None, compare=False)
 
     @property
     def text(self) -> str:
@@ -169,6 +187,46 @@ class Result:
     def repeats(self) -> bool:
         """Whether the best translation looks like a loop: see `Hypothesis.repeats`."""
         return self.hypotheses[0].repeats
+
+    @property
+    def retried(self) -> bool:
+        """Whether a sentence of the best translation is from a second try: see the option `retry`."""
+        return self.hypotheses[0].retried
+
+    @property
+    def doubts(self) -> tuple[DoubtName, ...]:
+        """What is probably wrong with the best translation; found when it is read, in some microseconds.
+
+        truncated  the length limit cut a sentence off
+        loop       a sentence repeats itself, and its source does not
+        echo       a sentence has most words of its source, so it is probably not translated
+        script     most letters of a sentence are not of the target language's script
+        length     a sentence is more than twice as long as its source, or less than half as long
+        numbers    a sentence lacks a number of its source
+        kept       a sentence lacks a part of its source that all languages keep: an address, a placeholder
+
+        Always in this order; empty for a translation without doubts, and for a source given as pieces.
+        """
+        return () if self._judge is None else doubts_of(self._source, self.hypotheses[0], self._judge)
+
+    @property
+    def doubts_by_sentence(self) -> tuple[tuple[DoubtName, ...], ...]:
+        """The doubts about each of `sentences`; with html or xml, about each sentence in the markup."""
+        if self._judge is None:
+            return ()
+        return tuple(self._judge.doubts(*pair) for pair in sentences_of(self._source, self.hypotheses[0]))
+
+    def judged(self, source: str, judge: FindsDoubts) -> Result:
+        """Returns this result as that of the text `source`, whose doubts `judge` finds.
+
+        A new result is completed in place, because a copy takes a microsecond. One from a cache already has its text.
+        """
+        if self._judge is None:
+            object.__setattr__(self, "_source", source)
+            object.__setattr__(self, "_judge", judge)
+        if (self._source, self._judge) == (source, judge):
+            return self
+        return replace(self, _source=source, _judge=judge)
 
     @property
     def sentences(self) -> tuple[Sentence, ...]:
@@ -352,16 +410,27 @@ def translation_result(result: Result, options: Options) -> TranslationResult:
     )
 
 
+def doubts_of(source: str, best: Hypothesis, judge: FindsDoubts) -> tuple[DoubtName, ...]:
+    """Returns the doubts about all sentences of a text together."""
+    if not (best._parts or best._inner):  # most texts, in half the time
+        return judge.doubts(source, best)
+    found = {name for pair in sentences_of(source, best) for name in judge.doubts(*pair)}
+    return tuple(name for name in DOUBTS if name in found)
+
+
 def sentences_in_markup(best: Hypothesis) -> tuple[tuple[str, Hypothesis], ...]:
     """Returns the sentences in markup with their translations; none if the text is plain."""
     return best._inner
 
 
 def sentences_of(text: str, best: Hypothesis) -> Iterator[tuple[str, Hypothesis]]:
-    """Yields each sentence of a text or of markup with its translation, which has scores and pieces, but no text."""
+    """Yields each sentence of a text or of markup with its translation, which has text, scores and pieces."""
     if best._inner:
         yield from best._inner
         return
-    parts = [(text[slice(*part.source)], part.translation) for part in best._parts]
-    for own, one in parts or [(text, best)]:
-        yield own, Hypothesis("", one.score, one.log_prob, one.truncated, one.pieces)
+    if not best._parts:
+        yield text, best
+    for part in best._parts:
+        one = part.translation
+        made = Hypothesis(one.text, one.score, one.log_prob, one.truncated, one.pieces)
+        yield text[slice(*part.source)], made

@@ -21,6 +21,7 @@ from cpunmt.sentence_layers.quantities import (
 from cpunmt.text.signs import digit_runs, has_digits
 
 _NOTHING: list[int] = []
+_WORDS = 12  # numbers up to this are often words
 
 
 def number_layer(below: Layer) -> Layer:
@@ -57,6 +58,23 @@ def agree(source: str, target: str) -> bool:
     if not has_digits(source):
         return True
     return not any(_unmatched(source, target))
+
+
+def lost_numbers(source: str, target: str) -> list[Quantity]:
+    """Finds the numbers of the source that the target should have, and lacks.
+
+    Another language may write small numbers as words, and measures, times and codes with other digits: these are left
+    out.
+    """
+    if not (runs := digit_runs(source)) or sorted(runs) == sorted(digit_runs(target)):
+        return []
+    missing, _ = _unmatched(source, target)
+    return [number for number in missing if int(number.digits[:4]) > _WORDS and _is_plain(source, number)]
+
+
+def _is_plain(text: str, number: Quantity) -> bool:
+    written = writing(text, number)
+    return written is not None and not any(written)
 
 
 def is_doubtful(source: str, target: str) -> bool:

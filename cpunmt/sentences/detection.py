@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import threading
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 from cpunmt.errors import CpunmtError
 from cpunmt.process.first_use import LOCK
 from cpunmt.text.languages.codes import base_of
+from cpunmt.text.scripts import script_of_letter
 
 _SCRIPTS = {
     "ARABIC": "ar fa ur ps ug sd",
@@ -86,7 +86,7 @@ class Detector:
                 "the language cannot be detected: py3langid is not installed; run: pip install 'cpunmt[detect]'"
             )
         words = _NO_WORDS.sub(" ", text[:_LONGEST]).strip()
-        scripts = Counter(filter(None, map(_script, words)))
+        scripts = Counter(filter(None, map(script_of_letter, words)))
         fits = self._written_in(scripts) if scripts else []
         if not fits:
             return [Detected(self._languages[0], 0.0)]
@@ -138,7 +138,3 @@ class Detector:
                     identifier.set_languages([label for label in identifier.labels if base_of(label) in bases])
                 self._identifier = identifier
         return self._identifier
-
-
-def _script(letter: str) -> str | None:
-    return unicodedata.name(letter, "").partition(" ")[0] if letter.isalpha() else None

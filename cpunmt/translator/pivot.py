@@ -40,6 +40,7 @@ _AS_GIVEN: dict[str, Any] = {
     "copy_numbers": False,
     "lower_capitals": False,
     "glossary": None,
+    "retry": None,
 }
 _OF_THE_FIRST = (SPOKEN[0],)
 # The pieces of another language may be unable to express the first two
@@ -143,11 +144,11 @@ class Pivot(DocumentMethod):
         options : Options, "argos", or keywords as a dict, for all models; or a list of these or None, one per model
         given : options for all models; they take precedence
 
-        Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary) are taken from the
-        first model's and apply to the whole chain: texts are cut into sentences once, and terms are those of the last
-        translation. num_hypotheses, return_scores and return_token_log_probs are taken from the last model's: the
-        others pass on their best translation. So are suppress_sequences, end_token and target_lang, unless `options` is
-        a list; source_lang is the first model's.
+        Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary, retry) are taken from
+        the first model's and apply to the whole chain: texts are cut into sentences once, terms are those of the last
+        translation, and a second try has a wider beam in the last model. num_hypotheses, return_scores and
+        return_token_log_probs are taken from the last model's: the others pass on their best translation. So are
+        suppress_sequences, end_token and target_lang, unless `options` is a list; source_lang is the first model's.
         """
         if given and (watch := watch_of(given)):
             with under(watch):
@@ -233,11 +234,20 @@ class Pivot(DocumentMethod):
         cutter = None if split == "none" else Cutter(split, languages, self.source_vocabulary)
         before = [settings_of(leg.options, **_HANDED_ON) for leg in settings[:-1]]
 
-        def sentences(parts: Sequence[str], begun: Sequence[list[int]], chosen: Settings) -> list[Aligned]:
+        def once(parts: Sequence[str], begun: Sequence[list[int]], each: Sequence[Settings]) -> list[Aligned]:
+            chosen = each[0]  # all are alike
             legs = [*before, settings_of(chosen.options, **_AS_GIVEN)]
             return self._layers.translate(
                 parts, begun, chosen.options, lambda prefixes: self._layer(legs, prefixes), lambda: self._forced(legs)
             )
+
+        def sentences(parts: Sequence[str], begun: Sequence[list[int]], chosen: Settings) -> list[Aligned]:
+            each = [chosen] * len(parts)
+            if chosen.options.retry is None or not parts:
+                return once(parts, begun, each) if parts else []
+            with LOCK:
+                from cpunmt.sentence_layers.retrying import retrying
+            return retrying(once, self.source_vocabulary, lambda settings: languages)(parts, begun, each)
 
         return TextCall(settings_of(settings[-1].options, **of_texts), languages, cutter, sentences)
 

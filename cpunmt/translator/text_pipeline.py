@@ -12,6 +12,7 @@ from cpunmt.decoding.call_settings import Settings, settings_of
 from cpunmt.process.first_use import LOCK
 from cpunmt.registry.store import Languages
 from cpunmt.results.results import Result
+from cpunmt.sentence_layers.judge import Judge
 from cpunmt.sentences.language_layer import OfDirections as OfDirections
 from cpunmt.sentences.language_layer import Sentences as Sentences
 from cpunmt.sentences.sentence_layer import Cutter, Steps, cut_steps, found_of, sentence_layer
@@ -35,6 +36,10 @@ class TextCall(NamedTuple):
     languages: Languages
     cutter: Cutter | None
     sentences: Sentences
+
+    def judge(self, is_forced: bool = False) -> Judge:
+        """Returns the finder of doubts about a translation; `is_forced`: it has a forced beginning."""
+        return Judge(self.languages.target, self.settings.options.protect == "all" and not is_forced)
 
 
 def translate_texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
@@ -94,7 +99,11 @@ def text_steps(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall
         made = yield texts, forced
     else:
         made = yield from cut_steps(texts, forced, call.cutter, False)
-    return [found_of(aligned) for aligned in made]
+    judges = call.judge(False), call.judge(True)
+    return [
+        found_of(aligned).judged(text, judges[bool(prefix)])
+        for text, prefix, aligned in zip(texts, forced, made, strict=True)
+    ]
 
 
 def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
@@ -111,7 +120,8 @@ def _pages(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) ->
         from cpunmt.markup.pages import read_documents, translate_pages
     pages = read_documents(texts, call.settings.options, call.languages.source)
     translate_pages(pages, _whole_texts(call))
-    return [page.result() for page in pages]
+    judge = call.judge()
+    return [page.result().judged(text, judge) for text, page in zip(texts, pages, strict=True)]
 
 
 def translate_units(units: Sequence[Unit], call: TextCall) -> list[Page]:

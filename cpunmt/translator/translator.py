@@ -15,6 +15,7 @@ from cpunmt.options.options import TEXT_ONLY, Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import SharedWork, is_watched, under, watched
 from cpunmt.results.results import Result, TranslationResult
+from cpunmt.sentence_layers.judge import Judge
 from cpunmt.sentences.engine_layer import engine_layer, forced_layer
 from cpunmt.sentences.language_layer import told
 from cpunmt.sentences.sentence_layer import Cutter, found_of
@@ -272,7 +273,8 @@ class Translator(PieceTranslator):
             cutter = self._cutter(settings)
             if cutter and not cutter.is_one(text):
                 return None
-        return self._one(text, settings)
+        found = self._one(text, settings)
+        return found and found.judged(text, Judge(self.spoken(settings).target, settings.options.protect == "all"))
 
     def _one(self, text: str, settings: Settings) -> Result | None:
         """Translates a sentence; returns None if the call wants more of it, or a layer has to act beforehand."""
@@ -343,14 +345,21 @@ class Translator(PieceTranslator):
         self, texts: Sequence[str], forced: Sequence[list[int]], each: Sequence[Settings]
     ) -> list[Aligned]:
         if self._cache is None:
-            return self._of_directions(texts, forced, each)
+            return self._tried(texts, forced, each)
 
         def make(numbers: Sequence[int]) -> list[Aligned]:
             some = [texts[n] for n in numbers], [forced[n] for n in numbers]
-            return self._of_directions(*some, [each[n] for n in numbers])
+            return self._tried(*some, [each[n] for n in numbers])
 
         keys = list(zip(texts, map(tuple, forced), each, strict=True))
         return self._cache.all_of(texts, keys, make)
+
+    def _tried(self, texts: Sequence[str], forced: Sequence[list[int]], each: Sequence[Settings]) -> list[Aligned]:
+        if not each or each[0].options.retry is None:
+            return self._of_directions(texts, forced, each)
+        with LOCK:  # most processes never import it
+            from cpunmt.sentence_layers.retrying import retrying
+        return retrying(self._of_directions, self.source_vocabulary, self.spoken)(texts, forced, each)
 
     def _of_directions(
         self, texts: Sequence[str], forced: Sequence[list[int]], each: Sequence[Settings]

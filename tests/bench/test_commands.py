@@ -38,6 +38,7 @@ COMMANDS = {
     "bench.batch": [*FEW, *MODEL, "--test", "set=SET"],
     "bench.bounded_output": [*FEW, *MODEL],
     "bench.decode_step": [*MODEL, "--sentences", "6"],
+    "bench.doubts": [*FEW, *MODEL, "--text", "set=SET", "--page", f"page={ROOT / 'README.md'}", "--examples", "2"],
     "bench.first_products": [*FEW, *MODEL],
     "bench.programs.first_start": ["--rounds", "1", "--programs", "PROGRAMS", *MODEL],
     "bench.fused_output": [
@@ -135,6 +136,7 @@ SAID = {  # output of commands with more than a speed
     "bench.threads": "same bits",
     "bench.fused_output": "whole translations, 320 pieces",
     "bench.loops": "no_repeat_ngram_size=3",
+    "bench.doubts": "ende-tiny, page: ",
     "bench.first_products": "the first products once more",
     "bench.papers.gpu2018": "+ top-up",
     "bench.papers.wnmt2018": "AAN, 16 bits",

@@ -131,6 +131,17 @@ def test_each_file_has_its_own_doubts(folder, capfd):
     assert told == [f"cpunmt: {name}: {said}" for name in ("a.md", "b.md")]
 
 
+def test_doubtful_sentences_of_all_files_are_listed(folder, capfd):
+    german = "Ich bin gleich wieder hier bei dir."
+    (folder / "b.md").write_text(f"*A man.*\n\n{german} A *dog*.\n")
+    assert translated("a.md", "b.md", "--doubts", "doubts.tsv", "--max-length", 2) == 0
+    rows = [line.split("\t") for line in (folder / "doubts.tsv").read_text("utf-8").splitlines()]
+    assert [row[0] for row in rows] == ["a.md", *["b.md"] * (len(rows) - 1)] and len(rows) > 2
+    assert all("truncated" in row[1] and len(row) == 4 for row in rows) and german in [row[2] for row in rows]
+    capfd.readouterr()
+    assert translated("a.md", "--force", "--doubts", "a.md") == 1 and "would be replaced" in refusal(capfd)
+
+
 @pytest.mark.parametrize("name, around", [("a.txt", "{}\n"), ("a.md", "*{}*\n\n"), ("a.html", "<p>{}</p>\n")])
 def test_what_is_doubtful_is_told_as_of_lines(tmp_path, capfd, name, around):
     """Each format: texts, texts with marks in them, pages."""

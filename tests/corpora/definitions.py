@@ -10,6 +10,7 @@ import math
 
 from cpunmt import Translator
 from cpunmt.results.repetition import repeats
+from cpunmt.results.results import DOUBTS
 from tests.sample_models.real_model import SHIPPED
 
 # Texts on which filters differ: equal ones, blank ones, copied ones, loops of the model's and of the text's own, long
@@ -37,18 +38,17 @@ class Said:
         return max(sides) / min(sides)
 
     def flags(self, text, filters):
-        """Returns the names of a translation's faults; none for an untranslated text."""
+        """Returns the names of a translation's faults."""
         result = self(text)
-        best = result.hypotheses[0]
-        if result.num_source_pieces == 0:
-            return []
-        loops = best.repeats and not repeats(self.translator.tokenize(text))
+        of_pieces = filters if result.num_source_pieces else {}
+        named = DOUBTS if filters.get("doubts") == "all" else filters.get("doubts", "").split(",")
         wrong = {
-            "score": filters.get("min_score") is not None and self.score(text) < filters["min_score"],
-            "ratio": filters.get("max_length_ratio") is not None and self.ratio(text) > filters["max_length_ratio"],
-            "loop": filters.get("no_loops", False) and loops,
-            "truncated": filters.get("no_truncated", False) and best.truncated,
+            "score": of_pieces.get("min_score") is not None and self.score(text) < filters["min_score"],
+            "ratio": of_pieces.get("max_length_ratio") is not None and self.ratio(text) > filters["max_length_ratio"],
         }
+        wrong |= {name: name in named and name in result.doubts for name in DOUBTS}
+        wrong["loop"] |= filters.get("no_loops", False) and result.repeats and not repeats(text.split())
+        wrong["truncated"] |= filters.get("no_truncated", False) and result.truncated
         return [name for name, is_wrong in wrong.items() if is_wrong]
 
 

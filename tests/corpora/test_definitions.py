@@ -30,6 +30,7 @@ def limits(draw, texts, translated):
         "max_length_ratio": st.sampled_from(ratios),
         "no_loops": st.just(True),
         "no_truncated": st.just(True),
+        "doubts": st.sampled_from(["all", "echo,numbers", "loop", "script,kept,length,truncated"]),
     }
     return draw(st.fixed_dictionaries({}, optional=possible))
 

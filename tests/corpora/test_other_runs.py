@@ -56,8 +56,8 @@ def test_a_cache_holds_all_after_a_run_and_whatever_a_text_is(tmp_path):
     with contextlib.closing(sqlite3.connect(tmp_path / "copy")) as copy:
         assert copy.execute("SELECT count(*) FROM translations").fetchone() == (2,)
     kept = TranslationCache(str(cache), "m")
-    kept.add([("\udc00", Translated("\udc00", -1.0, 1, 1, True, False))])
-    assert dict(kept.found(["\udc00"])) == {"\udc00": Translated("\udc00", -1.0, 1, 1, True, False)}
+    kept.add([("\udc00", Translated("\udc00", -1.0, 1, 1, ("loop",)))])
+    assert dict(kept.found(["\udc00"])) == {"\udc00": Translated("\udc00", -1.0, 1, 1, ("loop",))}
     kept.close()
     settle(str(tmp_path))  # no file: nothing is said
 

@@ -153,7 +153,16 @@ def test_arguments_that_do_not_fit_are_refused(source, tmp_path, tiny):
     for wrong in ({"drop": True}, {"with_score": True}, dropping, {"into": "source"}):
         with pytest.raises(ValueError):
             translate_shard(source, tmp_path / "out.txt", tiny, **wrong)
-    for filters in ({"min_score": "x"}, {"max_length_ratio": 0.5}, {"no_loops": 1}, {"language": " "}, {"language": 5}):
+    for filters in (
+        {"min_score": "x"},
+        {"max_length_ratio": 0.5},
+        {"no_loops": 1},
+        {"language": " "},
+        {"language": 5},
+        {"doubts": ""},
+        {"doubts": "loop,x"},
+        {"doubts": 1},
+    ):
         with pytest.raises((TypeError, ValueError), match=next(iter(filters))):
             translate_shard(source, tmp_path / "out.txt", tiny, filters=filters)
     with pytest.raises(CpunmtError, match="is read, and would be replaced"):
@@ -196,10 +205,13 @@ def test_loops_cut_off_translations_and_other_languages_are_flagged(tmp_path, ti
     assert flags({"max_length_ratio": 2}, max_length=3) == ["ratio"]
     for is_in in (wanted_language(name, tiny) for name in ("de", "en", "fr")):
         assert all(map(is_in, ("12 %", "dog", "Qwrt")))  # too little to tell the language
-    looping = Translated("ja ja ja", -1.0, 3, 40, True, True)
+    looping = Translated("ja ja ja", -1.0, 3, 40, ("truncated", "loop", "echo"))
     every = Filters(-0.5, 1.5, True, True, "de")
-    assert flags_of(looping, every, lambda text: False) == ("score", "ratio", "loop", "truncated", "language")
-    assert flags_of(looping._replace(sources=0), every, lambda text: False) == ()
+    assert flags_of(looping, every, lambda text: False) == ("score", "ratio", "truncated", "loop", "language")
+    assert flags_of(looping._replace(sources=0), every, lambda text: False) == ("truncated", "loop")
+    assert flags_of(looping, Filters(doubts="echo, loop"), None) == ("loop", "echo")
+    assert flags_of(looping, Filters(doubts="all"), None) == looping.doubts
+    assert Filters(doubts="numbers , loop").doubts == "loop,numbers"
     assert flags_of(looping, Filters(no_loops=True), None) == ("loop",)
     assert flags_of(looping._replace(pieces=7), Filters(-1.0, 2.0), None) == ()
     assert flags_of(looping._replace(score=math.nan), Filters(-1.0), None) == ("score",)
@@ -225,7 +237,7 @@ def test_a_cache_gives_the_same_bytes(source, tmp_path, tiny, monkeypatch):
 
 
 def test_a_cache_keeps_what_it_is_given(tmp_path):
-    made = {"a": Translated("b", -0.1, 1, 2, True, False), "\ud800é": Translated("", -3.5, 9, 0, False, True)}
+    made = {"a": Translated("b", -0.1, 1, 2, ("loop", "kept")), "\ud800é": Translated("", -3.5, 9, 0, ("truncated",))}
     cache = TranslationCache(str(tmp_path / "c"), "model")
     cache.add(made.items())
     again = TranslationCache(str(tmp_path / "c"), "model")
@@ -236,7 +248,7 @@ def test_a_cache_keeps_what_it_is_given(tmp_path):
 
 
 def test_a_cache_is_made_once_by_many(tmp_path):
-    made = Translated("b", -0.5, 1, 1, False, False)
+    made = Translated("b", -0.5, 1, 1, ())
     for round_ in range(5):
         at_once = threading.Barrier(6)
 
@@ -255,7 +267,7 @@ def test_a_cache_of_something_else_or_damaged_is_one_error(tmp_path):
     path.write_bytes(b"no database at all, but a text" * 99)
     with pytest.raises(CpunmtError, match="cannot be used as a cache: file is not a database; remove it"):
         TranslationCache(str(path), "m")
-    for change in ("CREATE TABLE mine (a)", "PRAGMA user_version=1", "PRAGMA application_id=1668312685"):
+    for change in ("CREATE TABLE mine (a)", "PRAGMA user_version=2", "PRAGMA application_id=1668312685"):
         path.unlink()
         with sqlite3.connect(path) as other:
             other.execute(change)
@@ -264,9 +276,9 @@ def test_a_cache_of_something_else_or_damaged_is_one_error(tmp_path):
     with pytest.raises(CpunmtError, match="cannot be used as a cache.*check the path"):
         TranslationCache(str(tmp_path / "no" / "c"), "m")
     ours = TranslationCache(str(tmp_path / "ours"), "m")
-    ours.add([("a", Translated("b", 0.0, 1, 1, False, False))])
+    ours.add([("a", Translated("b", 0.0, 1, 1, ()))])
     header = (tmp_path / "ours").read_bytes()
-    assert header[60:64] == b"\0\0\0\1" and header[68:72] == b"cpnm"  # of SQLite: the user's version, the application
+    assert header[60:64] == b"\0\0\0\2" and header[68:72] == b"cpnm"  # of SQLite: the user's version, the application
     with sqlite3.connect(tmp_path / "ours") as other:
         other.execute("UPDATE translations SET value = CAST(substr(value, 1, 21) || x'63' AS BLOB)")
     with pytest.raises(CpunmtError, match="the cache is damaged"):

@@ -44,6 +44,7 @@ def test_nothing_given_gives_the_defaults():
         "copy_numbers": None,
         "lower_capitals": None,
         "glossary": None,
+        "retry": None,
         "source_lang": None,
         "target_lang": None,
         "beam_size": 1,

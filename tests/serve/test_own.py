@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - words in other scripts
 """Our own dialect: the fields of an answer, and the error that ends a stream."""
 
 import json
@@ -11,7 +12,7 @@ from tests.serve.scheduling import WAIT, until
 from tests.serve.serving import MODELS, serving
 from tests.serve.test_limits import Held
 
-RETURNS = ("sentences", "alignments", "alternatives", "scores")
+RETURNS = ("sentences", "alignments", "alternatives", "scores", "doubts")
 PAIR = {"source": "en", "target": "de"}
 ASKED = {"text": "One man. Two dogs.", **PAIR}
 
@@ -21,7 +22,9 @@ ASKED = {"text": "One man. Two dogs.", **PAIR}
 def test_an_answer_has_the_fields_that_were_asked_for(served, returns):
     body = {**ASKED, "return": sorted(returns), "options": {"num_hypotheses": 2}}
     (found,) = served.json("/v1/translate", body)["translations"]
-    expected = {"text", "source", "target", "truncated", "repeats"} | (returns & {"sentences", "alternatives"})
+    expected = {"text", "source", "target", "truncated", "repeats"} | (
+        returns & {"sentences", "alternatives", "doubts"}
+    )
     scores = {"score", "log_prob"} if "scores" in returns else set()
     if "alignments" in returns:
         expected |= {"sentences"}
@@ -30,6 +33,17 @@ def test_an_answer_has_the_fields_that_were_asked_for(served, returns):
     for one in found.get("alternatives", []):
         assert set(one) == {"text"} | scores
     assert len(found.get("alternatives", [0])) == 1  # beside the best
+
+
+def test_doubts(served):
+    russian = "Привет, как дела у тебя сегодня вечером, друг мой?"
+    asked = {**ASKED, "text": [f"A dog. {russian}", russian, "A dog."], "return": ["doubts", "sentences"]}
+    found = served.json("/v1/translate", asked)["translations"]
+    assert [one["doubts"] for one in found] == [["echo", "script"], ["echo", "script"], []]
+    assert [one["doubts"] for one in found[0]["sentences"]] == [[], ["echo", "script"]]
+    page = {**ASKED, "text": f"<p>A dog.</p><p>{russian}</p>", "html": True, "return": ["doubts", "sentences"]}
+    (found,) = served.json("/v1/translate", page)["translations"]
+    assert found["doubts"] == ["echo", "script"] and "doubts" not in found["sentences"][0]
 
 
 @pytest.mark.parametrize("wrong", [{"num_hypotheses": 8, "beam_size": 2}, {"end_token": "no such piece"}])

@@ -121,6 +121,8 @@ def consistent_options(draw, clusters=False):
     if found.get("sampling_topk", 1) != 1 or found.get("return_alternatives"):
         found["beam_size"] = 1
         found.pop("patience", None)
+        if found.get("retry") == "beam":
+            found["retry"] = "sentences"
     groups, penalty = found.pop("num_beam_groups", 1), found.pop("diversity_penalty", 0) or 0.5
     if found.get("beam_size", 1) == 1:
         groups = 1

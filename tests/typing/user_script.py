@@ -22,6 +22,9 @@ for source, target in best.alignments or []:
     print((best.source_pieces or ())[source], best.pieces[target])
 if best.attention is not None:
     print(best.attention.sum(axis=1).tolist())
+again = translator.translate("In 2019 they had 345 dogs. A dog.", retry="beam")
+if "numbers" in again.doubts or again.retried:
+    print([(sentence.source, names) for sentence, names in zip(again.sentences, again.doubts_by_sentence, strict=True)])
 print([hypothesis.text for hypothesis in best.hypotheses], json.dumps(best.to_dict()))
 
 several = translator.translate("A dog. A man.", split=lambda text: [(0, 6), (7, len(text))], return_alignments=True)

@@ -12,13 +12,14 @@ from typing import Any
 
 from cpunmt.commands.flags import add_options, check_options, options_of
 from cpunmt.commands.lines import streams
-from cpunmt.commands.lines.doubts import Doubts
+from cpunmt.commands.lines.doubts import Doubts, add_doubts
 from cpunmt.commands.lines.output_lines import OutputFormat, output_lines
 from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.decoding.loading import contains_model
 from cpunmt.errors import CpunmtError
 from cpunmt.files.line_stream import decode_line
+from cpunmt.files.output_files import refuse_overwriting
 from cpunmt.files.windows import windows
 from cpunmt.options.options import Options
 from cpunmt.registry.store import is_name
@@ -34,7 +35,10 @@ def translate_arguments(parser: Parser) -> None:
     files = parser.group(streams.GROUP)
     files.add_argument("-i", "--input", metavar="FILE", help="lines to translate (default: standard input)")
     files.add_argument("-o", "--output", metavar="FILE", help="their translations (default: standard output)")
-    files.add_argument("--stats", action="store_true", help="report on stderr how much was done in which time")
+    files.add_argument(
+        "--stats", action="store_true", help="report on stderr how much was done in which time, and what is doubtful"
+    )
+    add_doubts(parser, "number of the line")
     add_model(parser)
     add_options(parser, Options.__dataclass_fields__)
 
@@ -56,7 +60,8 @@ def translate(given: argparse.Namespace) -> int:
         from cpunmt.options.glossary.glossary import Glossary
 
         options["glossary"] = Glossary.from_tsv(options["glossary"])  # once
-    translate_lines(texts or given.input, given.output, translator_arguments(given), options, form, given.stats)
+    model = translator_arguments(given)
+    translate_lines(texts or given.input, given.output, model, options, form, given.stats, given.doubts)
     return 0
 
 
@@ -98,6 +103,7 @@ def translate_lines(
     options: dict[str, Any],
     form: OutputFormat,
     stats: bool,
+    doubts_file: str | None = None,
 ) -> None:
     """Translates line by line; reports doubtful translations on stderr.
 
@@ -108,7 +114,8 @@ def translate_lines(
     model : dict of the arguments of a `Translator`
     options : dict of translation options; `num_hypotheses` 0 means all that a search keeps
     stats : bool
-        Report times on stderr.
+        Report times and doubts on stderr.
+    doubts_file : path of a list of doubtful sentences; None: no list
 
     Raises
     ------
@@ -121,6 +128,9 @@ def translate_lines(
     with contextlib.ExitStack() as stack:
         given = source if isinstance(source, list) else None
         read_from = None if isinstance(source, list) else stack.enter_context(streams.opened_input(source))
+        if doubts_file is not None:
+            read = None if isinstance(source, list) or source == streams.STANDARD else source
+            refuse_overwriting([doubts_file, None if target == streams.STANDARD else target], [read])
         output = stack.enter_context(streams.opened_output(target))
         if read_from is not None:
             streams.refuse_same_file(read_from, output, target)
@@ -133,7 +143,8 @@ def translate_lines(
         except ValueError as error:
             raise CpunmtError(str(error)) from None
         statistics = RunStatistics(time.perf_counter() - began) if stats else None
-        doubts = Doubts(translator, options)
+        record = None if doubts_file is None else stack.enter_context(streams.opened_output(doubts_file))
+        doubts = Doubts(translator, options, stats, record)
         first = 1 if os.isatty(output.descriptor) else streams.FIRST
         if read_from is None:
             lines, bar = windows(_lines(given or []), first, WINDOW), streams.no_bar()

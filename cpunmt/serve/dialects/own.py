@@ -22,7 +22,7 @@ from cpunmt.serve.parameters import Parameters
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.text.languages.codes import name_of
 
-RETURNS = ("sentences", "alignments", "alternatives", "scores")
+RETURNS = ("sentences", "alignments", "alternatives", "scores", "doubts")
 _LIMITS = ("text", "characters", "texts", "alternatives", "file")
 _SPLITS = ("sentence", "paragraph", "line")
 _MOST_TERMS = 1000
@@ -166,6 +166,12 @@ def _told(returns: frozenset[str], wanted: Wanted, result: Result) -> dict[str, 
         found |= {"score": every["score"], "log_prob": every["log_prob"]}
     if "sentences" in returns or "alignments" in returns:
         found["sentences"] = every["sentences"]
+    if "doubts" in returns:
+        found["doubts"] = list(result.doubts)
+        by_sentence = result.doubts_by_sentence  # with html, of more sentences than have places
+        if len(by_sentence) == len(found.get("sentences", ())):
+            for sentence, doubts in zip(found["sentences"], by_sentence, strict=True):
+                sentence["doubts"] = list(doubts)
     if "alignments" in returns and "alignments" in every:
         found |= {name: every[name] for name in ("pieces", "source_pieces", "alignments") if name in every}
     if "alternatives" in returns:

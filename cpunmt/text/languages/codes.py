@@ -62,6 +62,11 @@ def script_of(code: str) -> str | None:
     return "hant" if known == "zt" else next((part for part in known.split("-")[1:] if len(part) == 4), None)
 
 
+def usual_script(code: str) -> str | None:
+    """Returns the script that a code names, or else the usual one of its language; None if unknown."""
+    return script_of(code) or _SCRIPTS.get(base_of(code))
+
+
 def preferred(code: str) -> str:
     """Returns the code that cpunmt uses for the language: zh of zh-CN, de of deu_Latn and of mBART's de_DE; the code
     itself if it has no other."""
@@ -110,9 +115,9 @@ def found_in(code: str, there: Iterable[str]) -> str | None:
             if candidate in known:
                 return known[candidate]
     base = base_of(code)
-    script = script_of(code) or _SCRIPTS.get(base)
+    script = usual_script(code)
     relatives = [one for one in there if base_of(one) == base]
-    return min(relatives, key=lambda one: (script_of(one) or _SCRIPTS.get(base)) != script, default=None)
+    return min(relatives, key=lambda one: usual_script(one) != script, default=None)
 
 
 def name_of(code: str) -> str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import NamedTuple
 
+from cpunmt.text.pairs import length_ratio
 from models.train.text.corpora import Corpus, Example
 from models.train.text.held_out import normalized
 
@@ -23,8 +24,7 @@ def fault(source: str, target: str, limits: Limits = LIMITS) -> str | None:
     """Returns why a pair is bad, or None."""
     if max(len(source), len(target)) > limits.longest:
         return "too long"
-    shorter, longer = sorted((len(source) + limits.slack, len(target) + limits.slack))
-    if longer > limits.ratio * shorter:
+    if length_ratio(source, target, limits.slack) > limits.ratio:
         return "lengths do not fit"
     if len(source.split()) > 3 and normalized(source) == normalized(target):
         return "copied"

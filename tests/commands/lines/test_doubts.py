@@ -1,5 +1,7 @@
 """Translations cut off, or apparent loops, are reported: how many, where, and what to do; others are not."""
 
+import pytest
+
 from cpunmt.commands import cli
 from cpunmt.commands.lines.doubts import Doubts
 from cpunmt.results.results import Hypothesis, Result
@@ -32,14 +34,21 @@ def test_what_was_cut_off_is_told(student, source, tmp_path, capfd):
     lines = sentences(40)
     cut = [i for i, found in enumerate(student.translate(lines, max_length=12), 1) if found.truncated]
     assert 6 < len(cut) < 40
-    assert translate(source, tmp_path / "german", "--max-length", 12, "--stats") == 0
-    first, *rest = capfd.readouterr().err.splitlines()
+    assert translate(source, tmp_path / "german", "--max-length", 12) == 0
+    first = capfd.readouterr().err.strip()
     shown = f"lines {', '.join(map(str, cut[:5]))} and {len(cut) - 5} more"
     assert first == (
         f"cpunmt: of the translations {len(cut)} were cut off at the length limit ({shown}); look at them: "
         "--max-length above 12 gives more room"
     )
-    assert statistics("\n".join(rest))["cut off"] == str(len(cut))
+    assert translate(source, tmp_path / "german", "--max-length", 12, "--stats") == 0
+    found = [one.doubts for one in student.translate(lines, max_length=12)]
+    told, *rest = capfd.readouterr().err.splitlines()
+    headings = {"truncated": "cut off", "length": "odd lengths", "numbers": "lost numbers", "echo": "untranslated"}
+    counts = {name: sum(name in names for names in found) for name in headings}
+    assert {name: int(statistics("\n".join(rest))[heading]) for name, heading in headings.items()} == counts
+    assert f"({shown}), {counts['length']} have improbable lengths (lines " in told and counts["length"] > 1
+    assert f"and {counts['numbers']} lack numbers (lines " in told and counts["numbers"] > 1
 
 
 def test_numbers_of_lines_count_the_whole_input(student, tmp_path, capfd):
@@ -71,6 +80,31 @@ def test_a_loop_of_one_sentence_is_not_excused_by_another(student, capfd):
     assert "1 looks like a loop (line 1)" in told(student, [(text, made)], capfd)
     excused = student.translate("Ha " * 20 + "ha.", min_length=60)
     assert excused.repeats and told(student, [("Ha " * 20 + "ha.", excused)], capfd) == ""
+
+
+def test_a_file_of_doubtful_sentences(student, tmp_path, capfd):
+    lines, short = ["A dog.", f"Yes. {sentences(20)[17]}", *sentences(40)], {"max_length": 12}
+    (tmp_path / "english").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    listed, made = tmp_path / "doubts.tsv", student.translate(lines, **short)
+    assert translate(tmp_path / "english", tmp_path / "german", "--doubts", listed, "--max-length", 12) == 0
+    expected = []
+    for number, (line, result) in enumerate(zip(lines, made, strict=True), 1):
+        for sentence, doubts in zip(result.sentences, result.doubts_by_sentence, strict=True):
+            if doubts:
+                target = result.text[slice(*sentence.target)]
+                expected.append(f"{number}\t{','.join(doubts)}\t{line[slice(*sentence.source)]}\t{target}\n")
+    assert listed.read_text("utf-8") == "".join(expected) and len(expected) > 6
+    assert " lack numbers (lines " in capfd.readouterr().err  # all doubts are in the line on stderr
+    once = "One\tman and 2019 dogs are playing in the garden."  # a tab, which separates columns
+    assert cli.main(["translate", once, "--split", "none", "--max-length", "2", "--doubts", str(listed)]) == 0
+    assert listed.read_text("utf-8").split("\t")[2] == once.replace("\t", " ")
+    capfd.readouterr()
+    for wrong in (tmp_path / "english", tmp_path / "german"):
+        assert translate(tmp_path / "english", tmp_path / "german", "--doubts", wrong) == 1
+        assert "would be replaced" in (told := capfd.readouterr().err) or "is to be written twice" in told
+    with pytest.raises(SystemExit):
+        translate(tmp_path / "english", tmp_path / "german", "--doubts", "-")
+    assert "argument --doubts: '-', expected the name of a file" in capfd.readouterr().err
 
 
 def test_both(student, capfd):

@@ -1,0 +1,97 @@
+"""The option `retry`: doubtful sentences get a second translation, which stays if it is less doubtful."""
+
+import pytest
+
+from cpunmt import Options, Pivot, Translator
+from cpunmt.sentence_layers.retrying import _wider
+from tests.sample_models.real_model import SHIPPED
+
+GOOD = "Two dogs are playing in the snow."
+LOST = "The tunnel is the eighth major passage discovered in San Diego since 2006."  # the number
+LOOP = "He admitted cocaine possession at an earlier hearing."
+TEXTS = [GOOD, LOST, LOOP, f"{GOOD} {LOST}"]
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return Translator(SHIPPED)
+
+
+def said(result):
+    best = result.hypotheses[0]
+    return best.text, best.pieces, best.score, best.retried
+
+
+def test_a_doubtful_sentence_gets_a_beam(tiny):
+    first, made = tiny.translate(TEXTS), tiny.translate(TEXTS, retry="beam")
+    assert [result.doubts for result in first] == [(), ("numbers",), ("loop",), ("numbers",)]
+    assert [result.retried for result in made] == [False, True, True, True]
+    assert not any(result.doubts for result in made) and not any(result.retried for result in first)
+    wide = tiny.translate(TEXTS, beam_size=4)
+    assert [result.text for result in made[:3]] == [first[0].text, wide[1].text, wide[2].text]
+    assert made[3].text == f"{first[0].text} {wide[1].text}"  # one sentence of two
+    assert [said(tiny.translate(text, retry="beam")) for text in TEXTS] == list(map(said, made))
+    cached = Translator(SHIPPED, sentence_cache=9)
+    for _ in range(2):
+        assert [said(one) for one in cached.translate(TEXTS, retry="beam")] == list(map(said, made))
+        assert [said(one) for one in cached.translate(TEXTS)] == list(map(said, first))
+    assert made[1].to_dict()["retried"] and "retried" not in made[0].to_dict()
+    assert "".join(tiny.generate_text(TEXTS[3], retry="beam")) == made[3].text
+
+
+def test_a_second_translation_that_is_no_better_is_dropped(tiny):
+    made = tiny.translate(LOST, retry="beam", max_length=4)
+    assert "truncated" in made.doubts and not made.retried
+    assert said(made) == said(tiny.translate(LOST, max_length=4))
+
+
+def test_sentence_by_sentence(tiny):
+    sentences, short = [GOOD, "A man is riding a bicycle.", "Two men are talking."], {"split": "none", "max_length": 9}
+    first = tiny.translate(" ".join(sentences), **short)
+    made = tiny.translate(" ".join(sentences), **short, retry="sentences")
+    assert first.doubts == ("truncated",) and not first.retried and len(first.sentences) == 1
+    alone = [result.text for result in tiny.translate(sentences, **short)]
+    assert made.text == " ".join(alone) and made.retried and made.doubts == () and len(made.sentences) == 3
+    assert not tiny.translate(LOST, retry="sentences").retried  # it is one sentence
+
+
+def test_prefixes_markup_and_lists_of_several(tiny):
+    assert tiny.translate(LOST, "Der", retry="beam").text.startswith("Der")
+    page = tiny.translate(f"<p>{GOOD}</p><p>A <b>dog</b>. {LOST}</p>", html=True, retry="beam")
+    assert page.retried and page.doubts == ()
+    several = tiny.translate(LOST, num_hypotheses=3, retry="beam")
+    assert len(several.hypotheses) == 3 and all(one.retried == several.retried for one in several.hypotheses)
+
+
+def test_a_pivot_tries_again(tiny):
+    pivot = Pivot([tiny, SHIPPED.parent / "deen-student"])
+    first, made = pivot.translate(TEXTS), pivot.translate(TEXTS, retry="beam")
+    for one, other in zip(first, made, strict=True):
+        assert len(other.doubts) < len(one.doubts) if other.retried else said(one) == said(other)
+    assert any(one.doubts for one in first) and pivot.translate([], retry="beam") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "beam"),
+    [
+        ({}, 4),
+        ({"beam_size": 3}, 6),
+        ({"beam_size": 32}, 64),
+        ({"beam_size": 33}, None),
+        ({"beam_size": 2, "num_beam_groups": 2, "diversity_penalty": 1.0}, 4),
+        ({"beam_size": 3, "num_beam_groups": 3, "diversity_penalty": 1.0}, 6),
+    ],
+)
+def test_the_beam_of_a_second_try(options, beam):
+    assert _wider(Options(**options)) == beam
+
+
+def test_no_wider_beam_than_the_widest(tiny):
+    assert not tiny.translate(LOST, beam_size=64, max_length=3, retry="beam").retried
+
+
+@pytest.mark.parametrize("apart", [{"sampling_topk": 5}, {"return_alternatives": True}])
+def test_samples_have_no_beam(tiny, apart):
+    with pytest.raises(ValueError, match="^retry is 'beam', expected None or 'sentences': samples and alternatives"):
+        tiny.translate(GOOD, retry="beam", **apart)
+    assert tiny.translate(GOOD, retry="sentences", **apart).text
