@@ -7,6 +7,8 @@ TORCH ?= torch==2.13.0
 TESTERS ?= 2
 # Architecture of wheels: x86_64 or aarch64.
 MACHINE ?= $(shell uname -m)
+# Folder of the other engines, see bench/peers.
+PEERS ?= build/peers
 # Hundreds of tests start a Python; without its kept bytecode each compiles all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 # Number of Pythons that test-pythons must test, or it fails.
@@ -15,7 +17,8 @@ PYTHONS ?= 1
 DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
 	"Where is the train station?" "I would like a cup of coffee."
 
-.PHONY: help demo serve test test-all test-arm test-page test-pythons train-tools docs bench check wheel clean
+.PHONY: help demo serve test test-all test-arm test-page test-pythons train-tools docs bench \
+	bench-peers check wheel clean
 
 help:
 	@echo "make demo         translate a few sentences with the included model"
@@ -28,6 +31,7 @@ help:
 	@echo "make train-tools  PyTorch, to use and test models/train"
 	@echo "make docs         the documentation, as build/docs/index.html"
 	@echo "make bench        measure kernels, translation and one decoder step"
+	@echo "make bench-peers  measure beside bergamot and CTranslate2, and write the figures into README and docs"
 	@echo "make check        style and types: ruff, mypy"
 	@echo "make wheel        a wheel with programs, in dist/, for this architecture or MACHINE=aarch64: docs/install.md"
 	@echo "make clean        remove the output of the other targets"
@@ -69,6 +73,10 @@ bench: $(VENV)/bench.done
 	$(RUN) -m bench.kernels
 	$(RUN) -m bench.translate
 	$(RUN) -m bench.decode_step
+
+bench-peers: $(VENV)/bench.done
+	taskset -c 1 $(RUN) -m bench.peers.figures --home $(PEERS) --json docs/benchmarks.json
+	$(RUN) -m docs.figures
 
 check: $(VENV)/test.done
 	$(RUN) -m ruff check .

@@ -14,8 +14,7 @@ from tests.sample_models.real_model import ROOT
 
 README = ROOT / "README.md"
 START = next(block.body for block in blocks_of(README) if block.language == "sh")
-BENCHMARKS = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf8")
-LONGEST = 124  # lines
+LONGEST = 150  # lines
 
 
 def _run(command, folder, **variables):
@@ -37,12 +36,6 @@ def test_its_contents_lead_to_its_headings():
     anchors = [heading.lower().replace(" ", "-") for heading in headings]
     assert re.findall(r"\]\(#([\w-]+)\)", text) == anchors
     assert text.count("\n") <= LONGEST
-
-
-def test_its_speeds_are_those_of_the_benchmarks():
-    section = README.read_text("utf-8").partition("\n## How fast\n")[2].partition("\n## ")[0]
-    said = re.findall(r"\d+,\d{3}|\d+\.\d+", section)
-    assert len(said) >= 20 and [figure for figure in said if figure not in BENCHMARKS] == []
 
 
 @pytest.mark.slow

@@ -31,74 +31,23 @@ tokenization included, loading and a warm-up excluded. All engines take and retu
 not split. With --lengths the lines are segments of these numbers of words.
 """
 
-import itertools
-import statistics
 import tempfile
 from pathlib import Path
 
 from bench.harness.command import command, hypotheses, machine, positive, save
-from bench.harness.texts import count_words, evenly, length_range, read_lines, segments
-from bench.harness.timing import median_ratio
-from bench.peers.engines import PEERS, engines, python_of, run
-from bench.peers.models import HOME_SHORTLIST, HOME_VOCABULARY, INTEGERS, Contest, synthetic, trained
+from bench.harness.texts import evenly, length_range, read_lines, segments
+from bench.peers.contests import MODES, compete, summary
+from bench.peers.engines import python_of
+from bench.peers.models import HOME_SHORTLIST, HOME_VOCABULARY, INTEGERS, synthetic, trained
 from bench.peers.recurrent import WIDTHS, recurrent
 from bench.peers.sizes import PIECES, SHAPES, sized
 from bench.peers.sizes import lines as lines_of
-from cpunmt.files.tables import aligned
 from quantize.commands.shared_options import number, parsed
 
 TEXT = "data/wmt14.en"
 NEEDED = (HOME_VOCABULARY, HOME_SHORTLIST)
 STUDENT = ("models/copy/model.npz", f"models/copy/{INTEGERS}")
-MODES = ("single", "bulk")
 WHOLE = "whole lines"
-
-
-def measure(home: Path, contest: Contest, lines: Path, mode: str, beam: int, rounds: int) -> dict:
-    """Returns seconds of each round, target pieces, and number of texts equal to cpunmt's, by engine, interleaved."""
-    seconds, pieces, texts = {}, {}, {}
-    found = engines(home, contest, mode, beam)
-    for _ in range(rounds):
-        for name, (started, environment) in found.items():
-            measured = run(started, environment, lines)
-            seconds.setdefault(name, []).append(measured["seconds"])
-            pieces[name] = measured["pieces"]
-            texts[name] = measured.get("texts", [])
-    if contest.cut:
-        for name, rounds_of_it in seconds.items():
-            seconds[name] = [value * pieces["cpunmt"] / pieces[name] for value in rounds_of_it]
-    same = {name: sum(map(str.__eq__, told, texts["cpunmt"])) for name, told in texts.items() if told}
-    return {"seconds": seconds, "pieces": pieces, "same": same}
-
-
-def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
-    """Returns peer -> cpunmt's speed over its better setting: the median over rounds."""
-    found = {}
-    for peer in PEERS:
-        settings = [times for name, times in seconds.items() if name.startswith(peer)]
-        if settings:
-            better = min(settings, key=statistics.median)
-            found[peer] = median_ratio(better, seconds["cpunmt"])
-    return found
-
-
-def summary(results: dict[str, dict]) -> list[str]:
-    """Returns lines of a table: a workload each, cpunmt's words/s, and its speed over each peer, by mode."""
-    heading, rows = ["cpunmt"], []
-    for mode in MODES:
-        heading += [f"{mode}: words/s", *(f"x {peer}" for peer in PEERS)]
-    for name, workload in results.items():
-        row = [name]
-        for mode in MODES:
-            if mode not in workload:
-                row += ["-"] * (1 + len(PEERS))
-                continue
-            seconds = workload[mode]["seconds"]
-            faster = ratios(seconds)
-            row.append(f"{workload['words'] / statistics.median(seconds['cpunmt']):,.0f}")
-            row += [f"{faster[peer]:.2f}" if peer in faster else "-" for peer in PEERS]
-        rows.append(row)
-    return aligned(heading, rows)
 
 
 def main(arguments=None):
@@ -128,45 +77,22 @@ def main(arguments=None):
         workloads = {f"{chosen.size}, {PIECES} pieces": lines_of(SHAPES[chosen.size], chosen.sentences)}
     elif chosen.lengths:
         workloads = {f"{low}-{high} words": segments(text, low, high, chosen.sentences) for low, high in chosen.lengths}
-    results = {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
         if chosen.recurrent:
-            contests = recurrent(home, Path(folder), chosen.recurrent)
+            contests = recurrent(home, folder, chosen.recurrent)
         elif chosen.size:
-            contests = {"": sized(Path(folder), SHAPES[chosen.size])}
+            contests = {"": sized(folder, SHAPES[chosen.size])}
         elif chosen.trained:
             used = set(workloads.get(WHOLE, ()))
             spare = evenly([line for line in text if line not in used] or text, chosen.calibration)
-            contests = {"": trained(home, Path(folder), chosen.trained, spare, python_of(home, "CTranslate2"))}
+            contests = {"": trained(home, folder, chosen.trained, spare, python_of(home, "CTranslate2"))}
         else:
-            contests = {"": synthetic(home, Path(folder))}
-        for peer in PEERS:
-            if not python_of(home, peer):
-                print(f"{peer} is left out: {home}/venv-{PEERS[peer]}/bin/python does not exist", flush=True)
-        for (workload, sample), (precision, contest) in itertools.product(workloads.items(), contests.items()):
-            name, words = f"{workload} {precision}".rstrip(), count_words(sample)
-            print(machine(), f"{name}: {len(sample)} lines, {words} words, beam {chosen.beam}", flush=True)
-            lines = Path(folder) / "lines"
-            lines.write_text("".join(line + "\n" for line in sample), encoding="utf8")
-            results[name] = {"words": words, "lines": len(sample)}
-            for mode in chosen.modes:
-                found = results[name][mode] = measure(home, contest, lines, mode, chosen.beam, chosen.rounds)
-                tell(mode, found, words, len(sample))
+            contests = {"": synthetic(home, folder)}
+        options = {"modes": chosen.modes, "beam": chosen.beam, "rounds": chosen.rounds}
+        results = compete(home, folder, contests, workloads, **options)
     print("", *summary(results), sep="\n")
     save(chosen.json, {"machine": machine(), "beam": chosen.beam, "workloads": results})
-
-
-def tell(mode: str, found: dict, words: int, lines: int):
-    """Prints a line for each engine."""
-    for name, seconds in found["seconds"].items():
-        ratio = median_ratio(seconds, found["seconds"]["cpunmt"])
-        median = statistics.median(seconds)
-        same = f", {found['same'][name]} of {lines} texts as cpunmt's" if name in found["same"] else ""
-        print(
-            f"{mode:7s} {name:34s} {words / median:7.0f} words/s  {1e3 * median / lines:7.2f} ms/line"
-            f"  {found['pieces'][name]:6d} pieces  cpunmt is {ratio:.2f} x as fast{same}",
-            flush=True,
-        )
 
 
 if __name__ == "__main__":

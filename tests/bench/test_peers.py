@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from bench.harness.texts import evenly, length_range, read_lines, segments
-from bench.peers.__main__ import main, measure, ratios, summary
+from bench.peers.__main__ import main
+from bench.peers.contests import measure, ratios, summary
 from bench.peers.models import INTEGERS, Contest, trained
 from bench.peers.recurrent import random_recurrent
 from bench.peers.sizes import PIECES, SHAPES
@@ -115,8 +116,8 @@ def test_a_recurrent_network_is_the_same_for_all(tmp_path):
 def test_figures_of_cut_translations_are_for_as_many_pieces(tmp_path, monkeypatch):
     told = {"cpunmt": {"seconds": 2.0, "pieces": 10, "texts": ["a", "b"]}}
     told["bergamot x"] = {"seconds": 6.0, "pieces": 15, "texts": ["a", "c"]}
-    monkeypatch.setattr("bench.peers.__main__.engines", lambda *_: {name: (name, {}) for name in told})
-    monkeypatch.setattr("bench.peers.__main__.run", lambda name, *_: told[name])
+    monkeypatch.setattr("bench.peers.contests.engines", lambda *_: {name: (name, {}) for name in told})
+    monkeypatch.setattr("bench.peers.contests.run", lambda name, *_: told[name])
     for cut, theirs in ((True, 4.0), (False, 6.0)):
         contest = Contest({}, [], tmp_path, tmp_path, None, cut=cut)
         found = measure(tmp_path, contest, tmp_path, "bulk", 1, 2)

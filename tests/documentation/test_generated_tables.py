@@ -32,7 +32,7 @@ def test_a_definition_has_type_range_default_text_and_calls():
         "texts, pieces, server",
     )
     assert options["length_penalty"].facts == "float; 0 to 5; default: `1`"
-    assert options["length_penalty"].text.startswith("a of the score")  # a symbol
+    assert options["length_penalty"].text.startswith("Exponent a of the score")
     assert options["vocabulary"].facts.startswith("str; `shortlist`, `full`, `clusters`, `both`; default: shortlist if")
     assert options["split"].facts.startswith("str or function; `sentence`")
     assert options["suppress_sequences"].facts == "list of str or of lists of pieces"

@@ -1,0 +1,104 @@
+"""Writes the figures of docs/benchmarks.json into README.md and docs/benchmarks.md, and draws docs/benchmarks.svg.
+
+    python -m docs.figures
+
+`bench.peers.figures` measures them. A table stands between the lines `<!-- figures: NAME -->` and `<!-- end -->`.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from cpunmt.files.output_files import replacing_file
+from docs.picture import picture
+
+ROOT = Path(__file__).resolve().parent.parent
+FIGURES, CHART = ROOT / "docs" / "benchmarks.json", ROOT / "docs" / "benchmarks.svg"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
+SIZES = {"opus": "OPUS-MT's size", "nllb": "NLLB-200 600M's size"}
+MODES = {"single": "one at a time", "bulk": "in bulk"}
+_BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->\n)", re.S)
+
+
+def student_table(figures: dict) -> list[list[str]]:
+    """Returns rows of the trained student: a kind of lines each, speeds and how much faster cpunmt is."""
+    peers = list(figures["versions"])
+    heading = ["lines"]
+    for mode in MODES.values():
+        heading += [mode, *(f"x {peer}" for peer in peers)]
+    found: dict[str, list[str]] = {}
+    for row in figures["rows"]:
+        if row["model"] in SIZES:
+            continue
+        name = row["lines"] + (f", beam {row['beam']}" if row["beam"] > 1 else "")
+        cells = found.setdefault(name, [name])
+        cells.append(f"{row['speeds']['cpunmt']:,}")
+        cells += [f"{row['faster']['cpunmt'][peer]:.1f}" for peer in peers]
+    return [heading, *found.values()]
+
+
+def size_table(figures: dict) -> list[list[str]]:
+    """Returns rows of the larger models: a size and its bits each, speeds and how much faster cpunmt is."""
+    heading, kinds = [""], [(beam, mode) for beam in (1, 4) for mode in MODES]
+    for beam, mode in kinds:
+        heading += [("" if beam == 1 else f"beam {beam}, ") + MODES[mode], "x CTranslate2"]
+    found = [heading]
+    for size, name in SIZES.items():
+        rows = {(row["beam"], row["mode"]): row for row in figures["rows"] if row["model"] == size}
+        for engine, bits in (("cpunmt", "int8"), ("cpunmt, 4 bits", "4 bits")):
+            cells = [f"{name}, {bits}"]
+            for kind in kinds:
+                row = rows.get(kind)
+                cells += (
+                    [f"{row['speeds'][engine]:,}", f"{row['faster'][engine]['CTranslate2']:.1f}"] if row else ["", ""]
+                )
+            found.append(cells)
+    return found
+
+
+def chart(figures: dict) -> list[tuple[str, str, dict[str, int]]]:
+    """Returns the groups of the chart: whole lines of the student, and OPUS-MT's size, greedy."""
+    found = []
+    for row in figures["rows"]:
+        sized = row["model"] in SIZES
+        if row["beam"] == 1 and (row["model"] == "opus" if sized else row["lines"] == "as they are"):
+            name = SIZES[row["model"]] if sized else "A student of Firefox's kind"
+            speeds = {name: value for name, value in row["speeds"].items() if "," not in name}
+            found.append((f"{name}, {MODES[row['mode']]}", "pieces/s" if sized else "words/s", speeds))
+    return found
+
+
+def machine_line(figures: dict) -> str:
+    """Returns a sentence about the machine and the run."""
+    machine, peers = figures["machine"], ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
+    isa = machine["isa"].upper().replace("_", "-")
+    return f"One core of an {machine['cpu']} guest ({isa}), {peers}, commit {figures['commit']}, {figures['date']}."
+
+
+def written(text: str, figures: dict) -> str:
+    """Returns a page with today's tables."""
+    tables = {"students": student_table, "sizes": size_table}
+
+    def block(found: re.Match) -> str:
+        if found[2] == "machine":
+            return f"{found[1]}{machine_line(figures)}\n{found[3]}"
+        heading, *rows = tables[found[2]](figures)
+        lines = ["|".join(["", *(f" {cell} " if cell else " " for cell in cells), ""]) for cells in (heading, *rows)]
+        return "\n".join([found[1] + lines[0], f"|{'---|' * len(heading)}", *lines[1:], found[3]])
+
+    return _BLOCK.sub(block, text)
+
+
+def main() -> None:
+    """Writes the pages and the chart."""
+    figures = json.loads(FIGURES.read_text("utf-8"))
+    for page in PAGES:
+        made = written(page.read_text("utf-8"), figures)
+        with replacing_file(str(page)) as file:
+            file.write(made.encode())
+    with replacing_file(str(CHART)) as file:
+        file.write(picture(chart(figures)))
+
+
+if __name__ == "__main__":
+    main()
