@@ -2,23 +2,35 @@
 
 import argparse
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cpunmt import __version__
+from cpunmt.engine.engine import Engine
 from cpunmt.errors import CpunmtError, ModelFileError
 from cpunmt.files.console import say, tell
 from cpunmt.files.output_files import check_directory, refuse_overwriting, scratch_directory, told
 from cpunmt.files.tables import aligned
 from cpunmt.formats.conversion import packed_tensors
 from cpunmt.formats.packed.packed_directory import NAMES, shortlist_arguments, vocabulary_arguments, write_directory
+from cpunmt.model.tensors import Model, matrices
 from cpunmt.options.options import SPOKEN
 from cpunmt.text.shortlists.shortlist import Shortlist
 from quantize.checkpoints.checkpoint import OURS, open_directory, open_file, sha256_of
 from quantize.checkpoints.float_checkpoint import float_tensors
 from quantize.checkpoints.layer_errors import LEAST, LayerError, pack_tensors, poor
-from quantize.commands.pack_options import CALIBRATION_LINES, add_pack_options, chosen_range, conflict, kept_schemes
+from quantize.checkpoints.stored_weights import stored_bytes
+from quantize.commands.pack_options import (
+    CALIBRATION_LINES,
+    HELD_BACK,
+    add_pack_options,
+    chosen_range,
+    conflict,
+    kept_schemes,
+)
 from quantize.commands.shared_options import given_sets, languages_of, vocabulary_paths
+from quantize.evaluation.bit_budget import Choice, Predictions, choose_bits, remembered
 from quantize.evaluation.gate import check
 from quantize.languages import NOT_OF_MANY, direction
 from quantize.progress import progress_bar
@@ -53,7 +65,7 @@ def run(given: argparse.Namespace) -> None:
     sets = given_sets(given)
     checkpoint = _opened(given)
     _refuse_languages(given, checkpoint)
-    config, packed, errors, quantization = _quantized(given, checkpoint)
+    config, packed, errors, quantization, choice = _quantized(given, checkpoint)
     ours = {"made_by": f"cpunmt {__version__}", "checkpoint": checkpoint.described, "quantization": quantization}
     beside = {
         **shortlist_arguments(checkpoint.shortlist, checkpoint.vocabularies),
@@ -67,7 +79,13 @@ def run(given: argparse.Namespace) -> None:
         _keep_limits(given, sets, (config, packed), baseline, beside)
     write_directory(given.out, config, packed, force=given.force, **beside)
     size = sum(file.stat().st_size for file in Path(given.out).iterdir() if file.is_file())
-    tell(*table(errors), f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB")
+    last = f"{given.out}: {config.scheme}, {size / 1e6:.1f} MB"
+    if choice:
+        last += f"; {choice.whole:.5f} nats from float32 (budget: {given.budget:g})"
+    tell(*table(errors, choice, {error.name: stored_bytes(packed, error.name) for error in errors}), last)
+    if choice and choice.whole > given.budget > 0:
+        told = f"--budget {given.budget:g} is too small: int8 throughout (but for --keep) takes {choice.whole:.2g} nats"
+        say(f"cpunmt-quantize: warning: {told}")
     if found := poor(errors):
         say(f"cpunmt-quantize: warning: {_warning(given, found, len(errors))}")
 
@@ -105,11 +123,11 @@ def _refuse_languages(given: argparse.Namespace, checkpoint: Any) -> None:
 
 
 def _quantized(given: argparse.Namespace, checkpoint: Any) -> Any:
-    """Returns (config, packed tensors, errors of the matrices, their description for metadata.json)."""
+    """Returns (config, packed tensors, errors of the matrices, their description for metadata.json, Choice or None)."""
     config = checkpoint.config
     schemes = exceptions(config, kept_schemes(given, config))
     chosen = chosen_range(given)
-    statistics, calibration = _calibrated(given, checkpoint) if given.calibration else (None, None)
+    statistics, calibration, predictions = _calibrated(given, checkpoint) if given.calibration else (None, None, None)
     alphas = None
     if given.activation_scales == "static":
         alphas = static_alphas(config, statistics, given.percentile) if statistics else checkpoint.alphas
@@ -117,7 +135,22 @@ def _quantized(given: argparse.Namespace, checkpoint: Any) -> Any:
             raise ModelFileError(
                 f"{given.checkpoint}: holds no activation scales (..._QuantMultA); give --calibration TEXT to find them"
             )
-    quantizer = matrix_quantizer(config, chosen, statistics)
+    quantizer, choice = matrix_quantizer(config, chosen, statistics), None
+    if predictions:
+        quantizer = remembered(quantizer)
+        with progress_bar(len(matrices(config)) - len(schemes), "matrices", "measuring") as done:
+            choice = choose_bits(
+                config,
+                checkpoint.tensors,
+                given.scheme,
+                given.budget,
+                predictions,
+                kept=schemes,
+                quantizer=quantizer,
+                alphas=alphas,
+                done=done,
+            )
+        schemes = choice.schemes
     with progress_bar(None, "matrices", "rounding") as done:
         config, packed, errors = pack_tensors(
             config,
@@ -137,7 +170,14 @@ def _quantized(given: argparse.Namespace, checkpoint: Any) -> Any:
         if calibration:
             quantization["calibration"] = calibration
         quantization["matrices"] = {error.name: _described(error) for error in errors}
-    return config, packed, errors, quantization
+    if predictions and choice:
+        quantization["budget"] = {
+            "nats": given.budget,
+            "sentences": predictions.sentences,
+            "divergence": round(choice.whole, 7),
+            "alone": {name: round(nats, 7) for name, nats in choice.alone.items()},
+        }
+    return config, packed, errors, quantization, choice
 
 
 def _keep_limits(given: argparse.Namespace, sets: Any, model: Any, baseline: Any, beside: Any) -> None:
@@ -168,7 +208,10 @@ def _opened(given: argparse.Namespace) -> Any:
 
 
 def _calibrated(given: argparse.Namespace, checkpoint: Any) -> Any:
-    """Returns (statistics of all inputs on the calibration text, their description for metadata.json)."""
+    """Returns (statistics of all inputs on the calibration text, their description for metadata.json, Predictions).
+
+    The last are None without --budget.
+    """
     count = given.calibration_lines or CALIBRATION_LINES
     config, tensors = checkpoint.config, float_tensors(checkpoint.tensors)
     vocabulary = checkpoint.vocabularies[0]
@@ -178,20 +221,35 @@ def _calibrated(given: argparse.Namespace, checkpoint: Any) -> Any:
         sources, lines = calibration_sources(given.calibration, vocabulary, config, count)
         prompts = [config.prompt] * len(sources)
     shortlist = checkpoint.shortlist if checkpoint.shortlist and checkpoint.shortlist.is_default else None
-    targets = greedy_translations(config, tensors, sources, shortlist, prompts)
+    prompts = prompts or [()] * len(sources)
+    targets, predictions = greedy_translations(config, tensors, sources, shortlist, prompts), None
+    if given.budget is not None:
+        if len(sources) == 1:
+            raise CpunmtError(f"{given.calibration}: has 1 usable sentence, and --budget needs 2: it holds one back")
+        engine = Engine(Model(*packed_tensors(config, tensors, "float32")))
+        predictions = Predictions(engine, sources[::HELD_BACK], targets[::HELD_BACK], prompts[::HELD_BACK])
+        del sources[::HELD_BACK], targets[::HELD_BACK]
     with progress_bar(len(sources), "sentences", "calibrating") as done:
         statistics = input_statistics(config, tensors, sources, targets, done)
     digest = sha256_of(given.calibration, "calibration text")
-    return statistics, {"sentences": len(sources), "lines": lines, "sha256": digest}
+    return statistics, {"sentences": len(sources), "lines": lines, "sha256": digest}, predictions
 
 
-def table(errors: list[LayerError]) -> list[str]:
-    """Returns one line for each matrix, under a heading; no lines if nothing was quantized."""
+def table(errors: list[LayerError], choice: Choice | None = None, sizes: Mapping[str, int] | None = None) -> list[str]:
+    """Returns one line for each matrix, under a heading; no lines if nothing was quantized.
+
+    With a choice of bits it has the `sizes` of the matrices in bytes, too, and their divergences alone in 4 bits.
+    """
     rows = [
         [name, scheme, f"{shape[0]} x {shape[1]}", f"{decibels:.2f}", f"{100 * clipped:.4f}"]
         for name, scheme, shape, decibels, clipped, *_ in errors
     ]
-    return aligned(["matrix", "scheme", "shape", "SQNR dB", "clipped %"], rows, 2)
+    heading = ["matrix", "scheme", "shape", "SQNR dB", "clipped %"]
+    if choice and sizes:
+        heading += ["kB", "nats in 4 bits"]
+        for row in rows:
+            row += [f"{sizes[row[0]] / 1e3:.1f}", f"{choice.alone[row[0]]:.5f}" if row[0] in choice.alone else ""]
+    return aligned(heading, rows, 2)
 
 
 def _warning(given: argparse.Namespace, found: list[LayerError], count: int) -> str:

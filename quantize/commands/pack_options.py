@@ -5,7 +5,7 @@ from typing import Any
 
 from cpunmt.architectures.families import family_name
 from cpunmt.errors import CpunmtError
-from cpunmt.layers.schemes import SCHEMES
+from cpunmt.layers.schemes import CODEBOOKS, SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.tensors import LARGE, decoder_weights, output_table
 from quantize.commands.shared_options import (
@@ -21,6 +21,7 @@ from quantize.commands.shared_options import (
 from quantize.rounding.ranges import RANGES, SIGMAS, Range
 
 CALIBRATION_LINES = 500
+HELD_BACK = 5  # of that many sentences of the calibration text one is for --budget
 
 
 def _latency(config: ModelConfig) -> list[tuple[str, str]]:
@@ -65,6 +66,9 @@ _CALIBRATION = f"""
                            products with its activations change least. For a model of many languages without --from
                            and --to a line has three columns, with tabs between: both languages, and a sentence
 --calibration-lines N      how many of its lines are used, spread over all of it (default: {CALIBRATION_LINES})
+--budget NATS              {" and ".join(CODEBOOKS)}: matrices that lose most by 4 bits are int8, so that the model's
+                           predictions diverge from float32's by at most NATS per piece, with the fewest bytes; 0: all
+                           are int8. Every {HELD_BACK}th sentence of the text is held back, to measure this. --keep wins
 --activation-scales KIND   dynamic: each row of activations has its own; static: one per matrix, found on the
                            calibration text, or those of the Marian file if there is none. Default: dynamic
 --percentile P             static scales hold P percent of the rows; default: the rows' mean maximum and 1.1 standard
@@ -92,6 +96,7 @@ def add_pack_options(pack: argparse.ArgumentParser) -> None:
     add_options(
         calibration,
         _CALIBRATION,
+        budget=_unset(number(float, lambda value: 0 <= value < float("inf"), "a number from 0")),
         calibration_lines=_unset(number(int, lambda value: 1 <= value <= 1_000_000, "1 to 1000000")),
         activation_scales={"choices": ACTIVATION_SCALES, "default": ACTIVATION_SCALES[0], "metavar": None},
         percentile=number(float, lambda value: 0 < value <= 100, "more than 0 and at most 100"),
@@ -117,6 +122,10 @@ def conflict(given: argparse.Namespace, is_directory: bool) -> str | None:
         return f"--sigmas is of --range sigma, not of --range {given.range}"
     if given.calibration_lines is not None and not given.calibration:
         return "--calibration-lines is of --calibration TEXT"
+    if given.budget is not None and given.scheme not in CODEBOOKS:
+        return f"--budget is of --scheme {' or '.join(CODEBOOKS)}, not of {given.scheme}"
+    if given.budget is not None and not given.calibration:
+        return "--budget is of --calibration TEXT, of which it holds sentences back"
     if languages_of(given) != (None, None) and not (given.calibration or given.gate):
         return "--from and --to are of --calibration TEXT and --gate LIMITS"
     if given.preset and given.scheme != "int8":

@@ -1,4 +1,4 @@
-"""Forced decoding: a model's choice at each place of a given translation, and probabilities.
+"""Forced decoding: a model's choice at each place of a given translation, and probabilities, of all pieces too.
 
 The choice at a place is greedy search's after the pieces before it. A search for each place would cost a translation
 per piece. But a greedy search that is forced to begin with a prefix makes the right choice at every place up to its
@@ -6,13 +6,17 @@ first difference from the target; a new search continues from the corrected pref
 and one more for each place where the model disagrees.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from cpunmt.decoding.batching import SourcePart, search_parts
 from cpunmt.engine.engine import Engine, Hypothesis
 from cpunmt.options.options import Options
 from cpunmt.search.settings import Search
+
+_SENTENCES = 32  # whose distributions are in memory at once
 
 
 def choices(
@@ -56,6 +60,28 @@ def log_probs(
     search = Search(full=options.vocabulary == "full", token_log_probs=True)
     scored = forced(engine, sources, targets, [len(target) for target in targets], options, search)
     return [hypothesis.token_log_probs or [] for hypothesis in scored]
+
+
+def log_distributions(
+    engine: Engine,
+    sources: Sequence[list[int]],
+    targets: Sequence[list[int]],
+    prompts: Sequence[tuple[int, ...]],
+) -> Iterator[np.ndarray]:
+    """Yields for each target the log probabilities of all pieces at each place, float32 [places, vocabulary].
+
+    Parameters: see above. `prompts`: the pieces of a language that begin each target; their places are left out.
+    """
+    search = Search(full=True, token_log_probs=True, vocab_logits=True)
+    for begin in range(0, len(targets), _SENTENCES):
+        part = slice(begin, begin + _SENTENCES)
+        limits = [len(target) for target in targets[part]]
+        made = engine.translate(sources[part], limits, search, targets[part])
+        for (found,), prompt in zip(made, prompts[part], strict=True):
+            assert found.logits is not None
+            logits = found.logits[len(prompt) :]
+            logits -= logits.max(axis=1, keepdims=True)
+            yield logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
 
 
 def forced(

@@ -13,7 +13,7 @@ from cpunmt.model.tensors import decoder_weights
 from cpunmt.text.shortlists.shortlist import Shortlist
 from quantize.checkpoints.layer_errors import LEAST, LayerError
 from quantize.checkpoints.marian_export import write_marian_npz as write_recurrent_npz
-from quantize.checkpoints.stored_weights import step_bytes
+from quantize.checkpoints.stored_weights import step_bytes, stored_bytes
 from quantize.commands import pack_options
 from quantize.commands.cli import main
 from quantize.commands.pack import _warning, table
@@ -207,6 +207,49 @@ def test_calibration_changes_how_weights_are_rounded(files, tmp_path):
     plain, calibrated = (read_directory(tmp_path / name).tensors for name in ("plain", "calibrated"))
     assert all((plain[name] != calibrated[name]).any() for name in plain if name.endswith(".weight"))
     assert all((plain[name] == calibrated[name]).all() for name in plain if name.endswith(".bias"))
+
+
+def test_a_budget_chooses_bits_on_sentences_that_are_held_back(files, tmp_path, capsys):
+    four = ["--scheme", "log4", "--calibration", files / "text", "--keep", "*.key_value=int16"]
+    assert pack(files, tmp_path / "least", *four, "--budget", "1e9") == 0
+    least = quantization(tmp_path / "least")["budget"]
+    nats = least["divergence"] / 2
+    capsys.readouterr()
+    assert pack(files, tmp_path / "model", *four, "--budget", nats) == 0
+    heading, *rows, last = capsys.readouterr().out.splitlines()
+    told, packed = quantization(tmp_path / "model"), read_directory(tmp_path / "model")
+    assert (
+        told["calibration"]["sentences"] == 12 and told["budget"]["sentences"] == 4 and translates(tmp_path / "model")
+    )
+    assert told["budget"]["nats"] == nats and told["budget"]["alone"] == least["alone"]
+    assert 0 < told["budget"]["divergence"] <= nats < least["divergence"]
+    schemes = {row.split()[0]: row.split()[1] for row in rows}
+    assert set(schemes.values()) == {"log4", "int8", "int16"} and dict(packed.config.schemes) == told["exceptions"]
+    assert all((schemes[name] == "int16") == name.endswith(".key_value") for name in schemes)
+    assert heading.split()[-6:] == ["clipped", "%", "kB", "nats", "in", "4", "bits"][-6:]
+    for row in rows:
+        name, *_, size, alone = [*row.split(), ""][:9]
+        if name.endswith(".key_value"):
+            size, alone = row.split()[-1], None
+        assert float(size) == pytest.approx(stored_bytes(packed.tensors, name) / 1e3, abs=0.051)
+        assert alone is None or float(alone) == pytest.approx(told["budget"]["alone"][name], abs=1e-5)
+    assert last.endswith(f"MB; {told['budget']['divergence']:.5f} nats from float32 (budget: {nats:g})")
+    assert dict(read_directory(tmp_path / "least").config.schemes) == dict.fromkeys(
+        (name for name in schemes if name.endswith(".key_value")), "int16"
+    )
+
+
+def test_a_budget_that_int8_exceeds_is_told(files, tmp_path, capsys):
+    flags = ["--scheme", "code4", "--calibration", files / "text", "--calibration-lines", "2"]
+    assert pack(files, tmp_path / "model", *flags, "--budget", "1e-9") == 0
+    warning = capsys.readouterr().err
+    assert "warning: --budget 1e-09 is too small: int8 throughout (but for --keep) takes " in warning
+    assert set(dict(read_directory(tmp_path / "model").config.schemes).values()) == {"int8"}
+    assert pack(files, tmp_path / "model", *flags, "--budget", "0", "--force") == 0 and not capsys.readouterr().err
+    (tmp_path / "line").write_text("A dog.\n", "utf-8")
+    flags = ["--scheme", "code4", "--calibration", tmp_path / "line", "--budget", "1"]
+    assert pack(files, tmp_path / "other", *flags) == 1 and not (tmp_path / "other").exists()
+    assert f"{tmp_path}/line: has 1 usable sentence, and --budget needs 2: it holds one back" in capsys.readouterr().err
 
 
 def test_static_scales_are_found_on_the_text(files, tmp_path):
@@ -411,6 +454,10 @@ STATIC = ["--activation-scales", "static"]
         ([*NEEDED, "--calibration", "t", *STATIC, "--percentile", "101"], "'101' is not more than 0 and at most 100"),
         ([*NEEDED, "--calibration", "t", *STATIC, "--percentile", "0"], "'0' is not more than 0 and at most 100"),
         ([*NEEDED, *STATIC, "--percentile", "99"], "--percentile is of --activation-scales static and --calibration"),
+        ([*NEEDED, "--scheme", "code4", "--budget", "1"], "--budget is of --calibration TEXT, of which it holds"),
+        ([*NEEDED, "--calibration", "t", "--budget", "0"], "--budget is of --scheme log4 or code4, not of int8"),
+        ([*NEEDED, "--budget", "-1"], "'-1' is not a number from 0"),
+        ([*NEEDED, "--budget", "inf"], "'inf' is not a number from 0"),
         ([*NEEDED, "--metadata", "licence"], "'licence' is not KEY=TEXT"),
         ([*NEEDED, "--metadata", "=x"], "'=x' is not KEY=TEXT"),
         ([*NEEDED, "--shortlists", "s"], "unrecognized arguments: --shortlists"),
