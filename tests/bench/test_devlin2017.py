@@ -22,9 +22,12 @@ def test_systems_have_the_papers_widths():
     )
     assert first.attention == "input" and first.encoder_cell == first.decoder_cell == "gru"
     fourth = systems.system("S4", paper).architecture
-    assert fourth.stack == (768, 1024, 768, 1024, 768, 1024, 768) and fourth.relu_limit == 10.0
+    assert fourth.stack == (768,) * 7 and fourth.relu_limit == 10.0 and (fourth.model_dim, fourth.top) == (1024, "tanh")
+    assert [len(systems.system(name, paper).architecture.stack) for name in systems.SYSTEMS] == [0, 0, 3, 7, 7, 15, 0]
     assert systems.system("S5", paper).architecture.top == "recurrent"
-    assert set(systems.ABOUT) == set(systems.SYSTEMS) | set(systems.ENSEMBLES)
+    seventh = systems.system("S7", paper).architecture
+    assert seventh.described()["encoder"] == "8 unidirectional LSTM layers" and seventh.decoder_layers == 8
+    assert set(systems.ABOUT) == set(systems.SYSTEMS) | set(systems.ENSEMBLES) == set(speeds.PAPER)
 
 
 @pytest.mark.parametrize("name", [*systems.SYSTEMS, *systems.ENSEMBLES])

@@ -43,7 +43,7 @@ def test_gradients_in_mixed_precision_are_near():
     for parameter, gradient in exact.items():
         assert gradients[parameter].dtype == torch.float32
         cosine = torch.cosine_similarity(gradients[parameter].flatten(), gradient.flatten(), 0)
-        assert cosine > 0.97, parameter
+        assert cosine > 0.96, parameter
 
 
 def test_what_products_take_from_relus_is_told_if_asked():
@@ -53,6 +53,6 @@ def test_what_products_take_from_relus_is_told_if_asked():
     network.rectified = []
     with torch.no_grad():
         network.teacher_forced(sources, lengths, sources)
-    assert [name for name, _ in network.rectified] == ["decoder.stack.0", "decoder.stack.2"]
+    assert [name for name, _ in network.rectified] == [f"decoder.relu.{i}" for i in range(3)]
     for _, outputs in network.rectified:
         assert outputs.shape[:2] == (1, 3) and outputs.min() == 0 and outputs.max() <= 0.5
