@@ -82,7 +82,6 @@ COMMANDS = {
         *("--trained", str(ROOT / "models" / "ende-tiny")),
     ],
     "bench.papers.wngt2019": [*FEW, "--size", "pilot", "--test", "set=SET"],
-    "bench.papers.wnmt2018": [*FEW, "--size", "pilot", "--student", "one=CHECKPOINT", "--test", "set=SET"],
     "bench.peers": [*FEW, "--home", "HOME", "--beam", "2"],
     "bench.protection": [*MODEL, "--test", "set=SET"],
     "bench.reranking": [
@@ -139,7 +138,6 @@ SAID = {  # output of commands with more than a speed
     "bench.loops": "no_repeat_ngram_size=3",
     "bench.first_products": "the first products once more",
     "bench.papers.gpu2018": "+ top-up",
-    "bench.papers.wnmt2018": "AAN, 16 bits",
     "bench.schemes": "Kim et al.: mean +- 7 sigma",
     "bench.top_up": "top-up at once",
     "bench.protection": "kept as addresses are",

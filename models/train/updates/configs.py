@@ -88,10 +88,10 @@ SHAPES = {
     "smoke": _student(32, 64, 1, (0, 0), heads=2),
     "smoke-teacher": _student(64, 128, 1, (0,), heads=2, **_ATTENTION),
     "tied6": _student(512, 2048, 6, (0,) * 6),
-    # after Kim et al. 2019, https://aclanthology.org/D19-5632, section 4
+    # after Kim et al. 2019, https://aclanthology.org/D19-5632, section 6.1 and Table 3
     "paper-tiny": _student(256, 1536, 6, (0,)),
     "paper-small": _student(256, 2048, 6, (0, 0, 0)),
-    "paper-large": _student(1024, 4096, 6, (0, 0, 0)),
+    "paper-large": _student(1024, 3072, 6, (0,) * 6),
     # teachers
     "teacher-small": _student(256, 1024, 4, (0, 1, 2, 3), **_ATTENTION),
     "teacher": _student(512, 2048, 6, tuple(range(6)), **_ATTENTION),
