@@ -66,7 +66,8 @@ def test_every_rung_says_what_the_one_before_says():
     assert rows["float32, OpenBLAS (baseline)"]["same"] == 1
     exact = {row["same_in_float32"] for row in found["rows"] if row["same_in_float32"] is not None}
     assert exact == {1.0}
-    assert rows["+ early stopping"]["same"] == rows["+ 8-bit products"]["same"]
+    assert rows["merged states, to the end"]["same"] == rows["+ merged states"]["same"]
+    assert rows["+ merged states"]["paper_step"] == pytest.approx(418 / 386)
     assert 0 < found["unique_states"] <= 1
 
 
