@@ -68,7 +68,7 @@ def test_every_rung_says_what_the_one_before_says():
     assert exact == {1.0}
     assert rows["merged states, to the end"]["same"] == rows["+ merged states"]["same"]
     assert rows["+ merged states"]["paper_step"] == pytest.approx(418 / 386)
-    assert 0 < found["unique_states"] <= 1
+    assert 0 < found["unique_states"] < 0.9  # at a beam of 4; without merging it is 1
 
 
 @pytest.mark.parametrize("option", ["--input", "--mkl"])

@@ -81,10 +81,14 @@ class _Contestants:
         switches = {"merged": rung.merged, "projected": rung.projected}
         return lambda: self._work.run(engine, search, switches)
 
-    def unique_states(self, rung: Rung) -> float:
-        """Returns the share of rows whose products of the state were computed, in this rung so far."""
-        memory = list(self.engine(rung)._workspaces.values())[-1].memories[0]
-        return float(memory["rows_multiplied"][0] / memory["rows_seen"][0])
+    def unique_states(self, rung: Rung, beam: int) -> float:
+        """Returns the share of rows whose products of the state were computed, in one more run, whose memory exists."""
+        memories = [workspace.memories[0] for workspace in self.engine(rung)._workspaces.values()]
+        for memory in memories:  # other rungs have counted there, too
+            memory["rows_multiplied"] = memory["rows_seen"] = 0
+        self.run(rung, beam)()
+        multiplied, seen = (sum(int(m[name][0]) for m in memories) for name in ("rows_multiplied", "rows_seen"))
+        return multiplied / seen
 
 
 def measure(work: Work, libraries: Mapping[str, dict], rounds: int, beam: int = BEAM) -> dict:
@@ -121,7 +125,7 @@ def measure(work: Work, libraries: Mapping[str, dict], rounds: int, beam: int = 
         for name, item in items.items()
     ]
     merged = next(rung for rung in RUNGS if rung.merged)
-    return {"rows": rows, "unique_states": contestants.unique_states(merged), "beam": beam}
+    return {"rows": rows, "unique_states": contestants.unique_states(merged, beam), "beam": beam}
 
 
 def _without_rounding(contestants, beam, expected) -> dict[str, float]:
