@@ -56,6 +56,6 @@ def test_every_decoder_is_another_student(tmp_path):
     written = decoders.write_random(tmp_path, "pilot")
     rows = decoders.measure(written, LINES[:3], 1, [])
     configs = {Translator(path).config for path in written.values()}
-    assert [row["name"] for row in rows] == [*written, decoders.AGAIN] and len(configs) == len(written) == 5
+    assert [row["name"] for row in rows] == [*written, decoders.AGAIN] and len(configs) == len(written) == 6
     assert {config.architecture.decoder_layers for config in configs} == {decoders.LAYERS}
     assert rows[0]["batches"][1]["speedup"] == 1 and rows[0]["bleu"] == {}

@@ -1,8 +1,8 @@
 """Figure 1: the decoder's cells, packed as int8.
 
 Speed is that of random students of one shape, with six decoder layers and equal lengths of translations; BLEU is that
-of trained ones, with their own speed. The paper does not print the size of AAN's feed-forward network: ours has that of
-the other ones, which in the size `base` is Marian's default.
+of trained ones, with their own speed. The paper does not print the size of AAN's feed-forward network: here it has that
+of the other ones, which in the size `base` is Marian's default, or the model's ("narrow").
 """
 
 from pathlib import Path
@@ -27,10 +27,12 @@ _SUFFIXES = {SELF_ATTENTION: "-attention", "AAN": "-aan", "SRU": "-sru", "SSRU":
 def shapes(size: str) -> dict[str, dict]:
     """Returns name -> fields of ModelConfig."""
     sets = {TIED: (0,) * LAYERS}
-    return {
+    found = {
         name: {**SHAPES[size + suffix], "decoder_parameters": sets.get(name, tuple(range(LAYERS)))}
         for name, suffix in _SUFFIXES.items()
     }
+    found["AAN, narrow"] = {**found["AAN"], "average_dim": found["AAN"]["model_dim"]}
+    return found
 
 
 def write_random(folder: Path, size: str) -> dict[str, Path]:
