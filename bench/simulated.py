@@ -30,18 +30,18 @@ def measure(model: Path, sets: list[EvaluationSet], count: int) -> list[dict]:
     float32's translations of `count` sentences of each set. `model` is packed as float32.
     """
     config, tensors = read_float_checkpoint(model)
-    translator, rows = Translator(model), []
+    translator, rows, exact = Translator(model), [], None
     chosen = [evenly(list(zip(one.sources, one.references, strict=True)), count) for one in sets]
     weights = [tensor for name, tensor in tensors.items() if tensor.ndim == 2 and name.endswith(".weight")]
     for name, columns in {"float32": None, **COLUMNS}.items():
         reference = IntegerReference(config, tensors, columns) if columns else Reference(config, tensors)
         texts = [[translate(translator, reference, source) for source, _ in pairs] for pairs in chosen]
-        judged = {}
-        for one, pairs, said, exact in zip(sets, chosen, texts, rows[0]["texts"] if rows else texts, strict=True):
-            same = sum(a == b for a, b in zip(said, exact, strict=True)) / len(said)
+        exact, judged = exact or texts, {}
+        for one, pairs, said, expected in zip(sets, chosen, texts, exact, strict=True):
+            same = sum(a == b for a, b in zip(said, expected, strict=True)) / len(said)
             judged[one.name] = {"bleu": bleu(said, [references for _, references in pairs]), "same": same}
         worst = min(_signal_to_noise(matrix, *columns(matrix)) for matrix in weights) if columns else None
-        rows.append({"name": name, "worst_sqnr_db": worst, "sets": judged, "texts": texts})
+        rows.append({"name": name, "worst_sqnr_db": worst, "sets": judged})
     return rows
 
 

@@ -54,7 +54,7 @@ def test_sizes_are_those_of_written_models(tmp_path):
 @pytest.mark.slow
 def test_every_decoder_is_another_student(tmp_path):
     written = decoders.write_random(tmp_path, "pilot")
-    rows = decoders.measure(written, LINES[:3], 1, [])
+    rows = decoders.measure(written, LINES[:3], 1, [], projecting=True)
     configs = {Translator(path).config for path in written.values()}
     assert [row["name"] for row in rows] == [*written, decoders.AGAIN] and len(configs) == len(written) == 6
     assert {config.architecture.decoder_layers for config in configs} == {decoders.LAYERS}

@@ -60,7 +60,7 @@ def _steps(chosen, folder, lines, sets, results):
 
 def _decoders(chosen, folder, lines, sets, results):
     random = decoders.write_random(folder, chosen.size)
-    found = {"random": decoders.measure(random, lines, chosen.rounds, [])}
+    found = {"random": decoders.measure(random, lines, chosen.rounds, [], projecting=True)}
     decoders.show(f"Figure 1 in kind, random students of size {chosen.size}", found["random"])
     if chosen.decoder:
         trained = {name: folder / f"trained-{name}" for name, _ in chosen.decoder}

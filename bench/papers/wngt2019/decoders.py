@@ -44,15 +44,17 @@ def write_random(folder: Path, size: str) -> dict[str, Path]:
     return found
 
 
-def measure(models: dict[str, Path], lines: list[str], rounds: int, sets: list[EvaluationSet]) -> list[dict]:
+def measure(
+    models: dict[str, Path], lines: list[str], rounds: int, sets: list[EvaluationSet], projecting: bool = False
+) -> list[dict]:
     """Returns rows for packed models: words/s and times the first one by batch, BLEU on each set.
 
-    The random students are also measured with a self-attention that projects earlier positions again.
+    `projecting` adds a row for the self-attention that projects earlier positions again.
     """
     translators = {name: Translator(path) for name, path in models.items()}
     rows = {name: {"name": name, "batches": {}, "bleu": _bleu(t, sets)} for name, t in translators.items()}
     again = None
-    if SELF_ATTENTION in translators and not sets:
+    if projecting:
         again, rows[AGAIN] = ProjectingAgain(translators[SELF_ATTENTION]), {"name": AGAIN, "batches": {}, "bleu": {}}
     for size in BATCHES:
         work = Workload(lines, size)
