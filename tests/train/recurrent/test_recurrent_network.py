@@ -37,13 +37,13 @@ def test_gradients_are_those_of_autograd(name):
 
 
 def test_gradients_in_mixed_precision_are_near():
-    """Products in bfloat16 have 8 bits; sums are float32."""
-    config = make_config(**NAMED["stack"])
+    """Products in bfloat16 have 8 bits, sums are float32. Rounding across a low limit would end gradients."""
+    config = make_config(**{**NAMED["stack"], "relu_limit": 10.0})
     (_, gradients), (_, exact) = (outputs_and_gradients(config, False, mixed) for mixed in (True, False))
     for parameter, gradient in exact.items():
         assert gradients[parameter].dtype == torch.float32
         cosine = torch.cosine_similarity(gradients[parameter].flatten(), gradient.flatten(), 0)
-        assert cosine > 0.96, parameter
+        assert cosine > 0.97, parameter
 
 
 def test_what_products_take_from_relus_is_told_if_asked():
