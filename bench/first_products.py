@@ -4,7 +4,7 @@
     --input FILE    lines, or lines with tabs whose first column is taken (default: tests/golden/sentences.en.txt)
 
 The first product after an embedding multiplies sqrt(d) * E[word] + P[position]. So it could be the sum of two rows of
-tables, one of all words and one of all positions (Devlin 2017, section 3.1). That saves at most the product itself (in
+tables, one of all words and one of all positions (Devlin 2017, section 4.2). That saves at most the product itself (in
 the encoder queries, keys and values, in the decoder the first cell's input) and the quantization before it. Here both
 are done twice, and three times: translations stay the same, and the added time is the most that could be saved. Least
 CPU time of interleaved rounds, greedy search.

@@ -4,15 +4,18 @@
     --test NAME=FILE      a set to judge by, lines of source TAB reference; may be given several times
     --calibration FILE    source sentences, none of them in the sets: adds the calibrated schemes
     --sizes NAME ...      random students of real sizes (bench/students.py), for size and speed only
+    --simulated N         sentences of each set that 8-bit columns of several kinds translate (default: 200; 0: none)
 
 Packs the model in every scheme with `quantize pack`, and compares each with float32 by the figures of `quantize
 report`: size on disk, BLEU, chrF and agreement with float32 on each set, words per second one at a time and in bulk.
+Another table compares ranges of 8-bit columns, that of Kim et al. 2019 among them, in NumPy (bench/simulated.py).
 The share of the core's peak is that of the products of a bulk translation while they run (bench/product_share.py).
 """
 
 import tempfile
 from pathlib import Path
 
+from bench import simulated
 from bench.harness.command import command, machine, save
 from bench.harness.texts import SENTENCES, STUDENT, text_lines
 from bench.packing import pack_quietly
@@ -81,6 +84,7 @@ def main(arguments=None):
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--calibration", type=Path, metavar="FILE")
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--simulated", type=int, default=200, metavar="N")
     chosen = parser.parse_args(arguments)
     print(machine())
     sources = text_lines()
@@ -94,6 +98,10 @@ def main(arguments=None):
         sets = [read_evaluation_set(name, path) for name, path in chosen.test]
         title = str(chosen.checkpoint)
         results[title] = table(title, models, [*sets, speech], chosen.rounds, speech.sources)
+        judged = [one for one in sets if one.references]
+        if judged and chosen.simulated > 0:
+            results["simulated"] = simulated.measure(models["float32"], judged, chosen.simulated)
+            simulated.show(results["simulated"], chosen.simulated)
         for size in chosen.sizes:
             models = {scheme: Path(folder) / f"{size}-{scheme}" for scheme in ("float32", *SCHEMES)}
             for scheme, path in models.items():

@@ -5,7 +5,7 @@
     log        of a float64, error below 1e-12
     sigmoid    lookup table with linear interpolation, error below 1.1e-6 (proof in `tables`)
 
-Lookup tables for gates: Devlin 2017, "Sharp Models on Dull Hardware", section 3.3.
+Lookup tables for gates: Devlin 2017, "Sharp Models on Dull Hardware", section 4.4.
 """
 
 import numpy as np

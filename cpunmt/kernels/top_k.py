@@ -1,8 +1,8 @@
 """The top k of a row of scores: the continuations that a beam search looks at.
 
 The search takes one pass; a vector of scores without a number above the k-th so far costs one comparison. Equal scores
-are ordered by index, so the result is always the same. (Hoang et al. 2018, section 4, also fuse this with the softmax,
-since only the chosen scores need log-probabilities.)
+are ordered by index, so the result is always the same. ("Faster Neural Machine Translation Inference", an anonymous
+submission, section 3.1, also fuses this with the softmax, since only the chosen scores need log-probabilities.)
 """
 
 from cpunmt.kernels.softmax import LOWEST

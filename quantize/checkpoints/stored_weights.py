@@ -43,7 +43,7 @@ def stored_bytes(tensors: Mapping[str, np.ndarray], name: str) -> int:
 
 def step_bytes(config: ModelConfig, tensors: Mapping[str, np.ndarray]) -> int:
     """Returns the bytes of the layers that a decoding step reads, without the output layer, whose candidates vary."""
-    names = [linear.name for linear in linears(config) if linear.name.startswith(("decoder.", "stack.", "top"))]
+    names = [linear.name for linear in linears(config) if linear.name.startswith(("decoder.", "relu.", "top"))]
     return sum(stored_bytes(tensors, name) for name in names if not name.endswith(".key_value"))  # once per sentence
 
 

@@ -17,7 +17,7 @@ Devlin 2017, https://arxiv.org/abs/1705.01991. Biases that a checkpoint lacks ar
                        conditional       a cell reads y, its state is q; a second one continues and reads the context
                        input             q is the state of the step before; a cell reads y W + context V
                    then transitions; further layers; the output of the last one is x
-    stack          x[0] = x;  x[i] = min(relu(x[i - 1] W + b), limit), and for even i plus x[i - 2]
+    stack          x[0] = x;  x[i] = min(relu(x[i - 1] W + b + skip), limit); skip = x[i - 2] for i = 3, 5, ..., else 0
     top            deep         t = tanh((y W + b) + (x W' + b') + (context W'' + b''))
                    tanh         t = tanh(x W + b)
                    recurrent    t = the output of a cell that reads x, whose first state is zeros
@@ -121,9 +121,9 @@ class Recurrent(Definition):
     def _rectified_layers(self, x: Any) -> Any:
         limit, layers = self.architecture.relu_limit, [x]
         for i in range(len(self.architecture.stack)):
-            made = relu(self._mapped(f"stack.{i}", layers[-1]))
-            made = np.minimum(made, np.float32(limit)) if limit else made
-            layers.append(made + layers[-2] if i % 2 else made)
+            made = self._mapped(f"relu.{i}", layers[-1])
+            made = relu(made + layers[-2] if i and i % 2 == 0 else made)
+            layers.append(np.minimum(made, np.float32(limit)) if limit else made)
         return layers[-1]
 
     def _transitions(self, kind: Any, layer: Any, cells: Any, state: Any) -> Any:

@@ -83,7 +83,6 @@ COMMANDS = {
         *("--trained", str(ROOT / "models" / "ende-tiny")),
     ],
     "bench.papers.wngt2019": [*FEW, "--size", "pilot", "--test", "set=SET"],
-    "bench.papers.wnmt2018": [*FEW, "--size", "pilot", "--student", "one=CHECKPOINT", "--test", "set=SET"],
     "bench.peers": [*FEW, "--home", "HOME", "--beam", "2"],
     "bench.protection": [*MODEL, "--test", "set=SET"],
     "bench.reranking": [
@@ -96,7 +95,9 @@ COMMANDS = {
     ],
     "bench.scale.ray_actors": ["--rounds", "1", "--sentences", "1000", "--rows", "50"],
     "bench.scale.simulate": ["--words", "1e9", "--workers", "50", "--minutes", "1", "10"],
-    "bench.schemes": ["--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes"],
+    "bench.schemes": [
+        *("--rounds", "1", "--test", "set=SET", "--calibration", str(SENTENCES), "--sizes", "--simulated", "2"),
+    ],
     "bench.sentences": ["SET", "--rounds", "1"],
     "bench.serve": [*FEW, *MODEL, "--clients", "3", "--rate", "4", "--seconds", "1"],
     "bench.serve.soak": [
@@ -139,7 +140,7 @@ SAID = {  # output of commands with more than a speed
     "bench.doubts": "ende-tiny, page: ",
     "bench.first_products": "the first products once more",
     "bench.papers.gpu2018": "+ top-up",
-    "bench.papers.wnmt2018": "AAN, 16 bits",
+    "bench.schemes": "Kim et al.: mean +- 7 sigma",
     "bench.top_up": "top-up at once",
     "bench.protection": "kept as addresses are",
     "bench.reranking": "3 topp 0.9, mbr-chrf",

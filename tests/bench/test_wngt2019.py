@@ -3,7 +3,7 @@
 import pytest
 
 from bench.harness.texts import SENTENCES, STUDENT
-from bench.papers.wngt2019 import cost, decoders, sizes, steps
+from bench.papers.wngt2019 import cost, decoders, projections, sizes, steps
 from bench.papers.wngt2019.workload import Workload
 from bench.students import write_student
 from cpunmt import Translator
@@ -35,6 +35,11 @@ def test_rows_of_steps_and_cost():
     assert cost.measure(rows, price=0.5)[0]["batches"][1] == pytest.approx(words * 3600 / 0.5 / 1e6)
 
 
+def test_a_step_projects_the_earlier_positions_of_the_sentences_that_are_left():
+    assert projections.earlier_positions([3, 1, 2]) == [2, 2]  # two sentences after one piece, one after two
+    assert projections.earlier_positions([1]) == []
+
+
 @pytest.mark.slow
 def test_sizes_are_those_of_written_models(tmp_path):
     stored = {"log4": 0, "int8": 0, "float32": 0}
@@ -49,7 +54,8 @@ def test_sizes_are_those_of_written_models(tmp_path):
 @pytest.mark.slow
 def test_every_decoder_is_another_student(tmp_path):
     written = decoders.write_random(tmp_path, "pilot")
-    rows = decoders.measure(written, LINES[:3], 1, [])
+    rows = decoders.measure(written, LINES[:3], 1, [], projecting=True)
     configs = {Translator(path).config for path in written.values()}
-    assert [row["name"] for row in rows] == list(written) and len(configs) == len(rows) == 7
+    assert [row["name"] for row in rows] == [*written, decoders.AGAIN] and len(configs) == len(written) == 6
+    assert {config.architecture.decoder_layers for config in configs} == {decoders.LAYERS}
     assert rows[0]["batches"][1]["speedup"] == 1 and rows[0]["bleu"] == {}

@@ -162,7 +162,7 @@ def overflowing(scheme):
             (plain, "encoder.0.self_attention.query_key_value.bias"),
             (normed, "attention.key.norm.scale"),
             (normed, "encoder.forward.0.0.state_norm.bias"),
-            (normed, "stack.0.bias"),
+            (normed, "relu.0.bias"),
             (normed, "top.state.norm.scale"),
             (t5, "encoder.0.self_attention.pre_norm.scale"),
             (t5, "decoder.relative_bias"),

@@ -8,7 +8,8 @@ from cpunmt.engine.engine import Engine
 from cpunmt.engine.workspace import Member
 from cpunmt.search.settings import Search
 
-PAPER = {"S1": 418}  # words/s; the table's other figures were not available
+# words/s
+PAPER = {"S1": 418, "S2": 242, "S3": 271, "S4": 229, "S5": 157, "S6": 163, "S7": 28, "E1": 102, "E2": 65}
 
 
 def engine_of(name: str, scheme: str, sizes: systems.Sizes, shortlist) -> Engine:
@@ -29,14 +30,18 @@ def measure(lines: list[str], sizes: systems.Sizes, rounds: int, schemes=("int16
             items.append(Timed(scheme, run, work.words))
         interleave(items, rounds, SLICE)
         speeds = {item.name: work.words / item.median for item in items}
-        rows.append({"name": name, "about": systems.ABOUT[name], "paper": PAPER.get(name), "words_per_second": speeds})
+        rows.append({"name": name, "about": systems.ABOUT[name], "paper": PAPER[name], "words_per_second": speeds})
     return rows
 
 
 def show(rows: list[dict]):
-    schemes = list(rows[0]["words_per_second"])
-    print(f"\nTable 2: words/s, random weights, beam {systems.BEAM}, one sentence at a time")
-    print(f"{'':46}{'paper':>7}" + "".join(f"{scheme:>8}" for scheme in schemes))
+    columns = [PAPER, *({row["name"]: row["words_per_second"][scheme] for row in rows} for scheme in _schemes(rows))]
+    print(f"\nTable 2: words/s (over S1's), random weights, beam {systems.BEAM}, one sentence at a time")
+    print(f"{'':46}" + "".join(f"{head:>15}" for head in ("paper", *_schemes(rows))))
     for row in rows:
-        speeds = "".join(f"{row['words_per_second'][scheme]:8.0f}" for scheme in schemes)
-        print(f"{row['name']:4}{row['about']:42}{row['paper'] or '':>7}{speeds}")
+        speeds = "".join(f"{column[row['name']]:8.0f} ({column[row['name']] / column['S1']:.2f})" for column in columns)
+        print(f"{row['name']:4}{row['about']:42}{speeds}")
+
+
+def _schemes(rows):
+    return list(rows[0]["words_per_second"])

@@ -1,6 +1,13 @@
 """The systems of Devlin 2017 (https://arxiv.org/abs/1705.01991), Table 2, by name, and their timed sentences.
 
-Widths that the paper omits are ours: pieces' vectors, and the inputs of attention's scores and of the output layer.
+The paper says: 80,000 words; an encoder of three bidirectional GRU layers of 512, in all systems but S7; above an
+attentional GRU of 1,024 the layers of ABOUT. S7 follows Wu et al. 2016: the first source layer is read both ways, and
+from the third source layer and the second target layer on a layer's input is added to its output. The formulas of the
+attention and of the fully connected layers are lost in the copy at hand: the latter are from memory of the published
+paper (`quantize.reference.recurrent`), the former is Bahdanau's, whose query is the previous state. Ours are: 512 each
+way, the widths of pieces' vectors and of attention's scores, S7's source width, and a tanh layer of 512 between the
+last state of S1, S2 and S7 and the output layer.
+
 Weights are random; </s> is barred and the length is the source's, so all do the work of real sentences.
 """
 
@@ -25,12 +32,11 @@ _BASE = {**_SIZES, "attention": "input", "top": "tanh"}
 
 
 def _stacked(layers: int, **changes) -> dict:
-    """Returns fully connected layers above the attentional one: 768 wide, every second one, with a residual, 1024."""
-    widths = tuple(1024 if number % 2 else 768 for number in range(layers))
-    return {**_BASE, "model_dim": 1024, "stack": widths, "relu_limit": 10.0, **changes}
+    """Returns `layers` ReLU layers of 768 above the attentional one, and a layer of 1,024 on top."""
+    return {**_BASE, "model_dim": 1024, "stack": (768,) * layers, "relu_limit": 10.0, **changes}
 
 
-_LSTM = {"encoder_cell": "lstm", "decoder_cell": "lstm"}
+_DEEP = {"encoder_cell": "lstm", "decoder_cell": "lstm", "encoder_layers": 8, "decoder_layers": 8, "skip": True}
 SYSTEMS = {  # name -> fields of RecurrentConfig
     "S1": _BASE,
     "S2": {**_BASE, "decoder_layers": 2},
@@ -38,16 +44,16 @@ SYSTEMS = {  # name -> fields of RecurrentConfig
     "S4": _stacked(7),
     "S5": _stacked(7, top="recurrent"),
     "S6": _stacked(15),
-    "S7": {**_BASE, **_LSTM, "encoder": "alternating", "encoder_layers": 8, "encoder_dim": 1024, "decoder_layers": 8},
+    "S7": {**_BASE, **_DEEP, "encoder": "unidirectional", "encoder_dim": 1024},
 }
 ENSEMBLES = {"E1": ("S4", 2), "E2": ("S4", 3)}  # name -> a system, and its number
 ABOUT = {
     "S1": "a GRU with attention, 1024",
     "S2": "and a GRU above it, 1024",
-    "S3": "and 3 ReLU layers, 768 and 1024 in turns",
-    "S4": "and 7 ReLU layers",
-    "S5": "and 7 ReLU layers, a GRU on top",
-    "S6": "and 15 ReLU layers",
+    "S3": "and 3 ReLU layers, 768, and tanh, 1024",
+    "S4": "and 7 ReLU layers, and tanh",
+    "S5": "and 7 ReLU layers, and a GRU on top",
+    "S6": "and 15 ReLU layers, and tanh",
     "S7": "8 LSTM layers on either side, 1024",
     "E1": "two of S4",
     "E2": "three of S4",

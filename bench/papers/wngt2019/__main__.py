@@ -5,6 +5,7 @@
     --decoder NAME=PATH   a trained student with another decoder; may be given several times
     --test NAME=FILE      a set to judge by, lines of source TAB reference; may be given several times
     --size NAME           of the random students of `decoders` (default: base)
+    --lengths LOW-HIGH    segments of that many words, in place of sentences
     --price DOLLARS       an hour of the core (default: what the paper pays)
 
 Students with other decoders are trained as models/train/README.md says.
@@ -14,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from bench.harness.command import command, machine, save
-from bench.harness.texts import SHIPPED, evenly, text_lines
+from bench.harness.texts import SHIPPED, evenly, length_range, segments, text_lines
 from bench.packing import pack_quietly
 from bench.papers.wngt2019 import cost, decoders, sigmas, sizes, steps
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
@@ -29,6 +30,7 @@ def parse(arguments):
     parser.add_argument("--decoder", type=named_set, action="append", default=[], metavar="NAME=PATH")
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--size", choices=decoders.SIZES, default="base")
+    parser.add_argument("--lengths", type=length_range, metavar="LOW-HIGH")
     parser.add_argument("--price", type=float, default=cost.PRICE)
     return parser.parse_args(arguments)
 
@@ -36,6 +38,8 @@ def parse(arguments):
 def main(arguments=None):
     chosen = parse(arguments)
     lines = evenly(text_lines(), chosen.sentences)
+    if chosen.lengths:
+        lines = segments(text_lines(), *chosen.lengths, chosen.sentences)
     sets = [read_evaluation_set(name, path) for name, path in chosen.test]
     results = {"machine": machine()}
     print(results["machine"])
@@ -56,7 +60,7 @@ def _steps(chosen, folder, lines, sets, results):
 
 def _decoders(chosen, folder, lines, sets, results):
     random = decoders.write_random(folder, chosen.size)
-    found = {"random": decoders.measure(random, lines, chosen.rounds, [])}
+    found = {"random": decoders.measure(random, lines, chosen.rounds, [], projecting=True)}
     decoders.show(f"Figure 1 in kind, random students of size {chosen.size}", found["random"])
     if chosen.decoder:
         trained = {name: folder / f"trained-{name}" for name, _ in chosen.decoder}

@@ -1,13 +1,15 @@
 """Figure 1: the decoder's cells, packed as int8.
 
-Speed is that of random students of one shape with equal lengths of translations; BLEU is that of trained ones, with
-their own speed.
+Speed is that of random students of one shape, with six decoder layers and equal lengths of translations; BLEU is that
+of trained ones, with their own speed. The paper does not print the size of AAN's feed-forward network: here it has that
+of the other ones, which in the size `base` is Marian's default, or the model's ("narrow").
 """
 
 from pathlib import Path
 
 from bench.harness.quality import bleu
 from bench.harness.timing import interleave, median_ratio
+from bench.papers.wngt2019.projections import ProjectingAgain
 from bench.papers.wngt2019.workload import Workload, words_per_second
 from bench.students import write_student
 from cpunmt import Translator
@@ -16,14 +18,20 @@ from quantize.evaluation.evaluation_set import EvaluationSet
 
 BATCHES = (1, 32)
 SIZES = ("pilot", "tiny", "base")
-_SUFFIXES = {"self-attention": "-attention", "AAN": "-aan", "SRU": "-sru", "SSRU": "-untied", "SSRU, tied": ""}
+LAYERS = 6  # of every decoder
+SELF_ATTENTION, TIED = "self-attention", "SSRU, tied"
+AGAIN = f"{SELF_ATTENTION}, projecting again"
+_SUFFIXES = {SELF_ATTENTION: "-attention", "AAN": "-aan", "SRU": "-sru", "SSRU": "-untied", TIED: ""}
 
 
 def shapes(size: str) -> dict[str, dict]:
-    """Returns name -> fields of ModelConfig: students with two layers of each kind, and with the paper's six."""
-    found = {name: SHAPES[size + suffix] for name, suffix in _SUFFIXES.items()}
-    found["SSRU, 6 layers"] = {**SHAPES[size], "decoder_parameters": tuple(range(6))}
-    found["SSRU, 6 tied"] = {**SHAPES[size], "decoder_parameters": (0,) * 6}
+    """Returns name -> fields of ModelConfig."""
+    sets = {TIED: (0,) * LAYERS}
+    found = {
+        name: {**SHAPES[size + suffix], "decoder_parameters": sets.get(name, tuple(range(LAYERS)))}
+        for name, suffix in _SUFFIXES.items()
+    }
+    found["AAN, narrow"] = {**found["AAN"], "average_dim": found["AAN"]["model_dim"]}
     return found
 
 
@@ -36,13 +44,23 @@ def write_random(folder: Path, size: str) -> dict[str, Path]:
     return found
 
 
-def measure(models: dict[str, Path], lines: list[str], rounds: int, sets: list[EvaluationSet]) -> list[dict]:
-    """Returns rows for packed models: words/s and times the first one by batch, BLEU on each set."""
+def measure(
+    models: dict[str, Path], lines: list[str], rounds: int, sets: list[EvaluationSet], projecting: bool = False
+) -> list[dict]:
+    """Returns rows for packed models: words/s and times the first one by batch, BLEU on each set.
+
+    `projecting` adds a row for the self-attention that projects earlier positions again.
+    """
     translators = {name: Translator(path) for name, path in models.items()}
     rows = {name: {"name": name, "batches": {}, "bleu": _bleu(t, sets)} for name, t in translators.items()}
+    again = None
+    if projecting:
+        again, rows[AGAIN] = ProjectingAgain(translators[SELF_ATTENTION]), {"name": AGAIN, "batches": {}, "bleu": {}}
     for size in BATCHES:
         work = Workload(lines, size)
         items = {name: work.timed(name, work.pruned(translator)) for name, translator in translators.items()}
+        if again:
+            items[AGAIN] = work.timed(AGAIN, again.work(work))
         interleave(list(items.values()), rounds)
         first = next(iter(items.values()))
         for name, item in items.items():

@@ -45,7 +45,7 @@ class RecurrentConfig:
     decoder_layers: int = count(1, high=MOST_LAYERS)  # recurrent layers, including the one with attention
     high_transitions: int = count(0, low=0, high=MOST_LAYERS)  # further cells of the other layers
     skip: bool = switch(False)  # a layer's input is added to its output, except in the first of each stack
-    stack: tuple[int, ...] = checked(_widths, ())  # ReLU layers above; every second one adds the output two below
+    stack: tuple[int, ...] = checked(_widths, ())  # ReLU layers above; the third, fifth, ... add the output two below
     relu_limit: float = ranged(0.0, 1e6, 0.0)  # a ReLU is clipped to it, unless 0
     top: str = choice("deep", "tanh", "recurrent")  # deep: of the last piece, the decoder and the context together
     layer_norm: str = choice("", "marian", "nematus")
@@ -81,10 +81,10 @@ class RecurrentConfig:
         widths = [self.model_dim, self.encoder_dim, self.decoder_dim, self.attention_width, *self.stack]
         if any(width % 16 for width in widths):
             raise ModelFileError(f"config: widths {widths}, expected multiples of 16")
-        if any(width != self.decoder_dim for width in self.stack[1::2]):
+        if len(set(self.stack[::2])) > 1:
             raise ModelFileError(
-                f"config: stack is {checks.shown(self.stack)}, expected decoder_dim, {self.decoder_dim}, as every "
-                "second width: those layers add what is two below"
+                f"config: stack is {checks.shown(self.stack)}, expected its first width, {self.stack[0]}, as every "
+                "second one: those layers add the output two below"
             )
         if self.layer_norm == "nematus" and (self.encoder_cell, self.decoder_cell) != ("gru", "gru"):
             raise ModelFileError(

@@ -1,6 +1,6 @@
 """Products of pieces' vectors, on either side, stored for the first pieces of the vocabulary.
 
-Devlin 2017, https://arxiv.org/abs/1705.01991, section 3.1.1. A stored row is the result of an earlier product,
+Devlin 2017, https://arxiv.org/abs/1705.01991, section 4.2. A stored row is the result of an earlier product,
 which has the same bits with other rows or alone. So rows are computed when they are first needed.
 """
 

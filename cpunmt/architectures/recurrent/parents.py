@@ -1,6 +1,6 @@
 """Sharing between rows of one parent of the results that depend only on its state ("merged recurrent states").
 
-Devlin 2017, https://arxiv.org/abs/1705.01991, section 3.1.5.
+Devlin 2017, https://arxiv.org/abs/1705.01991, section 4.5.
 """
 
 from cpunmt.architectures.records import ROW

@@ -9,7 +9,7 @@ Products of one input are stored as one matrix, side by side:
     decoder.input      of the last piece's vector: the first cell, and the top if it reads that
     decoder.query      of the state behind the query: the query, and the cell that continues from that state
     decoder.context    of the context: the cell that reads it, and the top
-    stack.0, ...       the fully connected layers
+    relu.0, ...        the fully connected layers
     top                of the decoder; of a recurrent top those of its cell
 
 Layer norms have the width of their input, so they are among the other tensors, `.scale` and `.bias` of each. Marian's:
@@ -87,13 +87,13 @@ def decoder_context(config: RecurrentConfig) -> Linear:
 def stack_linears(config: RecurrentConfig) -> list[Linear]:
     depths = [config.decoder_dim, *config.stack]
     return [
-        _dense(config, f"stack.{i}", depths[i], width, normed=False)._replace(rectified=i % 2 == 1)
+        _dense(config, f"relu.{i}", depths[i], width, normed=False)._replace(rectified=i > 0)
         for i, width in enumerate(config.stack)
     ]
 
 
 def top_linears(config: RecurrentConfig) -> list[Linear]:
-    rectified = len(config.stack) % 2 == 1
+    rectified = bool(config.stack)
     if config.top == "recurrent":
         cell = top_cell(config)
         return [input_linear(config, cell)._replace(rectified=rectified), state_linear(config, cell)]

@@ -3,8 +3,9 @@
 from cpunmt.architectures.recurrent.maps import mapped
 from cpunmt.architectures.recurrent.records import MEMORY, RECURRENT, TOPS
 from cpunmt.architectures.recurrent.recurrence import recurrent_layer
-from cpunmt.kernels.gates import add_rows, clip, squash
-from cpunmt.kernels.matmul.int8_matmul import RELU
+from cpunmt.kernels.gates import RELU as RECTIFY
+from cpunmt.kernels.gates import activate, add_rows, clip, squash
+from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU
 from cpunmt.kernels.records import LINEAR, SCRATCH
 from cpunmt.layers.linear import linear_of
 from cpunmt.simd.intrinsics import address_of, at, load_i64
@@ -26,11 +27,13 @@ def stack(network: address, memory: address, x: address, n: count) -> count:
         out = w.levels
         while (out - x) * (out - below) == 0:  # one of three is free
             out += w.level_bytes
-        linear_of(weights, x, n, address_of(w.scratch), out, RELU)
+        added = i > 0 and i % 2 == 0
+        linear_of(weights, x, n, address_of(w.scratch), out, AFFINE if added else RELU)
+        if added:
+            add_rows(out, below, n * columns, out)
+            activate(out, n * columns, RECTIFY, net.settings.sigmoid_table)
         if net.relu_limit > 0:
             clip(out, n * columns, net.relu_limit)
-        if i % 2:
-            add_rows(out, below, n * columns, out)
         below = x
         x = out
     return x

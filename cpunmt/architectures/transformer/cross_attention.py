@@ -1,7 +1,7 @@
 """Cross-attention of the decoder over the encoded source.
 
 Keys and values of the source are projected once per sentence, and once for all layers that share parameters;
-a decoding step only computes its query. ("Precomputed attention": Devlin 2017, section 3.2.)
+a decoding step only computes its query. ("Precomputed attention": Devlin 2017, section 4.3.)
 """
 
 import numpy as np

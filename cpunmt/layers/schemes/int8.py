@@ -1,9 +1,10 @@
 """Conversion of float32 weights to int8 and one scale per output column.
 
 A column's range is its largest weight. Kim et al. 2019, "From Research to Production and Back", section 4.1, use seven
-standard deviations, so that a few outliers do not reduce the resolution of all other weights. `sigmas` does that, and
-only clips: a column whose largest weight lies inside keeps its own maximum. It is not the default, since trained models
-gain nothing measurable, and one with outliers can lose most of its weights' energy (docs/quantization.md).
+standard deviations around the mean, so that a few outliers do not reduce the resolution of all other weights
+(`quantize.reference.integers`). `sigmas` only clips: a column whose largest weight lies inside keeps its own maximum.
+It is not the default, since trained models gain nothing measurable, and one with outliers can lose most of its weights'
+energy (docs/quantization.md).
 """
 
 import numpy as np

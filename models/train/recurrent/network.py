@@ -208,15 +208,16 @@ class RecurrentNetwork:
         return (alphas[:, None] @ memory.context.float())[:, 0], alphas
 
     def _stack(self, h):
-        """Applies fully connected layers; every second one adds its input from two layers before."""
+        """Applies fully connected layers; from the third on, every second one adds the output two below."""
         below = [h]
         for i in range(len(self.architecture.stack)):
-            y = functional.relu(self._affine(f"stack.{i}", self._dropped(below[-1])))
+            y = self._affine(f"relu.{i}", self._dropped(below[-1]))
+            y = functional.relu(y + below[-2] if i and i % 2 == 0 else y)
             if self.architecture.relu_limit:
                 y = y.clamp(max=self.architecture.relu_limit)
-            if self.rectified is not None and i % 2 == 0:  # the sum of two is not a ReLU's output
-                self.rectified.append((f"decoder.stack.{i}", y.transpose(0, 1)))
-            below.append(y + below[-2] if i % 2 else y)
+            if self.rectified is not None:
+                self.rectified.append((f"decoder.relu.{i}", y.transpose(0, 1)))
+            below.append(y)
         return below[-1]
 
     def _affine(self, name, x):

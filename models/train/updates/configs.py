@@ -73,7 +73,7 @@ def _students(name, model_dim, ffn_dim, encoder_layers):
 
 
 def _recurrent(**options):
-    """Returns shapes after Devlin 2017, https://arxiv.org/abs/1705.01991, Table 2, small enough for one core."""
+    """Returns shapes after Devlin 2017, https://arxiv.org/abs/1705.01991, Table 2, half as wide for one core."""
     sizes = {"model_dim": 256, "encoder_dim": 320, "decoder_dim": 512, "attention_dim": 256, "encoder_layers": 2}
     return {**sizes, "skip": True, **options}
 
@@ -88,10 +88,10 @@ SHAPES = {
     "smoke": _student(32, 64, 1, (0, 0), heads=2),
     "smoke-teacher": _student(64, 128, 1, (0,), heads=2, **_ATTENTION),
     "tied6": _student(512, 2048, 6, (0,) * 6),
-    # after Kim et al. 2019, https://aclanthology.org/D19-5632, section 4
+    # after Kim et al. 2019, https://aclanthology.org/D19-5632, section 6.1 and Table 3
     "paper-tiny": _student(256, 1536, 6, (0,)),
     "paper-small": _student(256, 2048, 6, (0, 0, 0)),
-    "paper-large": _student(1024, 4096, 6, (0, 0, 0)),
+    "paper-large": _student(1024, 3072, 6, (0,) * 6),
     # teachers
     "teacher-small": _student(256, 1024, 4, (0, 1, 2, 3), **_ATTENTION),
     "teacher": _student(512, 2048, 6, tuple(range(6)), **_ATTENTION),
@@ -100,7 +100,7 @@ SHAPES = {
 RECURRENT = {  # name -> fields of ModelConfig, of the other family
     "devlin-s1": _recurrent(),
     "devlin-s2": _recurrent(decoder_layers=2),
-    "devlin-s4": _recurrent(attention="input", stack=(512, 512, 512, 512), relu_limit=10.0, top="tanh"),
+    "devlin-s4": _recurrent(attention="input", stack=(384,) * 7, relu_limit=10.0, top="tanh"),
     "smoke-recurrent": {"model_dim": 64, "encoder_dim": 64, "decoder_dim": 64, "stack": (64, 64), "relu_limit": 10.0},
     "smoke-marian": {"model_dim": 32, "encoder_dim": 32, "decoder_dim": 32},
 }

@@ -55,7 +55,7 @@ def test_a_network_of_devlins():
         encoder_layers=2,
         attention="input",
         attention_dim=16,
-        stack=(48, 64, 80),
+        stack=(48, 80, 48),
         top="tanh",
     )
     assert {name: shape for name, shape in found.items() if not name.startswith("encoder")} == {
@@ -63,8 +63,8 @@ def test_a_network_of_devlins():
         "attention.query.weight": (64, 16), "start.weight": (96, 64), "start.bias": (64,),
         "decoder.0.0.gates.weight": (32, 256), "decoder.0.0.gates.bias": (256,),
         "decoder.0.0.state_gates.weight": (64, 256), "decoder.0.0.context_gates.weight": (96, 256),
-        "stack.0.weight": (64, 48), "stack.0.bias": (48,), "stack.1.weight": (48, 64), "stack.1.bias": (64,),
-        "stack.2.weight": (64, 80), "stack.2.bias": (80,), "top.weight": (80, 32), "top.bias": (32,),
+        "relu.0.weight": (64, 48), "relu.0.bias": (48,), "relu.1.weight": (48, 80), "relu.1.bias": (80,),
+        "relu.2.weight": (80, 48), "relu.2.bias": (48,), "top.weight": (48, 32), "top.bias": (32,),
     }  # fmt: skip
     assert found["encoder.backward.1.0.gates.weight"] == (48, 192)
 
@@ -151,9 +151,9 @@ def test_products_of_one_input_lie_side_by_side():
 
 
 def test_what_a_relu_has_made_is_told():
-    """Layers that read the sum of two layers may read negative numbers."""
+    """A state below the first layer may be negative."""
     found = linears(RecurrentConfig(**SIZES, stack=(48, 64, 48), top="tanh"))
-    assert [linear.name for linear in found if linear.rectified] == ["stack.1", "top"]
+    assert [linear.name for linear in found if linear.rectified] == ["relu.1", "relu.2", "top"]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,10 @@ def test_what_a_relu_has_made_is_told():
     [
         ({"model_dim": 40}, r"config: widths \[40, 48, 64, 96\], expected multiples of 16"),
         ({"attention_dim": 8}, r"config: widths \[32, 48, 64, 8\], expected multiples of 16"),
-        ({"stack": (48, 48)}, r"config: stack is \(48, 48\), expected decoder_dim, 64, as every second width"),
+        (
+            {"stack": (48, 64, 64)},
+            r"config: stack is \(48, 64, 64\), expected its first width, 48, as every second one",
+        ),
         ({"stack": (8,)}, r"config: widths \[32, 48, 64, 96, 8\], expected multiples of 16"),
         ({"stack": 64}, "config: stack is 64, expected up to 64 widths of layers"),
         ({"stack": (16,) * 65}, "config: stack is .*, expected up to 64 widths of layers"),

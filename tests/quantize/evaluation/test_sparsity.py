@@ -52,7 +52,7 @@ ALL = {**{name: options for name, options in NAMED.items() if name not in RELUS}
 ALL = {name: make_config(**options) for name, options in ALL.items()}
 ALL |= {
     f"recurrent, {name}": recurrents.make_config(**options)
-    for name, options in {**recurrents.NAMED, "stack": {"stack": (32, 48, 80), "top": "tanh"}}.items()
+    for name, options in {**recurrents.NAMED, "stack": {"stack": (32, 48, 32), "top": "tanh"}}.items()
 }
 
 

@@ -74,21 +74,17 @@ class Torch:
         return torch.cat([forward, backward], dim=1)
 
     def stack(self, x):
-        """Runs nn.Sequential of the two layers of a block, and adds the input."""
-        widths, block = [x.shape[1], *self.config.stack], x
-        for i in range(len(self.config.stack)):
-            layer = torch.nn.Linear(widths[i], widths[i + 1])
-            layer.load_state_dict({
-                "weight": self.tensors[f"stack.{i}.weight"].T.contiguous(), "bias": self.tensors[f"stack.{i}.bias"],
-            })  # fmt: skip
-            limit = self.config.relu_limit
-            clipped = torch.nn.Hardtanh(0.0, limit) if limit else torch.nn.ReLU()
-            made = torch.nn.Sequential(layer, clipped)(x)
-            if i % 2 == 0:
-                block, x = x, made
-            else:
-                x = made + block
-        return x
+        """Runs Devlin's layers as published: h1 = relu(W1 h0), h2 = relu(W2 h1), h3 = relu(W3 h2 + h1),
+        h4 = relu(W4 h3), h5 = relu(W5 h4 + h3) and so on.
+        """
+        limit = self.config.relu_limit
+        relu = torch.nn.Hardtanh(0.0, limit) if limit else torch.nn.ReLU()
+        layers = [f"relu.{i}" for i in range(len(self.config.stack))]
+        if layers:
+            x = relu(self.linear(layers[0], x))
+        for inner, outer in zip(layers[1::2], layers[2::2], strict=False):
+            x = relu(self.linear(outer, relu(self.linear(inner, x))) + x)
+        return relu(self.linear(layers[-1], x)) if layers and len(layers) % 2 == 0 else x
 
     def logits(self, source, target):
         """Returns logits after each proper prefix of a target: attention from the state before, one cell, a stack,
@@ -120,8 +116,8 @@ class Torch:
         {},
         {"encoder_cell": "lstm", "decoder_cell": "lstm"},
         {"encoder_cell": "lstm", "stack": (64, 48)},
-        {"decoder_cell": "lstm", "stack": (80, 48, 64, 48), "relu_limit": 0.4},
-        {"stack": (16, 48, 64), "relu_limit": 10.0, "attention_dim": 16},
+        {"decoder_cell": "lstm", "stack": (80, 48, 80, 64), "relu_limit": 0.4},
+        {"stack": (48,) * 7, "relu_limit": 10.0, "attention_dim": 16},
     ],
 )
 def test_it_is_what_pytorch_makes(options):

@@ -51,4 +51,8 @@ def test_sizes():
 
     assert millions("pilot", 8000) == pytest.approx(5.346880)
     assert millions("tiny", 32000) == pytest.approx(15.722752)  # as Firefox's tiny students
+    # Kim et al. 2019, Table 3
+    for shape, parameters in {"paper-large": 108.4, "tied6": 39.0, "paper-small": 17.6, "paper-tiny": 15.7}.items():
+        assert millions(shape, 32000) == pytest.approx(parameters, abs=0.05)
+    assert millions("teacher", 32000) == pytest.approx(60.6, abs=0.05)  # its self-attention base
     assert millions("tiny", 8000) * 2 < millions("base", 8000)
