@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpunmt.documents.document import DocumentError, Encoding, Recoded, Source, Unit, read_source
 from cpunmt.documents.formats.plain_text import read_plain_text, read_web_page
-from cpunmt.documents.translate import translated
+from cpunmt.documents.translate import translated, translated_content
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import document_of, echo, keeps_every_byte, render, shown, upper, words
 
@@ -190,3 +190,12 @@ def test_utf_16_without_its_mark_is_named(name):
     with pytest.raises(CpunmtError, match="looks like UTF-16"):
         read_source(b"T\0" * 8)
     assert read_source(b"\0" * 99).encoding == Encoding()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"html": True}, "html is given, and its format decides"), ({}, "select='x'")]
+)
+def test_wrong_options_of_a_content_are_told_before_it_is_read(options, message):
+    """As of a file's name; the server and corpora have no name."""
+    with pytest.raises(ValueError, match=message):
+        translated_content(echo(upper), b"\xff\xfe\0", "a.unknown", options, select="" if options else "x")

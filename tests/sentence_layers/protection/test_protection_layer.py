@@ -201,3 +201,10 @@ def test_a_part_outside_the_syntax_or_at_a_word_is_always_cut_out():
 )
 def test_boundaries_are_not_inside_words(text, boundaries):
     assert [at for at in range(len(text) + 1) if is_boundary(text, at)] == boundaries
+
+
+@pytest.mark.parametrize("own", [re.compile("dogs"), lambda text: [(4, 8)] if text[4:8] == "dogs" else []])
+def test_what_a_call_protects_is_kept_in_the_first_text_of_a_translator(own):
+    """Its first texts have no sign of protected parts, and nothing looked for them before."""
+    translator = Translator(ROOT / "models" / "ende-tiny")
+    assert "dogs" in translator.translate(["Two dogs are playing."], protect=[own])[0].text
