@@ -265,7 +265,7 @@ class Translator(PieceTranslator):
 
     def _alone(self, text: str, settings: Settings) -> Result | None:
         """Translates one sentence in one part, 4 us faster than a `Call` for many; returns None for other texts."""
-        if self._cache is not None or _name(settings):
+        if self._cache is not None or _name(settings) or not settings.is_alone:
             return None
         self.refuse_unnamed(settings)
         split = settings.options.split
@@ -277,9 +277,9 @@ class Translator(PieceTranslator):
         return found and found.judged(text, Judge(self.spoken(settings).target, settings.options.protect == "all"))
 
     def _one(self, text: str, settings: Settings) -> Result | None:
-        """Translates a sentence; returns None if the call wants more of it, or a layer has to act beforehand."""
+        """Translates a sentence with settings that are `is_alone`; returns None if a layer has to act beforehand."""
         options, model = settings.options, self._loaded or self.loaded
-        if not settings.is_alone or (ids := self._ids_alone(text, settings)) is None:
+        if (ids := self._ids_alone(text, settings)) is None:
             return None
         found = model.engine.translate([ids], [target_limit(len(ids), 0, options, model.config)], settings.search)
         return self._mended(
@@ -397,7 +397,8 @@ class Translator(PieceTranslator):
         return [found[number] for number in range(len(texts))]
 
     def _translated(self, texts: Sequence[str], forced: Sequence[list[int]], settings: Settings) -> list[Aligned]:
-        if len(texts) == 1 and not forced[0] and not is_watched() and (result := self._one(texts[0], settings)):
+        alone = len(texts) == 1 and not forced[0] and settings.is_alone and not is_watched()
+        if alone and (result := self._one(texts[0], settings)):
             return [Aligned(texts[0], result.text, found=result)]
 
         def translate(numbers: Sequence[int], _: SharedWork | None) -> list[Aligned]:
