@@ -85,7 +85,7 @@ def main(arguments=None):
     parser = command("bench.peers.figures", __doc__, rounds=3)
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--model", type=Path, default=SHIPPED, help="a packed student with its weights in float16/")
-    parser.add_argument("--sentences", type=positive, default=1000, help="at most so many lines of each kind")
+    parser.add_argument("--sentences", type=positive, default=1000, help="limit on the lines of each kind")
     chosen = parser.parse_args(arguments)
     home, most, rounds = chosen.home.resolve(), chosen.sentences, chosen.rounds
     if not (home / TEXT).is_file():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import sys
 import textwrap
 from typing import Any, NamedTuple
 
@@ -226,7 +227,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command line and returns its exit status; wrong usage raises SystemExit."""
     try:
         parser = command_parser()
-        given = parser.parse_args(arguments)
+        words = sys.argv[1:] if arguments is None else arguments
+        while words[:1] == ["help"]:  # `cpunmt help COMMAND`
+            words = [*words[1:], "--help"]
+        given = parser.parse_args(words)
         if not hasattr(given, "run"):  # no command
             tell(parser.format_help(), _next_step())
             return 2
@@ -280,8 +284,6 @@ def _meant(word: str) -> str:
     from cpunmt.registry.store import is_name
 
     also = {theirs: one.name for one in COMMANDS for theirs in one.also.split()}
-    if word == "help":
-        return ""
     known = also.get(word.lower()) or nearest(word, [one.name for one in COMMANDS])
     quoted = shlex.quote(word)
     if os.path.isfile(word):

@@ -105,22 +105,22 @@ def settings_of(given: argparse.Namespace, environment: Mapping[str, str]) -> tu
 
     Raises CpunmtError for a value of another kind, and for keys that cannot be read.
     """
-    said = {name: value for name, value in environment.items() if name.startswith("LT_")}
-    said |= {name: value for name, value in vars(given).items() if name.startswith("LT_") and value is not None}
-    on = {name: value for name, value in said.items() if value.lower() not in _OFF}
-    found: dict[str, Any] = {}
+    values = {name: value for name, value in environment.items() if name.startswith("LT_")}
+    values |= {name: value for name, value in vars(given).items() if name.startswith("LT_") and value is not None}
+    on = {name: value for name, value in values.items() if value.lower() not in _OFF}
+    settings: dict[str, Any] = {}
     for one in NAMES:
         if (value := on.get(f"LT_{one.name}")) is not None and one.kind is not bool:
-            found |= dict.fromkeys(one.ours, _number(one.name, value) if one.kind is int else value)
+            settings |= dict.fromkeys(one.ours, _number(one.name, value) if one.kind is int else value)
         elif value is not None:
-            found |= dict.fromkeys(one.ours, True)
-    path = found.pop("api_keys", None)
+            settings |= dict.fromkeys(one.ours, True)
+    path = settings.pop("api_keys", None)
     if "LT_API_KEYS" in on:
-        found["api_keys"] = _keys(path if isinstance(path, str) else _KEYS)
-    if found.get("host") == "*":
-        found["host"] = "0.0.0.0"
+        settings["api_keys"] = _keys(path if isinstance(path, str) else _KEYS)
+    if settings.get("host") == "*":
+        settings["host"] = "0.0.0.0"
     quiet = {f"LT_{one.name}" for one in NAMES if one.ours} | {"LT_METRICS"}
-    return found, sorted(on.keys() - quiet)
+    return settings, sorted(on.keys() - quiet)
 
 
 def _number(name: str, value: str) -> int:

@@ -3,10 +3,13 @@
 For each pair of languages the first of these that exists:
 
 1. a fetched model
-2. Firefox's
-3. two models through English, each a fetched one or Firefox's
-4. OPUS-MT's, Argos'
-5. two models through English, of any registry
+2. two fetched models through English
+3. Firefox's model
+4. two models through English, each fetched or Firefox's
+5. OPUS-MT's model, Argos' model
+6. two models through English, of any registry
+
+A registry's list is read only if the steps before it find nothing. `_SOURCES` has this order.
 """
 
 from __future__ import annotations
@@ -27,8 +30,7 @@ from cpunmt.text.languages.codes import base_of
 _CODE = r"[A-Za-z]{2,3}(?:[_-](?:[A-Za-z]{4}|[A-Z]{2}))?"
 _PAIR = re.compile(rf"({_CODE})-({_CODE})")
 _HUB = "en"
-_SMALL = ("firefox",)  # registries whose models are small
-_ALL = ("firefox", "opus", "argos")
+_SOURCES = ((), ("firefox",), ("firefox", "opus", "argos"))  # registries beside the fetched models; small models first
 
 
 def served_models(named: Sequence[str], languages: Sequence[str]) -> list[str]:
@@ -39,7 +41,8 @@ def served_models(named: Sequence[str], languages: Sequence[str]) -> list[str]:
     named : directories and names of models, which stay as they are, and pairs of languages: "en-de"
     languages : codes, between all of which models are wanted
 
-    Raises CpunmtError if a pair in `named` has no model, or a language none at all; and the errors of registries.
+    Raises CpunmtError if a pair in `named` does not have a model, or if no model has one of the languages. If a list of
+    models cannot be read, raises its error, but only if fetched models do not cover all of `named` and `languages`.
     """
     models = _Models()
     found: dict[str, None] = {}
@@ -58,7 +61,11 @@ def served_models(named: Sequence[str], languages: Sequence[str]) -> list[str]:
     lacking, served = [], set()
     # Those of English first: the others may go through it.
     for source, target in sorted(permutations(languages, 2), key=lambda pair: _HUB not in map(base_of, pair)):
-        if names := models.between(source, target):
+        try:
+            names = models.between(source, target)
+        except CpunmtError:  # `models.unread`: the other pairs may cover these languages
+            names = []
+        if names:
             found |= dict.fromkeys(names)
             served |= {source, target}
         else:
@@ -66,26 +73,36 @@ def served_models(named: Sequence[str], languages: Sequence[str]) -> list[str]:
     if len(languages) == 1:
         raise CpunmtError(f"only {languages[0]} is named, expected at least two languages, as en,de")
     if missing := [language for language in languages if language not in served]:
+        if models.unread:
+            raise models.unread
         one = next((language for language in missing if base_of(language) != _HUB), missing[0])
         raise CpunmtError(f"no model translates from or to {one}; see cpunmt ls")
     if lacking:
-        say(f"cpunmt: no models for {', '.join(lacking)}")
+        reason = f" ({models.unread})" if models.unread else ""
+        say(f"cpunmt: no models for {', '.join(lacking)}{reason}")
     models.fetch()
     return list(found)
 
 
 class _Models:
-    """The fetched models, and those of registries, whose lists are read when they are needed."""
+    """The fetched models, and those of registries, whose lists are read when they are needed.
+
+    unread  the error of the list that could not be read; no list is read after it
+    """
 
     def __init__(self) -> None:
         known = (candidate(model.name, languages_of(model.metadata)) for model in fetched_models())
         self._there = [one for one in known if one]
         self._lists: dict[str, dict[str, ModelEntry]] = {}
         self._wanted: dict[str, ModelEntry] = {}
+        self.unread: CpunmtError | None = None
 
     def between(self, source: str, target: str) -> list[str]:
-        """Returns the names of one model, or of two through English; empty if there are none."""
-        for registries in (_SMALL, _ALL):
+        """Returns the names of one model, or of two through English; empty if there are none.
+
+        Raises CpunmtError if a list of models is needed and cannot be read.
+        """
+        for registries in _SOURCES:
             ways = [[(source, target)], [(source, _HUB), (_HUB, target)]]
             for way in ways if _HUB not in map(base_of, (source, target)) else ways[:1]:
                 names = [self._one(*pair, registries) for pair in way]
@@ -100,12 +117,21 @@ class _Models:
         yield self._there
         for registry in registries:
             if registry not in self._lists:
-                from cpunmt.registry.catalogue import list_models  # fetched models need no network
-
-                entries = list_models(registry, lambda line: say(f"cpunmt: {line}"))
-                self._lists[registry] = {entry.name: entry for entry in entries if "@" not in entry.name}
+                self._lists[registry] = self._listed(registry)
             offered = (candidate(name, (entry.source, entry.target)) for name, entry in self._lists[registry].items())
             yield [one for one in offered if one]
+
+    def _listed(self, registry: str) -> dict[str, ModelEntry]:
+        if self.unread:
+            raise self.unread
+        from cpunmt.registry.catalogue import list_models  # fetched models need no network
+
+        try:
+            entries = list_models(registry, lambda line: say(f"cpunmt: {line}"))
+        except CpunmtError as error:
+            self.unread = error
+            raise
+        return {entry.name: entry for entry in entries if "@" not in entry.name}
 
     def _chosen(self, name: str) -> str:
         """Counts a model of a registry as there from now on; returns its name."""

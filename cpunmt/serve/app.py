@@ -26,7 +26,7 @@ from cpunmt.serve.dialects.own import own
 from cpunmt.serve.errors import ServeError
 from cpunmt.serve.page import routes as page
 from cpunmt.serve.service import Service
-from cpunmt.serve.settings import ServeSettings
+from cpunmt.serve.settings import PATH_PREFIX, ServeSettings
 
 DIALECTS = (own, libre, deepl, google, mtran)
 libre.give_way(mtran)  # both define some paths
@@ -40,7 +40,6 @@ _OF_PATHS = (
     ("/google/", google),
 )
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,255}(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?")
-_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]{1,100}){1,10}")
 _EVERYWHERE = ("/health", "/ready")
 _LONGEST = 45  # characters of an address
 _SAID = {404: "Not found", 405: "Method not allowed"}
@@ -161,7 +160,7 @@ def _forwarded(scope: Scope) -> Scope:
     if _HOST.fullmatch(host := said.get(b"x-forwarded-host", "")):
         headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
         found["headers"] = [(b"host", host.encode()), *headers]
-    if _PREFIX.fullmatch(prefix := said.get(b"x-forwarded-prefix", "").rstrip("/")):
+    if PATH_PREFIX.fullmatch(prefix := said.get(b"x-forwarded-prefix", "").rstrip("/")):
         found |= {"root_path": prefix + scope.get("root_path", ""), "path": prefix + scope["path"]}
     return found
 

@@ -10,8 +10,7 @@ from typing import Any
 from cpunmt.values.checks import check_fields, shown
 from cpunmt.values.fields import checked, ranged, switch
 
-_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]{1,100}){1,10}")
-
+PATH_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]{1,100}){1,10}")
 
 # Groups of settings, in the order of the help: key -> title
 GROUPS = {
@@ -31,7 +30,7 @@ def setting(group: str, default: Any, help: str, low: float, high: float) -> Any
 def _prefix(name: str, value: object) -> str:
     """Validates a path, and returns it with a slash at its begin only."""
     path = f"/{value.strip('/')}" if isinstance(value, str) else ""
-    if not (value == "" or _PREFIX.fullmatch(path)):
+    if not (value == "" or PATH_PREFIX.fullmatch(path)):
         raise ValueError(f"{name} is {shown(value)}, expected a path such as /translate")
     return path.rstrip("/")
 

@@ -48,6 +48,7 @@ def test_bash(words, offered):
 
 
 def test_every_command_and_flag_is_offered():
+    assert in_bash("/opt/bin/cpunmt", "tr") == ["translate", "translate-file"]  # a command given by its path
     assert in_bash("cpunmt", "") == [*(command.name for command in cli.COMMANDS), "--help", "--version"]
     flags = in_bash("cpunmt", "serve", "--")
     assert {"--languages", "--port", "--max-file", "--help"} <= {*flags} and "--load-only" not in flags

@@ -21,7 +21,7 @@ from tests.support.command_line import ROOT, here
         (["tranlsate", "Hello"], " (did you mean translate?); "),
         (["Download", "firefox:ende"], "no command is called 'Download' (did you mean fetch?)"),
         (["xyzzy"], "no command is called 'xyzzy'; choose from translate, translate-file, batch, "),
-        (["help"], "no command is called 'help'; see cpunmt --help"),
+        (["help", "translat"], "no command is called 'translat' (did you mean translate?); see cpunmt --help"),
         (["Two dogs."], "'Two dogs.'; to translate a text: cpunmt translate 'Two dogs.'; see cpunmt --help"),
         (["README.md"], "'README.md'; it is a file: cpunmt translate-file README.md; see"),
         (["firefox:ende"], "it names a model: cpunmt fetch firefox:ende, then cpunmt translate -m firefox:ende TEXT"),
@@ -137,6 +137,18 @@ def test_help_fits_a_terminal_and_its_examples_can_be_typed(command, capfd, monk
         words = [*itertools.takewhile(lambda word: word not in ("<", ">"), shlex.split(line, comments=True))]
         assert words[:2] == ["cpunmt", command.name]
         assert cli.command_parser().parse_args(words[1:]).run.__name__ == command.name.replace("-", "_")
+
+
+@pytest.mark.parametrize("words", [[], ["help"], ["info"], ["info", "again"]])
+def test_help_as_a_word(words, capfd, monkeypatch):
+    helps = []
+    for arguments in (["help", *words], [*[word for word in words if word == "info"], "--help"]):
+        monkeypatch.setattr("sys.argv", ["cpunmt", *arguments])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        helps.append(capfd.readouterr())
+        assert caught.value.code == 0
+    assert helps[0] == helps[1] and helps[0].out.startswith("usage: cpunmt ") and helps[0].err == ""
 
 
 def test_the_list_of_commands_fits_a_terminal(capfd, monkeypatch):

@@ -45,6 +45,34 @@ def test_pairs_are_fetched_once(registries, capsys, monkeypatch):
         served_models(["en-fr"], [])
 
 
+def test_fetched_models_are_enough_without_a_list(registries, capsys, monkeypatch):
+    of_three = ["firefox:ende", "firefox:enfr", "firefox:deen", "firefox:fren"]
+    run(["fetch", *of_three, "firefox:isen"])
+    monkeypatch.setenv("CPUNMT_OFFLINE", "1")
+    capsys.readouterr()
+    assert served_models(["de-fr"], []) == ["firefox:deen", "firefox:enfr"]
+    assert served_models([], ["en", "de", "fr"]) == of_three
+    assert capsys.readouterr().err == ""
+    assert served_models([], ["en", "is"]) == ["firefox:isen"]
+    assert capsys.readouterr().err.startswith("cpunmt: no models for en-is (CPUNMT_OFFLINE is set")
+    with pytest.raises(CpunmtError, match="CPUNMT_OFFLINE is set"):
+        served_models([], ["en", "de", "eo"])
+
+
+def test_an_unreadable_list_is_tried_once(registries, capsys, monkeypatch):
+    run(["fetch", "firefox:isen"])
+    asked = []
+
+    def fails(registry, say):
+        asked.append(registry)
+        raise CpunmtError("cannot be read")
+
+    monkeypatch.setattr("cpunmt.registry.catalogue.list_models", fails)
+    with pytest.raises(CpunmtError, match="^cannot be read$"):
+        served_models([], ["en", "is", "eo"])
+    assert asked == ["firefox"]
+
+
 def test_other_names_stay(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "en-de").mkdir()

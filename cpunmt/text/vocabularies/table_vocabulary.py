@@ -110,12 +110,13 @@ class TableVocabulary(abc.ABC):
 def special_ids(table: Mapping[str, int], path: str | os.PathLike[str]) -> tuple[int, int]:
     """Returns the ids of the end of sentence and of unknown pieces in a table. Raises ModelFileError if either is
     missing."""
-    found = []
-    for piece, (old, name) in _OLD_NAMES.items():
-        id_ = table.get(piece)
-        if id_ is None and {name_ for name_, id_ in table.items() if id_ == old} <= {"", name}:
-            id_ = old
-        if id_ is None:
-            raise ModelFileError(f"{path}: the vocabulary has no {piece}; expected one made for Marian")
-        found.append(id_)
-    return found[0], found[1]
+    special = []
+    for piece, (old_id, old_name) in _OLD_NAMES.items():
+        piece_id = table.get(piece)
+        if piece_id is None:
+            names_at_old_id = {name for name, id_ in table.items() if id_ == old_id}
+            if not names_at_old_id <= {"", old_name}:  # another piece has the id
+                raise ModelFileError(f"{path}: the vocabulary has no {piece}; expected one made for Marian")
+            piece_id = old_id
+        special.append(piece_id)
+    return special[0], special[1]
