@@ -1,14 +1,16 @@
 """Doubts: finds what is probably wrong with a translation, by comparing its text with the source's.
 
     truncated  the length limit cut it off
-    loop       it repeats itself, and the source does not: see `results.repetition`
+    loop       it repeats itself by its pieces, and the source does not by its words: see `results.repetition`
     echo       it has most words of the source, so it is probably not translated
     script     most of its letters are not of the target language's script
     length     it is more than twice as long as its source, or less than half as long
     numbers    it lacks a number of its source
     kept       it lacks a part of its source that all languages keep: an address, a placeholder
 
-They depend on the two texts and the languages alone. docs/benchmarks.md has the precision of each.
+`truncated` and `loop` use what the search stored in the hypothesis; the others depend on the two texts and the
+languages alone. The source is compared by words and signs, not by pieces: so whether it repeats itself does not depend
+on a vocabulary, and repetition inside one of its words does not count. docs/benchmarks.md has the precision of each.
 """
 
 from __future__ import annotations
