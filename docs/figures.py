@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from cpunmt.files.output_files import replacing_file
-from docs.picture import picture
+from docs.picture import Group, picture
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES, CHART = ROOT / "docs" / "benchmarks.json", ROOT / "docs" / "benchmarks.svg"
@@ -56,15 +56,16 @@ def size_table(figures: dict) -> list[list[str]]:
     return found
 
 
-def chart(figures: dict) -> list[tuple[str, str, dict[str, int]]]:
+def chart(figures: dict) -> list[Group]:
     """Returns the groups of the chart: whole lines of the student, and OPUS-MT's size, greedy."""
     found = []
     for row in figures["rows"]:
         sized = row["model"] in SIZES
         if row["beam"] == 1 and (row["model"] == "opus" if sized else row["lines"] == "as they are"):
             name = SIZES[row["model"]] if sized else "A student of Firefox's kind"
-            speeds = {name: value for name, value in row["speeds"].items() if "," not in name}
-            found.append((f"{name}, {MODES[row['mode']]}", "pieces/s" if sized else "words/s", speeds))
+            speeds = {engine: value for engine, value in row["speeds"].items() if "," not in engine}
+            title, unit = f"{name}, {MODES[row['mode']]}", "pieces/s" if sized else "words/s"
+            found.append(Group(title, unit, speeds, row["faster"]["cpunmt"]))
     return found
 
 
@@ -72,7 +73,10 @@ def machine_line(figures: dict) -> str:
     """Returns a sentence about the machine and the run."""
     machine, peers = figures["machine"], ", ".join(f"{name} {number}" for name, number in figures["versions"].items())
     isa = machine["isa"].upper().replace("_", "-")
-    return f"One core of an {machine['cpu']} guest ({isa}), {peers}, commit {figures['commit']}, {figures['date']}."
+    note = f"; {figures['note']}" if figures["note"] else ""
+    return (
+        f"One core of an {machine['cpu']} guest ({isa}), {peers}, commit {figures['commit']}, {figures['date']}{note}."
+    )
 
 
 def written(text: str, figures: dict) -> str:

@@ -86,6 +86,7 @@ def main(arguments=None):
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--model", type=Path, default=SHIPPED, help="a packed student with its weights in float16/")
     parser.add_argument("--sentences", type=positive, default=1000, help="limit on the lines of each kind")
+    parser.add_argument("--note", default="", help="what else a reader should know, such as other work beside")
     chosen = parser.parse_args(arguments)
     home, most, rounds = chosen.home.resolve(), chosen.sentences, chosen.rounds
     if not (home / TEXT).is_file():
@@ -97,6 +98,7 @@ def main(arguments=None):
             found += part(home, Path(folder), most=most, rounds=rounds)
     today = datetime.date.today().isoformat()
     told = {"machine": machine(), "commit": commit(), "date": today, "rounds": rounds, "versions": versions(home)}
+    told["note"] = chosen.note
     save(chosen.json, {**told, "rows": found})
 
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from docs.figures import CHART, FIGURES, PAGES, chart, machine_line, size_table, student_table, written
-from docs.picture import picture
+from docs.picture import Group, picture
 
 SHAPE = "{http://www.w3.org/2000/svg}rect"
 ROW = {
@@ -16,7 +16,7 @@ ROW = {
     "speeds": {"cpunmt": 1234, "bergamot": 500, "CTranslate2": 3},
 }
 MADE = {
-    "machine": {"cpu": "AMD X", "isa": "avx512_vnni"}, "commit": "abc", "date": "2026-01-02", "rounds": 1,
+    "machine": {"cpu": "AMD X", "isa": "avx512_vnni"}, "commit": "abc", "date": "2026-01-02", "rounds": 1, "note": "n",
     "versions": {"bergamot": "0.1", "CTranslate2": "4.8"},
     "rows": [
         {**ROW, "model": "models/m", "faster": {"cpunmt": {"bergamot": 2.46, "CTranslate2": 9}}},
@@ -49,7 +49,7 @@ def test_tables_of_a_run():
     assert [cells[1:] for cells in nllb] == [[""] * 8] * 2
     assert (
         machine_line(MADE)
-        == "One core of an AMD X guest (AVX512-VNNI), bergamot 0.1, CTranslate2 4.8, commit abc, 2026-01-02."
+        == "One core of an AMD X guest (AVX512-VNNI), bergamot 0.1, CTranslate2 4.8, commit abc, 2026-01-02; n."
     )
 
 
@@ -65,16 +65,16 @@ def test_a_page_changes_between_the_marks_only():
 
 def test_the_chart_has_a_bar_for_each_engine():
     groups = chart(MADE)
-    assert [(title, unit, list(speeds)) for title, unit, speeds in groups] == [
+    assert [(title, unit, list(speeds)) for title, unit, speeds, _ in groups] == [
         ("A student of Firefox's kind, one at a time", "words/s", ["cpunmt", "bergamot", "CTranslate2"]),
         ("A student of Firefox's kind, in bulk", "words/s", ["cpunmt", "bergamot", "CTranslate2"]),
         ("OPUS-MT's size, one at a time", "pieces/s", ["cpunmt", "CTranslate2"]),
     ]
-    drawn = ElementTree.fromstring(picture([("a < b", "w", {"cpunmt": 100, "peer": 40})]))
+    drawn = ElementTree.fromstring(picture([Group("a < b", "w", {"cpunmt": 100, "peer": 40}, {"peer": 2.61})]))
     bars = [float(bar.get("width")) for bar in drawn.iter(SHAPE)]
     assert bars[1] == pytest.approx(0.4 * bars[0], abs=0.1)
     told = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    assert told == ["a < b", "cpunmt", "100 w", "peer", "40, cpunmt 2.5 x"]
+    assert told == ["a < b", "cpunmt", "100 w", "peer", "40, cpunmt 2.6 x"]
 
 
 def test_pages_and_chart_show_the_measured_figures():
