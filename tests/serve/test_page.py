@@ -228,7 +228,7 @@ def test_a_detected_language_has_a_question_mark_in_doubt():
 
 def test_without_scripts_errors_are_pages(served):
     status, page = sent(served, q="a" * 50_001, source="en", target="<de>")
-    assert (status, part(page, "message")) == (400, "Request (50001) exceeds text limit (50000).")
+    assert (status, part(page, "message")) == (400, "The text (50001) exceeds text limit (50000).")
     assert part(page, "source") == "\n" + "a" * 50_001
     assert "<de>" not in page
     status, page = sent(served, q="Two dogs.")  # no form of ours

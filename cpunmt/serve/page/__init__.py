@@ -79,7 +79,7 @@ async def translate(ask: Ask) -> Response:
     said = {"text": text, "source": source, "target": target, "key": ask.key}
     try:
         if text:
-            ((wanted, result),) = await ask.translated([text], source, target, {})
+            ((wanted, result),) = await ask.translated([text], source, target, {}, "the text")
             said["translation"] = result.text
             if wanted.detected is not None:
                 said["detected"] = templates.doubtful(*wanted.detected)

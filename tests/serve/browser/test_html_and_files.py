@@ -92,9 +92,9 @@ def test_a_text_file_comes_back_as_a_translator_says_it(person, student, end):
     assert [len(asked["text"]) for asked in person.asked if len(asked["text"]) > 1] and len(person.asked) >= 3
 
 
-@pytest.mark.parametrize("mark, encoding", [("\ufeff", "utf-8"), ("\ufeff", "utf-16-le"), ("\ufeff", "utf-16-be")])
-def test_a_text_file_keeps_its_encoding_and_byte_order_mark(person, student, mark, encoding):
-    text = "Two dogs 😀.\r\n\r\nOne cat."
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_a_text_file_keeps_its_encoding_and_byte_order_mark(person, student, encoding):
+    mark, text = "\ufeff", "Two dogs 😀.\r\n\r\nOne cat."
     person.opens(source="en", target="de")
     person.mode("Files")
     person.gives(("dogs.txt", (mark + text).encode(encoding)))
