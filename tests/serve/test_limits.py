@@ -363,6 +363,9 @@ def test_a_model_that_cannot_be_loaded_is_told(tmp_path, caplog):
             assert answer.status_code == 503 and message(answer.json()) == "The model cannot be loaded"
             assert answer.headers["retry-after"] == "60"
             assert str(tmp_path) not in answer.text + caplog.text
+        answer = served.post("/", data={"q": "Two dogs.", "source": "en", "target": "de"})  # without scripts
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "60")
+        assert "The model cannot be loaded. Try again in 60 s." in answer.text and "Two dogs." in answer.text
         back = served.json("/translate", {"q": "Ein Mann.", "source": "de", "target": "en"})
         assert back["translatedText"]
 

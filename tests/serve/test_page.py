@@ -228,16 +228,21 @@ def test_a_detected_language_has_a_question_mark_in_doubt():
 
 def test_without_scripts_errors_are_pages(served):
     status, page = sent(served, q="a" * 50_001, source="en", target="<de>")
-    assert status == 400 and "limit" in part(page, "message") and part(page, "source") == "\n" + "a" * 50_001
+    assert (status, part(page, "message")) == (400, "The text (50001) exceeds text limit (50000).")
+    assert part(page, "source") == "\n" + "a" * 50_001
     assert "<de>" not in page
     status, page = sent(served, q="Two dogs.")  # no form of ours
-    assert status == 400 and "missing target" in page
+    assert status == 400 and "Missing target" in page and "Invalid request" not in page
+    with serving(max_rate=1) as server:
+        sent(server, q="Two dogs.", source="en", target="de")
+        answer = server.post("/", data={"q": "Two dogs.", "source": "en", "target": "de"})
+        assert answer.status_code == 429 and f"Try again in {answer.headers['retry-after']} s." in answer.text
     with serving(api_keys=("secret",)) as server:
         assert 'name="api_key" type="password"' in server.client.get("/").text
         status, page = sent(server, q="Two dogs.", source="en", target="de", api_key="wrong")
         assert status == 403 and 'role="alert"' in page
         status, page = sent(server, q="Two dogs.", source="en", target="de", api_key="secret")
-        assert status == 200 and part(page, "output")
+        assert status == 200 and part(page, "output") and 'value="secret" required' in page
     assert 'name="api_key"' not in served.client.get("/").text
 
 
@@ -248,6 +253,8 @@ def test_the_page_has_languages_and_limits_at_once(served):
         ["de", "en", "fr"],
     ]
     assert 'data-bytes="10000000"' in page and "10 MB and 200,000 characters" in page and 'data-endings=".txt,' in page
+    assert ".csv" not in page and ".tab" not in page  # it does not ask for columns
+    assert 'data-auto="Detect language" data-probable' not in page and 'data-probable="0.8"' in page
     with serving(no_files=True) as server:
         assert '<label hidden><input type="radio" name="mode" value="file">' in server.client.get("/").text
 

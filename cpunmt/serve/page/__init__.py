@@ -46,7 +46,7 @@ _FAILED = """<!doctype html>
 <link rel="icon" href="page/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="page/page.css">
 <main><h1>cpunmt</h1>
-<p class="message" role="alert">{}.</p>
+<p class="message" role="alert">{}</p>
 <p>Go back in your browser to keep the text, or <a href="./">begin again</a>.</p></main>
 """
 
@@ -55,10 +55,17 @@ class _Page(Dialect):
     """The form of browsers without scripts; an error is a page as well."""
 
     def failed(self, error: ServeError) -> Response:
+        return self.told(error, lambda message: _FAILED.format(html.escape(message)))
+
+    def told(self, error: ServeError, page: Callable[[str], str]) -> Response:
+        """Returns a page with an error's message, in sentences for people, and with the error's headers."""
         told = super().failed(error)
         headers = {name: value for name, value in told.headers.items() if name in ("retry-after", "connection")}
-        text = html.escape(". ".join(filter(None, (error.message, error.detail))))
-        return HTMLResponse(_FAILED.format(text), told.status_code, {**headers, **_HEADERS})
+        message = error.message.removeprefix("Invalid request: ")
+        retry = f"Try again in {error.retry_after} s" if error.retry_after else ""
+        sentences = [message[:1].upper() + message[1:], error.detail, retry]
+        text = " ".join(f"{one.rstrip('.')}." for one in sentences if one)
+        return HTMLResponse(page(text), told.status_code, {**headers, "Cache-Control": "no-store", **_HEADERS})
 
 
 _page = _Page(lambda error: {})
@@ -69,17 +76,16 @@ async def translate(ask: Ask) -> Response:
     """Translates the form's text, and returns the page with both."""
     given = ask.parameters
     text, source, target = given.text("q", ""), given.text("source", AUTO), given.text("target")
-    said = {"text": text, "source": source, "target": target}
-    status = 200
+    said = {"text": text, "source": source, "target": target, "key": ask.key}
     try:
         if text:
-            ((wanted, result),) = await ask.translated([text], source, target, {})
+            ((wanted, result),) = await ask.translated([text], source, target, {}, "the text")
             said["translation"] = result.text
             if wanted.detected is not None:
                 said["detected"] = templates.doubtful(*wanted.detected)
     except ServeError as error:
-        said["message"], status = f"{error.message}.", error.status
-    return HTMLResponse(templates.form(ask.service, **said), status, {"Cache-Control": "no-store", **_HEADERS})
+        return _page.told(error, lambda message: templates.form(ask.service, message=message, **said))
+    return HTMLResponse(templates.form(ask.service, **said), headers={"Cache-Control": "no-store", **_HEADERS})
 
 
 def _route(path: str) -> Route:

@@ -20,6 +20,7 @@ export function translateFiles(files) {
 
 export function clearJobs() {
   for (const job of jobs.splice(0)) {
+    job.state = "stopped";
     job.asking.abort();
     if (job.link.href) URL.revokeObjectURL(job.link.href);
     job.item.remove();
@@ -89,10 +90,20 @@ async function run() {
       ended(job, "done", "Translated");
     }
   } catch (error) {
-    if (!(error instanceof Refused) && error.name !== "AbortError") throw error;
-    if (job.state === "runs") ended(job, "failed", told(error.message));
+    if (job.state !== "runs") return; // it was stopped
+    ended(job, "failed", error instanceof Refused ? told(error.message) : "Something went wrong on this page.");
+    if (!(error instanceof Refused)) reportError(error); // in the browser's console
   } finally {
     run();
+  }
+}
+
+// Returns the content of a file. Reading it first tells a lost file from a server that does not answer.
+async function contentOf(file) {
+  try {
+    return await file.arrayBuffer();
+  } catch {
+    throw new Refused(0, "The browser cannot read this file; it may have been moved or deleted", 0);
   }
 }
 
@@ -101,17 +112,18 @@ async function translated(job) {
   const { name, size: bytes } = job.file;
   const { bytes: most, endings } = $("files").dataset;
   const ending = (/\.[^.]*$/.exec(name)?.[0] ?? "").toLowerCase();
-  if (!endings.split(",").includes(ending)) throw new Refused(400, "This server does not translate files of this format", 0);
-  const text = ending === ".txt" ? await readText(job.file) : null;
-  if (text !== null) return [name.slice(-ending.length), await byParagraphs(text, job)];
+  if (!endings.split(",").includes(ending)) throw new Refused(400, "This page does not translate files of this format", 0);
+  const read = ending === ".txt" ? textOf(await contentOf(job.file)) : null;
+  if (read) return [name.slice(-ending.length), await byParagraphs(read, job)];
   if (bytes > most) throw new Refused(413, `It has ${size(bytes)}; this server takes files up to ${size(most)}`, 0);
+  const file = new File([await contentOf(job.file)], name);
   job.progress.removeAttribute("value"); // it comes in one piece: only time is known
   const begin = performance.now();
   const tick = () => (job.note.textContent = `Translating for ${Math.round((performance.now() - begin) / 1000)} s`);
   const timer = setInterval(tick, 1000);
   tick();
   try {
-    const work = () => askFile(job.file, job.from, job.to, job.asking.signal);
+    const work = () => askFile(file, job.from, job.to, job.asking.signal);
     return await patiently(work, job.asking.signal, (error) => wait(job, error));
   } finally {
     clearInterval(timer);
@@ -120,19 +132,29 @@ async function translated(job) {
 
 const wait = (job, error) => (job.note.textContent = `Waiting for the server: ${error.message}`);
 
-// Returns the text of a file, or null if it is not Unicode: the server may know its encoding.
-async function readText(file) {
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  const wide = bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
+// Returns a file's byte order mark, text and encoding; null if it is not Unicode: the server tells what is wrong.
+function textOf(content) {
+  const bytes = new Uint8Array(content);
+  const wide = { "255 254": "utf-16le", "254 255": "utf-16be" };
+  const encoding = wide[bytes.subarray(0, 2).join(" ")] ?? "utf-8";
   try {
-    return new TextDecoder(wide, { fatal: true }).decode(bytes);
+    const text = new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
+    const mark = text.startsWith("\ufeff") ? "\ufeff" : "";
+    return text.includes("\0") ? null : { mark, text: text.slice(mark.length), encoding };
   } catch {
     return null;
   }
 }
 
+function encoded(text, encoding) {
+  if (encoding === "utf-8") return text; // as Blob writes it
+  const view = new DataView(new ArrayBuffer(2 * text.length));
+  for (let i = 0; i < text.length; i += 1) view.setUint16(2 * i, text.charCodeAt(i), encoding === "utf-16le");
+  return view;
+}
+
 // Not through the cache: a file may have more paragraphs than its limit.
-async function byParagraphs(text, job) {
+async function byParagraphs({ mark, text, encoding }, job) {
   const { signal } = job.asking;
   const parts = partsOf(text);
   const all = parts.filter((part) => part.text.trim());
@@ -155,5 +177,5 @@ async function byParagraphs(text, job) {
     show();
   }
   const pieces = parts.map((part) => part.lead + (part.text.trim() ? made.shift() : part.text) + part.gap);
-  return new Blob(pieces, { type: "text/plain;charset=utf-8" });
+  return new Blob([encoded(mark + pieces.join(""), encoding)], { type: `text/plain;charset=${encoding}` });
 }

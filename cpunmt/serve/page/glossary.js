@@ -5,9 +5,12 @@ import { $, AUTO, keep, kept, nameOf, now, number } from "./state.js";
 const placeOf = (from, to) => `cpunmt-glossary ${from} ${to}`;
 let shown = ""; // the place of the glossary in the field
 let held = ""; // its text: a browser may refuse to keep it
+const numbers = new Map(); // terms, as JSON -> a number for them
+let last = {}; // what `termsOf` has returned: it is called for each paragraph
 
-// The terms of a text, and the numbers of its wrong lines.
+// The terms of a text, a number for them, and the numbers of its wrong lines.
 function termsOf(text) {
+  if (text === last.text) return last;
   const [terms, wrong] = [{}, []];
   text.split("\n").forEach((line, i) => {
     if (!line.trim()) return;
@@ -15,13 +18,23 @@ function termsOf(text) {
     if (term && translation) Object.defineProperty(terms, term, { value: translation, enumerable: true });
     else wrong.push(i + 1);
   });
-  return { terms, wrong };
+  const found = JSON.stringify(terms);
+  if (!numbers.has(found)) numbers.set(found, numbers.size);
+  last = { text, terms, number: numbers.get(found), wrong };
+  return last;
 }
+
+function termsFor(from, to) {
+  const place = placeOf(from, to);
+  return termsOf(place === shown ? held : kept(localStorage, place));
+}
+
+// A number that differs for other terms.
+export const glossaryNumber = (from, to) => termsFor(from, to).number;
 
 // Options of a request: the glossary, if there is one.
 export function glossaryOf(from, to) {
-  const place = placeOf(from, to);
-  const { terms } = termsOf(place === shown ? held : kept(localStorage, place));
+  const { terms } = termsFor(from, to);
   return Object.keys(terms).length ? { glossary: terms } : {};
 }
 
@@ -47,9 +60,9 @@ export function showGlossary() {
 
 // Keeps the field's terms; returns whether they have changed.
 export function keepGlossary() {
-  const before = JSON.stringify(termsOf(held).terms);
+  const before = termsOf(held).number;
   held = $("glossary").value;
   keep(localStorage, shown, held);
   showGlossary();
-  return JSON.stringify(termsOf(held).terms) !== before;
+  return termsOf(held).number !== before;
 }

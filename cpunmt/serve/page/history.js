@@ -6,7 +6,10 @@ const MOST = 50; // texts
 const LONGEST = 5000; // characters of a kept text
 const PLACE = "cpunmt-history";
 const AFTER = 3000; // milliseconds without a key: before, a text is in the making
+const OFF = "cpunmt-history-off"; // "1": none is wanted, in all tabs
 let timer = 0;
+
+const isWanted = () => kept(localStorage, OFF) !== "1" && $("history-keep").checked;
 
 function entries() {
   try {
@@ -24,8 +27,9 @@ const grownFrom = (one, other) => one.from === other.from && one.to === other.to
 // Keeps a text and its translation, after a pause. It replaces the last one if it goes on from it.
 export function note(entry) {
   clearTimeout(timer);
-  if (!$("history-keep").checked || !entry.text.trim() || entry.text.length > LONGEST) return;
+  if (!entry.text.trim() || entry.text.length > LONGEST) return;
   timer = setTimeout(() => {
+    if (!isWanted()) return;
     const [last, ...before] = entries();
     const others = last && !grownFrom(entry, last) ? [last, ...before] : before;
     const all = [entry, ...others.filter((one) => !(one.text === entry.text && grownFrom(one, entry)))].slice(0, MOST);
@@ -63,9 +67,10 @@ function clearHistory() {
 
 // Calls `use` with an entry that is chosen.
 export function listenToHistory(use) {
-  $("history-keep").checked = kept(localStorage, "cpunmt-history-off") !== "1";
+  const showChoice = () => ($("history-keep").checked = kept(localStorage, OFF) !== "1");
+  showChoice();
   $("history-keep").addEventListener("change", () => {
-    keep(localStorage, "cpunmt-history-off", $("history-keep").checked ? "" : "1");
+    keep(localStorage, OFF, $("history-keep").checked ? "" : "1");
     if (!$("history-keep").checked) clearHistory();
   });
   $("history-clear").addEventListener("click", clearHistory);
@@ -73,6 +78,9 @@ export function listenToHistory(use) {
     const button = event.target.closest("button");
     if (button) use(entries()[button.value]);
   });
-  addEventListener("storage", showHistory); // of another tab
+  addEventListener("storage", () => { // of another tab
+    showChoice();
+    showHistory();
+  });
   showHistory();
 }

@@ -8,13 +8,12 @@ import { $, AUTO, known, nameOf, now } from "./state.js";
 import { whole } from "./texts.js";
 import { remember } from "./translations.js";
 
-const PROBABLE = 0.8; // confidence below which a detected language has a question mark
 const LOOK_AT = 5000; // characters for detecting a text's language
 const languageOf = new Map(); // beginning of a text -> its detected language
 const targetsOf = (code) => known.languages.find((one) => one.code === code)?.targets ?? [];
 
 export function fillSelect(select, codes, value) {
-  const items = codes.map((code) => new Option(code === AUTO ? "Detect language" : nameOf(code), code));
+  const items = codes.map((code) => new Option(code === AUTO ? $("from").dataset.auto : nameOf(code), code));
   select.replaceChildren(...items);
   select.value = codes.includes(value) ? value : codes[0];
 }
@@ -28,7 +27,7 @@ export function fillTargets(wanted) {
 export function showLanguages() {
   const auto = $("from").value === AUTO;
   const found = now.detected;
-  const doubtful = auto && found && found.confidence < PROBABLE;
+  const doubtful = auto && found && found.confidence < Number($("detected").dataset.probable);
   $("detected").textContent = auto && found ? `${nameOf(found.language)}${doubtful ? "?" : ""}` : "";
   $("detected").classList.toggle("doubtful", Boolean(doubtful));
   $("detected").title = doubtful ? "The text is short, or its language is not clear. Choose the language if this is wrong." : "";

@@ -12,8 +12,7 @@ import { chooseScheme, scheme } from "./scheme.js";
 import { linkScrolling } from "./scrolling.js";
 import { ask } from "./server.js";
 import { $, AUTO, element, keep, kept, known, now, number } from "./state.js";
-import { LONGEST_ADDRESS, soon, translate } from "./translating.js";
-import { cache } from "./translations.js";
+import { addressOf, LONGEST_ADDRESS, soon, translate } from "./translating.js";
 import { atCursor, light, pointed, reach, step, stepSentence, unlight } from "./words.js";
 
 function showMode() {
@@ -64,8 +63,9 @@ function swap() {
 }
 
 function copyLink() {
-  const { length } = $("source").value;
-  if (length <= LONGEST_ADDRESS) return translate().then(() => copy(location.href, $("link"), "Copy link"));
+  const q = $("source").value;
+  const { length } = q;
+  if (length <= LONGEST_ADDRESS) return copy(addressOf({ q }), $("link"), "Copy link");
   tell(`A link holds ${number(LONGEST_ADDRESS)} characters, and this text has ${number(length)}.`, true);
 }
 
@@ -177,9 +177,7 @@ function listen() {
     translate();
   });
   $("glossary").addEventListener("input", () => {
-    if (!keepGlossary()) return;
-    cache.clear();
-    soon();
+    if (keepGlossary()) soon();
   });
   listenToHistory(useAgain);
   listenToPickers();
@@ -252,7 +250,7 @@ async function begin() {
     fillSelect($("from"), [...(known.detection ? [AUTO] : []), ...sources], said.get("source") ?? last[0]);
     fillTargets(said.get("target") ?? (last[1] || settings.language.target.code));
     showLanguages();
-    if (!$("source").value) $("source").value = said.get("q") ?? "";
+    if (!$("source").value) $("source").value = said.get("q") ?? history.state?.text ?? "";
     showTexts();
     showTools();
     if ($("source").value) translate();

@@ -61,7 +61,10 @@ export async function patiently(work, signal, waiting) {
     } catch (error) {
       if (!error.retryAfter || !tries) throw error;
       waiting(error);
-      await new Promise((resolve) => setTimeout(resolve, 1000 * error.retryAfter));
+      await new Promise((resolve) => {
+        setTimeout(resolve, 1000 * error.retryAfter);
+        signal.addEventListener("abort", resolve);
+      });
       signal.throwIfAborted();
     }
   }

@@ -17,8 +17,10 @@ from cpunmt.text.languages.codes import name_of
 
 _FOLDER = Path(__file__).parent
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
-_KEY = '<label>API key <input name="api_key" type="password" autocomplete="off" required></label>'
+_KEY = '<label>API key <input name="api_key" type="password" autocomplete="off" value="{}" required></label>'
 _SAMPLES = {"en": "Two dogs are playing.", "de": "Zwei Hunde spielen."}
+_DETECT = "Detect language"
+_COLUMNS = {"csv", "tsv"}  # formats that need a choice of columns, which the page does not offer
 _PROBABLE = 0.8  # confidence below which a detected language has a question mark
 
 
@@ -36,13 +38,15 @@ def form(
     translation: str = "",
     detected: str = "",
     message: str = "",
+    key: str = "",
 ) -> str:
-    """Returns the page with a text, its translation and a message; the languages are the chosen ones."""
+    """Returns the page with a text, its translation, a message and the API key; the languages are the chosen ones."""
     host = service.host
-    sources = [(AUTO, "Detect language")] if service.detector.is_installed() else []
+    sources = [(AUTO, _DETECT)] if service.detector.is_installed() else []
     chosen = target or host.directions[0][0].target
     settings = service.settings
-    readable = [] if settings.no_files else endings()
+    others = {ending for name in _COLUMNS for ending in FORMATS[name].endings}
+    readable = [] if settings.no_files else [ending for ending in endings() if ending not in others]
     return filled(
         "index.html",
         {
@@ -52,10 +56,12 @@ def form(
             "text": html.escape(text),
             "translation": html.escape(translation),
             "lang": f' lang="{html.escape(chosen)}"' if translation else "",
+            "auto": _DETECT,
+            "probable": str(_PROBABLE),
             "detected": html.escape(detected),
             "message": html.escape(message),
             "quiet": "" if message else " hidden",
-            "key": _KEY if service.keys.are_required else "",
+            "key": _KEY.format(html.escape(key)) if service.keys.are_required else "",
             "no_files": "" if readable else " hidden",
             "bytes": str(settings.max_file),
             "size": _size(settings.max_file),

@@ -12,7 +12,7 @@ import { countOf, partsOf, whole } from "./texts.js";
 import { cache, fill, keyOf, madeOf, remember } from "./translations.js";
 
 const SLOW = 4000; // milliseconds after which a first answer is late
-export const LONGEST_ADDRESS = 1500; // characters of a text in the address
+export const LONGEST_ADDRESS = 1500; // characters of a text in a link
 
 export function soon() {
   clearTimeout(now.timer);
@@ -27,7 +27,9 @@ export async function translate() {
   now.asking = null;
   if (now.mode === "file" || !known.languages.length) return busy(false);
   const text = $("source").value;
-  inAddress(text);
+  // The text stays out of the address, which browsers and proxies store. The tab keeps it, for a reload.
+  const isKept = text.length <= LONGEST_ADDRESS && now.mode === "text";
+  history.replaceState({ text: isKept ? text : "" }, "", addressOf({}));
   closeChoices();
   if (!text.trim()) {
     now.detected = null;
@@ -88,8 +90,6 @@ async function translateHtml(text, from, to, signal) {
   showTools();
 }
 
-function inAddress(text) {
-  const said = new URLSearchParams({ source: $("from").value, target: $("to").value });
-  if (text && text.length <= LONGEST_ADDRESS && now.mode === "text") said.set("q", text);
-  history.replaceState(null, "", `?${said}`);
-}
+// An address of this page with the chosen languages, and `q`, a text.
+export const addressOf = (q) =>
+  new URL(`?${new URLSearchParams({ source: $("from").value, target: $("to").value, ...q })}`, location).href;

@@ -1,14 +1,14 @@
 // Translations of paragraphs: a cache, and requests for the others.
 
-import { glossaryOf } from "./glossary.js";
+import { glossaryNumber, glossaryOf } from "./glossary.js";
 import { askTranslate } from "./server.js";
 import { $, AUTO, known, now } from "./state.js";
 import { countOf, unitsOf } from "./texts.js";
 
 const GROUP = 4000; // characters of a request, about: so that a long text appears bit by bit
 const KEPT = 30000; // paragraphs, more than a text can have
-export const cache = new Map(); // `keyOf` -> a translation, an answer of /v1/translate
-const chosen = new Map(); // `keyOf` of a sentence -> the user's choice for it: its text and score
+export const cache = new Map(); // `keyOf` -> a translation: an answer of /v1/translate, with this key
+const chosen = new Map(); // `sentenceKey` -> the user's choice for a sentence: its text and score
 
 export function remember(map, key, value) {
   map.delete(key);
@@ -16,7 +16,8 @@ export function remember(map, key, value) {
   while (map.size > KEPT) map.delete(map.keys().next().value);
 }
 
-export const keyOf = (text, from, to, html) => JSON.stringify([from, to, html, text]);
+// With the glossary: an answer may come after the user has changed it.
+export const keyOf = (text, from, to, html) => JSON.stringify([from, to, html, glossaryNumber(from, to), text]);
 
 export function madeOf(part) {
   const from = $("from").value === AUTO ? now.detected?.language : $("from").value;
@@ -44,8 +45,9 @@ export async function fill(texts, from, to, signal, progress) {
   for (const group of groupsOf(missing)) {
     const extras = { return: ["sentences", "alignments", "scores"], options: glossaryOf(from, to) };
     const wanted = { text: group, source: from, target: to, ...extras };
+    const keys = group.map((text) => keyOf(text, from, to, false));
     const made = await askTranslate(wanted, signal);
-    group.forEach((text, i) => remember(cache, keyOf(text, from, to, false), withChosen(text, made[i], from, to)));
+    group.forEach((text, i) => remember(cache, keys[i], withChosen(text, { ...made[i], key: keys[i] }, from, to)));
     progress?.(group);
   }
 }
@@ -79,14 +81,15 @@ function replaced(translation, number, { text, score }) {
   return made;
 }
 
-const sentenceOf = (text, sentence) => text.slice(...sentence.source.map(unitsOf(text)));
+const sentenceKey = (text, sentence, from, to) =>
+  JSON.stringify([from, to, text.slice(...sentence.source.map(unitsOf(text)))]);
 
 // Chooses a translation for a sentence of a paragraph; `made` is the shown one.
 export function chooseSentence(text, made, number, choice) {
   const after = replaced(made, number, choice);
-  remember(cache, keyOf(text, made.source, made.target, false), after);
+  remember(cache, made.key, after);
   const sentence = after.sentences[number];
-  const key = keyOf(sentenceOf(text, sentence), made.source, made.target, false);
+  const key = sentenceKey(text, sentence, made.source, made.target);
   if (choice.text === sentence.first.text) chosen.delete(key);
   else remember(chosen, key, choice);
 }
@@ -95,7 +98,7 @@ export function chooseSentence(text, made, number, choice) {
 function withChosen(text, made, from, to) {
   if (!chosen.size) return made;
   return (made.sentences ?? []).reduce((before, sentence, number) => {
-    const choice = chosen.get(keyOf(sentenceOf(text, sentence), from, to, false));
+    const choice = chosen.get(sentenceKey(text, sentence, from, to));
     return choice ? replaced(before, number, choice) : before;
   }, made);
 }

@@ -107,6 +107,46 @@ def test_no_history_is_kept_if_none_is_wanted(person, student):
     assert kept(person) == []
 
 
+def test_no_history_is_kept_if_another_tab_turns_it_off(person, student):
+    person.stops_the_clock()
+    person.opens(source="en", target="de")
+    person.page.locator("#source").fill("One cat.")
+    person.page.keyboard.press("Control+Enter")
+    person.reads(student.translate("One cat.").text)
+    other = person.page.context.new_page()
+    other.goto(person.url)
+    other.locator("#history-box summary").click()
+    other.get_by_label("Keep a history").uncheck()
+    person.until(lambda: not person.page.locator("#history-keep").is_checked())
+    person.page.clock.run_for(10_000)
+    person.page.locator("#source").fill("Two dogs.")
+    person.page.keyboard.press("Control+Enter")
+    person.reads(student.translate("Two dogs.").text)
+    person.page.clock.run_for(10_000)
+    assert kept(person) == []
+
+
+def test_a_late_answer_without_the_new_glossary_is_not_shown(person, student):
+    plain, terms = student.translate("Two dogs are playing.").text, {"dogs": "Köter"}
+    held = []
+    person.page.route("**/v1/translate", lambda route: route.continue_() if held else held.append(route))
+    person.stops_the_clock()
+    person.opens(source="en", target="de", q="Two dogs are playing.")
+    person.until(lambda: held)
+    person.page.clock.pause_at(person.page.evaluate("Date.now()") + 1000)
+    person.page.locator("#glossary-box summary").click()
+    person.page.locator("#glossary").fill("dogs = Köter")
+    held[0].continue_()
+    person.until(lambda: person.sees("#status") == "Translated")
+    person.page.clock.run_for(600)
+    person.reads(student.translate("Two dogs are playing.", glossary=terms).text)
+    assert [one["options"] for one in person.asked] == [{}, {"glossary": terms}] and person.aborted == []
+    person.page.locator("#glossary").fill("")
+    person.page.clock.run_for(600)
+    person.reads(plain)
+    assert len(person.asked) == 2  # it is known
+
+
 def test_a_glossary_is_kept_for_each_pair_of_languages(person, student):
     person.opens(source="en", target="de", q="Two dogs are playing.")
     person.reads(student.translate("Two dogs are playing.").text)
