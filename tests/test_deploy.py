@@ -1,8 +1,13 @@
 """The container file and the systemd unit refer to existing things."""
 
+import http.server
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 from cpunmt.commands.cli import command_parser
@@ -48,3 +53,33 @@ def test_the_unit_starts_a_server_and_waits_for_its_end():
     assert parsed(["model", "--no-preload"]).preload is False and ServeSettings().preload
     assert float(UNIT["TimeoutStopSec"]) > ServeSettings().drain + _LAST
     assert int(UNIT["LimitNOFILE"]) > ServeSettings().max_connections
+
+
+class _Ready(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/ready" else 404)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_the_container_is_checked_at_the_port_that_it_serves(tmp_path):
+    check = json.loads(re.search(r"^HEALTHCHECK .* CMD (\[.*\])$", CONTAINER, re.M)[1])
+    first = tmp_path / "cmdline"
+
+    def status(words, **variables):
+        first.write_text("\0".join(["cpunmt", "serve", *words, ""]))
+        code = check[2].replace("/proc/1/cmdline", str(first))
+        command = [sys.executable, "-c", code]
+        return subprocess.run(
+            command, env={**os.environ, **variables}, stderr=subprocess.DEVNULL, check=False
+        ).returncode
+
+    with http.server.HTTPServer(("127.0.0.1", 0), _Ready) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = str(server.server_port)
+        assert check[:2] == ["python3", "-c"] and status([], LT_PORT=port) == 0
+        assert status(["--port", port, "--workers", "1"], LT_PORT="1") == status([f"--port={port}"]) == 0
+        assert status(["--port", "1"], LT_PORT=port) == 1
+        server.shutdown()

@@ -364,7 +364,21 @@ def test_a_model_that_cannot_be_loaded_is_told(tmp_path, caplog):
             assert answer.headers["retry-after"] == "60"
             assert str(tmp_path) not in answer.text + caplog.text
         back = served.json("/translate", {"q": "Ein Mann.", "source": "de", "target": "en"})
+        assert served.client.get("/ready").status_code == 200
         assert back["translatedText"]
+
+
+def test_a_server_without_a_model_is_not_ready(tmp_path):
+    import shutil
+
+    from tests.sample_models.real_model import DIRECTORIES
+
+    shutil.copytree(DIRECTORIES["int8"], tmp_path / "model", ignore=shutil.ignore_patterns("float32"))
+    (tmp_path / "model" / "weights.safetensors").write_bytes(b"broken")
+    with serving(f"en-de={tmp_path / 'model'}", preload=True) as served:
+        until(lambda: served.service.failure)
+        answer = served.client.get("/ready")
+        assert (answer.status_code, answer.json()["error"]["message"]) == (503, "not ready: no model could be loaded")
 
 
 def test_the_limits_of_the_docs_are_the_defaults():
