@@ -1,8 +1,11 @@
 """The container file and the systemd unit refer to existing things."""
 
+import http.server
 import json
 import re
 import shlex
+import threading
+import urllib.error
 from pathlib import Path
 
 from cpunmt.commands.cli import command_parser
@@ -48,3 +51,36 @@ def test_the_unit_starts_a_server_and_waits_for_its_end():
     assert parsed(["model", "--no-preload"]).preload is False and ServeSettings().preload
     assert float(UNIT["TimeoutStopSec"]) > ServeSettings().drain + _LAST
     assert int(UNIT["LimitNOFILE"]) > ServeSettings().max_connections
+
+
+class _Ready(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/ready" else 404)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_the_container_is_checked_at_the_port_that_it_serves(tmp_path, monkeypatch):
+    check = json.loads(re.search(r"^HEALTHCHECK .* CMD (\[.*\])$", CONTAINER, re.M)[1])
+    first = tmp_path / "cmdline"
+
+    def is_ready(words, of_environment=None):
+        first.write_text("\0".join(["cpunmt", "serve", *words, ""]))
+        monkeypatch.delenv("LT_PORT", raising=False)
+        if of_environment:
+            monkeypatch.setenv("LT_PORT", of_environment)
+        try:
+            exec(check[2].replace("/proc/1/cmdline", str(first)), {})
+        except urllib.error.URLError:
+            return False
+        return True
+
+    with http.server.HTTPServer(("127.0.0.1", 0), _Ready) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = str(server.server_port)
+        assert check[:2] == ["python3", "-c"] and is_ready([], port)
+        assert is_ready(["--port", port, "--workers", "1"], "1") and is_ready([f"--port={port}"])
+        assert not is_ready(["--port", "1"], port)
+        server.shutdown()

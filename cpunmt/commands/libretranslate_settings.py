@@ -103,6 +103,8 @@ def settings_of(given: argparse.Namespace, environment: Mapping[str, str]) -> tu
 
     `environment`: variables, of any programs.
 
+    LibreTranslate's keys are not read if our flag names a file of keys.
+
     Raises CpunmtError for a value of another kind, and for keys that cannot be read.
     """
     values = {name: value for name, value in environment.items() if name.startswith("LT_")}
@@ -115,7 +117,7 @@ def settings_of(given: argparse.Namespace, environment: Mapping[str, str]) -> tu
         elif value is not None:
             settings |= dict.fromkeys(one.ours, True)
     path = settings.pop("api_keys", None)
-    if "LT_API_KEYS" in on:
+    if "LT_API_KEYS" in on and given.api_keys is None:
         settings["api_keys"] = _keys(path if isinstance(path, str) else _KEYS)
     if settings.get("host") == "*":
         settings["host"] = "0.0.0.0"

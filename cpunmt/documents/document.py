@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from cpunmt.alignment.edits import Edit, edited
 from cpunmt.errors import CpunmtError
 from cpunmt.markup.units import Unit, Words
+from cpunmt.process.stopping import checked
 
 Span = tuple[int, int]  # begin and end, in code points of the file's text
 
@@ -109,7 +110,7 @@ class Document:
     def rendered(self, translations: Sequence[Words]) -> bytes:
         """Returns the file with the translation of each unit in its place."""
         edits: list[Edit] = []
-        for (unit, spans, write), translation in zip(self.places, translations, strict=True):
+        for (unit, spans, write), translation in checked(zip(self.places, translations, strict=True)):
             if translation != unit.words:
                 edits += [Edit(*span, new) for span, new in zip(spans, write(translation), strict=True)]
         return self.source.edited(edits)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cpunmt.documents.document import DocumentError, Recoded
 from cpunmt.documents.known_formats import FORMATS, format_of, read_document
-from cpunmt.errors import CpunmtError
+from cpunmt.errors import CancelledError, CpunmtError, TimeLimitError
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.markup.units import Unit, Words
 
@@ -169,6 +169,8 @@ def _said_of(path: Path) -> Iterator[None]:
     """Names the file in its errors."""
     try:
         yield
+    except (CancelledError, TimeLimitError):
+        raise
     except CpunmtError as error:
         raise DocumentError(f"{path}: {error}") from None
 

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from xml.parsers import expat
 
 from cpunmt.documents.document import DocumentError, Span, broken
+from cpunmt.process.stopping import check
 
 MOST_BYTES = 1 << 27  # UTF-8 bytes of one text
 MOST_NODES = 3_000_000  # of one text: each takes about 150 bytes of memory, however short its source is
@@ -153,6 +154,7 @@ class _Reader:
         return name
 
     def _start(self, name: str, attributes: list[str]) -> None:
+        check()
         self._depth += 1
         if self._depth > DEEPEST:
             raise DocumentError(

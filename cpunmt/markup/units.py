@@ -9,8 +9,13 @@ k  is a part of the sentence, and stays: code
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Literal, NamedTuple
+
+from cpunmt.errors import CpunmtError
+from cpunmt.process.stopping import check
 
 MarkKind = Literal["g", "x", "k"]
 
@@ -33,14 +38,54 @@ Part = str | Mark
 Words = str | tuple[Part, ...]  # a text, or texts and marks; texts are not empty, and two texts are never neighbours
 
 
-class Unit(NamedTuple):
+class _Bound:
+    """The numbers of units and of their characters that may still be made."""
+
+    def __init__(self, units: int, characters: int):
+        self._limits, self._units, self._characters = (units, characters), units, characters
+
+    def count(self, words: Words) -> None:
+        """Counts a new unit. Raises CpunmtError for one too many."""
+        self._units -= 1
+        self._characters -= len(bare(parts_of(words)))
+        if self._units < 0 or self._characters < 0:
+            units, characters = self._limits
+            raise CpunmtError(f"has more than {units} texts, or {characters} characters in them; cut it into parts")
+
+
+_BOUND: ContextVar[_Bound | None] = ContextVar("cpunmt bound of units", default=None)
+
+
+@contextlib.contextmanager
+def bounded(units: int, characters: int) -> Iterator[None]:
+    """Limits the units that are made within, and their characters: one too many raises CpunmtError."""
+    before = _BOUND.set(_Bound(units, characters))
+    try:
+        yield
+    finally:
+        _BOUND.reset(before)
+
+
+class _Unit(NamedTuple):
+    words: Words
+    is_page: bool = False
+
+
+class Unit(_Unit):
     """A part of a document that is translated separately: one sentence, or several that belong together.
+
+    Making one may raise the errors of `stopping.check` and `bounded`, so no reader goes on beyond its limits.
 
     is_page  whether it is HTML; if it has marks, these are its tags, and the rest is text
     """
 
-    words: Words
-    is_page: bool = False
+    __slots__ = ()
+
+    def __new__(cls, words: Words, is_page: bool = False) -> Unit:
+        check()
+        if (bound := _BOUND.get()) is not None:
+            bound.count(words)
+        return super().__new__(cls, words, is_page)
 
 
 def unit_of(parts: Iterable[Part]) -> Unit:

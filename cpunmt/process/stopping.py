@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -78,6 +78,7 @@ class SharedWork:
 
 
 T = TypeVar("T")
+_OFTEN = 256
 _WATCHES: ContextVar[tuple[Watch, ...]] = ContextVar("cpunmt watches", default=())  # of calls within calls
 
 
@@ -86,6 +87,14 @@ def check() -> None:
     for watch in _WATCHES.get():
         if error := watch.error():
             raise error
+
+
+def checked(items: Iterable[T]) -> Iterator[T]:
+    """Yields the items, and calls `check` before every 256th of them."""
+    for number, item in enumerate(items):
+        if not number % _OFTEN:
+            check()
+        yield item
 
 
 def is_watched() -> bool:

@@ -40,6 +40,7 @@ _OF_PATHS = (
     ("/google/", google),
 )
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,255}(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?")
+_WITH_PORT = re.compile(r"([0-9.]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _EVERYWHERE = ("/health", "/ready")
 _LONGEST = 45  # characters of an address
 _SAID = {404: "Not found", 405: "Method not allowed"}
@@ -139,7 +140,7 @@ class _Forwarded:
     def _client(self, scope: Scope) -> tuple[str, int] | None:
         """Returns the last address in X-Forwarded-For that is no trusted proxy's: clients can invent earlier ones."""
         said = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
-        hosts = [host.strip() for host in ",".join(said).split(",")]
+        hosts = [_without_port(host.strip()) for host in ",".join(said).split(",")]
         return next(((host[:_LONGEST], 0) for host in reversed(hosts) if host and not self._trusts(host)), None)
 
     def _trusts(self, host: str) -> bool:
@@ -149,6 +150,12 @@ class _Forwarded:
             return False
         address = getattr(address, "ipv4_mapped", None) or address
         return any(address in network for network in self._trusted)
+
+
+def _without_port(host: str) -> str:
+    """Returns the address of an entry in X-Forwarded-For, which may also be 192.0.2.1:8080 or [2001:db8::1]:8080."""
+    found = _WITH_PORT.fullmatch(host)
+    return found[1].strip("[]") if found else host
 
 
 def _forwarded(scope: Scope) -> Scope:

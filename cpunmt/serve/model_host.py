@@ -170,18 +170,22 @@ class ModelHost:
             self._chains[source, target] = found
         return self._chains[source, target]
 
-    def preload(self, failed: Callable[[Direction, Exception], object]) -> None:
-        """Loads the models in their order, as far as there is memory. Calls `failed` for one that cannot be loaded."""
+    def preload(self, on_failure: Callable[[Direction, Exception], object]) -> bool:
+        """Loads the models in their order, as far as there is memory. Returns whether any could be loaded.
+
+        Calls `on_failure` for one that cannot be loaded.
+        """
         loaded = []
         for model in self.models:
             try:
                 self._load(model)
             except (CpunmtError, OSError, MemoryError) as error:
-                failed(model.directions[0], error)
+                on_failure(model.directions[0], error)
                 continue
             loaded.append(model)
             if any(one.hosted is None for one in loaded):  # unloaded for this one
-                return
+                break
+        return bool(loaded)
 
     def unload_idle(self, seconds: float) -> None:
         """Unloads models unused for `seconds`."""

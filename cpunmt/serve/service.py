@@ -105,7 +105,9 @@ class Service:
         try:
             program.load()
             if self.settings.preload:
-                self.host.preload(_log_failure)
+                if not self.host.preload(_log_failure):
+                    self.failure = "no model could be loaded"
+                    return
                 if self.detector.is_installed():
                     self.detector.detect("one")
         except Exception as error:  # requests would meet it too

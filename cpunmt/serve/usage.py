@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import math
 import time
 from collections import OrderedDict
@@ -69,22 +70,38 @@ class Rates:
     def __init__(self, most: int):
         """`most`: requests of a client in a minute; 0: any number."""
         self._most = most
-        self._counts: OrderedDict[str, int] = OrderedDict()
+        self._counts: OrderedDict[str, int] = OrderedDict()  # of clients that may send more, the latest last
+        self._full: set[str] = set()  # clients that may not; others never displace them
         self._minute = 0.0
 
     def count(self, client: str) -> None:
-        """Counts a request. Raises ServeError, 429, for one too many."""
+        """Counts a request. Raises ServeError, 429, for one too many, and for all if too many clients sent these."""
         if not self._most:
             return
         minute, passed = divmod(time.time(), _MINUTE)
         if minute != self._minute:
             self._minute = minute
             self._counts.clear()
-        count = self._counts.get(client, 0)
-        if count >= self._most:
+            self._full.clear()
+        if client in self._full or len(self._full) >= _MOST_OWNERS:
             raise ServeError(
                 429, f"{self._most} requests per minute are allowed", retry_after=math.ceil(_MINUTE - passed)
             )
-        self._counts[client] = count + 1
+        count = self._counts.pop(client, 0) + 1
+        if count >= self._most:
+            self._full.add(client)
+            return
+        self._counts[client] = count
         if len(self._counts) > _MOST_OWNERS:
             self._counts.popitem(last=False)
+
+
+def client_at(address: str) -> str:
+    """Returns the client at an address: a network of IPv6 (/64), as one client has all addresses in it."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:  # of a socket of the system, or a test
+        return address
+    if not isinstance(found, ipaddress.IPv6Address):
+        return address
+    return str(found.ipv4_mapped or ipaddress.ip_network((int(found), 64), strict=False))

@@ -70,6 +70,7 @@ def test_keys_of_a_database(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CpunmtError, match=r"^db/api_keys\.db: no such file; expected LibreTranslate's keys, or give"):
         found(API_KEYS="true")
+    assert found("--api-keys", "keys", API_KEYS="true") == ({}, [])  # ours come first
     os.mkdir("db")
     with sqlite3.connect("db/api_keys.db") as database:
         database.execute("CREATE TABLE api_keys (api_key TEXT PRIMARY KEY, req_limit INTEGER, char_limit INTEGER)")

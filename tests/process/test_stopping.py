@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from cpunmt import CancelledError, CpunmtError, TimeLimitError
-from cpunmt.process.stopping import SharedWork, Watch, check, under, watched
+from cpunmt.process.stopping import SharedWork, Watch, check, checked, under, watched
 from cpunmt.process.workers import Workers
 
 
@@ -66,6 +66,17 @@ def test_items_are_made_under_it_and_used_without():
     with pytest.raises(CancelledError):
         next(stream)
     assert made == [0] and list(stream) == []
+
+
+def test_many_items_are_checked_sometimes():
+    """At the first one, and then at each 256th."""
+    items = checked(range(1000))
+    with pytest.raises(CancelledError), under(watch := Watch()):
+        seen = []
+        for item in items:
+            seen.append(item)
+            watch.leave()
+    assert seen == list(range(256)) and list(checked("abc")) == ["a", "b", "c"]
 
 
 def test_workers_leave_what_nobody_waits_for():

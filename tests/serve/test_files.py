@@ -5,8 +5,10 @@ import random
 
 import pytest
 
-from cpunmt.documents.known_formats import FORMATS
+from cpunmt.documents.known_formats import FORMATS, read_document
 from cpunmt.documents.translate import translated_content
+from cpunmt.errors import CancelledError
+from cpunmt.process.stopping import Watch, under
 from cpunmt.serve.dialects import translated_files
 from tests.documents.office.office_files import docx, slide, zipped
 from tests.documents.test_pdf import pdf
@@ -71,6 +73,8 @@ def test_a_file_in_the_target_language_stays(served):
     content = b"Zwei Hunde spielen im Schnee.\n"
     url = sent(served, "a.md", content, source="de").json()["translatedFileUrl"]
     assert served.client.get(url).content == content
+    url = sent(served, "a.pdf", FILES["a.pdf"], source="de").json()["translatedFileUrl"]
+    assert url.endswith("_de.txt") and served.client.get(url).text == f"{SENTENCE}\n"
     detected = sent(served, "a.md", f"{SENTENCE} A man and a woman.".encode(), source="auto").json()
     assert served.client.get(detected["translatedFileUrl"]).text.startswith("Zwei Hunde")
 
@@ -120,6 +124,63 @@ def test_a_file_that_takes_too_long_to_read():
     with serving(deadline=0.01) as server:
         answer = sent(server, "a.pdf", pdf([[SENTENCE]] * 100))
     assert answer.json() == {"error": "Invalid request: the file takes too long to read"}
+
+
+def test_reading_stops_at_the_deadline_in_every_format():
+    """Before all texts are read."""
+    files = {
+        "a.json": b"[" + b'"a",' * 9999 + b'"a"]',
+        "b.json": b"[" + b"1," * 50_000 + b"1]",  # without texts
+        "a.md": b"* a\n" * 5000,
+        "a.po": b'msgid "a"\nmsgstr ""\n\n' * 5000,
+        "a.yml": b"- a\n" * 5000,
+        "a.srt": FILES["a.srt"] * 3000,
+        "a.docx": docx("<w:p><w:r><w:t>a</w:t></w:r></w:p>" * 5000),
+        "a.txt": b"a\n\n" * 9999,
+    }
+    with serving(deadline=0.02) as server:
+        for name, content in files.items():
+            assert sent(server, name, content).json() == {
+                "error": "Invalid request: the file takes too long to read"
+            }, name
+
+
+def test_reading_stops_when_texts_are_too_many(monkeypatch):
+    content = b'["a", "bc", "d"]'
+    with serving(max_characters=1) as server:
+        assert "(4) exceeds limit of all texts (1)" in sent(server, "a.json", content).json()["error"]
+        answer = sent(server, "a.json", content.replace(b"d", b"de"))
+        told = "Invalid request: the file: has more than {}; cut it into parts"
+        assert answer.json() == {"error": told.format("50000 texts, or 4 characters in them")}
+    monkeypatch.setattr(translated_files, "_MOST_UNITS", 2)
+    with serving() as server:
+        answer = sent(server, "a.json", content)
+        assert answer.json() == {"error": told.format("2 texts, or 800000 characters in them")}
+        assert sent(server, "a.json", b'["One man.", "1", "Two."]').status_code == 200
+
+
+def test_files_wait_for_each_other(monkeypatch):
+    with serving(deadline=0.2) as server:
+        files = server.service.kept(translated_files.FileStore)
+        task = server.service.scheduler.task()
+        with files.turn(task, 60.0):
+            answer = sent(server, "a.txt", b"One man.")
+            assert answer.status_code == 503 and "reads other files" in answer.json()["error"]
+            assert answer.headers["Retry-After"] == "1"
+            task.cancel()
+            with pytest.raises(CancelledError), files.turn(task, 60.0):
+                pass
+        assert sent(server, "a.txt", b"One man.").status_code == 200
+        monkeypatch.setattr(translated_files, "_MOST_WAITING", 0)
+        answer = sent(server, "a.txt", b"One man.")
+        assert answer.status_code == 503 and "too many files wait to be read" in answer.json()["error"]
+
+
+def test_writing_has_a_deadline():
+    document = read_document(b"[" + b'"a",' * 999 + b'"a"]', FORMATS["json"], ())
+    with pytest.raises(CancelledError), under(watch := Watch()):
+        watch.leave()
+        document.rendered(["b"] * 1000)
 
 
 def test_a_client_has_room_for_few_files(served, monkeypatch):

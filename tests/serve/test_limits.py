@@ -367,7 +367,21 @@ def test_a_model_that_cannot_be_loaded_is_told(tmp_path, caplog):
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "60")
         assert "The model cannot be loaded. Try again in 60 s." in answer.text and "Two dogs." in answer.text
         back = served.json("/translate", {"q": "Ein Mann.", "source": "de", "target": "en"})
+        assert served.client.get("/ready").status_code == 200
         assert back["translatedText"]
+
+
+def test_a_server_without_a_model_is_not_ready(tmp_path):
+    import shutil
+
+    from tests.sample_models.real_model import DIRECTORIES
+
+    shutil.copytree(DIRECTORIES["int8"], tmp_path / "model", ignore=shutil.ignore_patterns("float32"))
+    (tmp_path / "model" / "weights.safetensors").write_bytes(b"broken")
+    with serving(f"en-de={tmp_path / 'model'}", preload=True) as served:
+        until(lambda: served.service.failure)
+        answer = served.client.get("/ready")
+        assert (answer.status_code, answer.json()["error"]["message"]) == (503, "not ready: no model could be loaded")
 
 
 def test_the_limits_of_the_docs_are_the_defaults():

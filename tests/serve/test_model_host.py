@@ -106,11 +106,11 @@ def test_the_start_loads_models_until_the_memory_is_full(tmp_path):
     named = [f"en-fr={tmp_path / 'broken'}", *(f"en-{code}={STUDENT}" for code in ("de", "it", "es", "pt"))]
     failed = []
     roomy = ModelHost(named)
-    roomy.preload(lambda pair, error: failed.append((pair, type(error))))
+    assert roomy.preload(lambda pair, error: failed.append((pair, type(error))))
     assert [model.hosted is not None for model in roomy.models] == [False, True, True, True, True]
     assert failed == [(("en", "fr"), ModelFileError)]
     host = ModelHost(named, memory_bytes=2 * roomy.models[1].bytes)
-    host.preload(lambda pair, error: None)
+    assert host.preload(lambda pair, error: None) and not ModelHost(named[:1]).preload(lambda pair, error: None)
     assert [model.hosted is not None for model in host.models] == [False, False, True, True, False]
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpunmt.sentence_layers.judge import Judge
 from tests.serve.scheduling import WAIT, until
 from tests.serve.serving import MODELS, serving
 from tests.serve.test_limits import Held
@@ -33,6 +34,19 @@ def test_an_answer_has_the_fields_that_were_asked_for(served, returns):
     for one in found.get("alternatives", []):
         assert set(one) == {"text"} | scores
     assert len(found.get("alternatives", [0])) == 1  # beside the best
+
+
+def test_doubts_are_found_once_and_outside_the_event_loop(served, monkeypatch):
+    threads, real = [], Judge.doubts
+
+    def doubts(*given):
+        threads.append(threading.current_thread().name)
+        return real(*given)
+
+    monkeypatch.setattr(Judge, "doubts", doubts)
+    asked = {**ASKED, "text": "A dog. A man.", "return": ["doubts", "sentences"]}
+    served.json("/v1/translate", asked)
+    assert len(threads) == 2 and all(name.startswith("cpunmt request") for name in threads)
 
 
 def test_doubts(served):

@@ -34,6 +34,9 @@ def test_each_part_is_served_with_its_type_and_the_policy(served, path):
     assert (answer.status_code, answer.headers["content-type"]) == (200, KINDS[path])
     assert answer.headers["content-encoding"] == "gzip" and "Accept-Encoding" in answer.headers["vary"]
     whole = served.client.get(path, headers={"Accept-Encoding": "identity"})
+    for accepted, coding in (("gzip;q=0, *", None), ("br, GZIP ; q=0.5", "gzip"), ("gzip; q=0.000", None)):
+        asked = served.client.get(path, headers={"Accept-Encoding": accepted})
+        assert asked.headers.get("content-encoding") == coding
     assert whole.content == answer.content and whole.headers["etag"] != answer.headers["etag"]
     assert "content-encoding" not in whole.headers
     if path in PARTS:

@@ -5,7 +5,7 @@ import pytest
 from cpunmt.serve import ServeSettings
 from cpunmt.serve import usage as usage_module
 from cpunmt.serve.errors import ServeError
-from cpunmt.serve.usage import Rates
+from cpunmt.serve.usage import Rates, client_at
 from tests.serve.serving import MODELS, serving
 
 ASKED = {"q": "One man.", "source": "en", "target": "de"}
@@ -31,9 +31,13 @@ def test_each_minute_begins_anew_and_clients_are_apart(monkeypatch):
         rates.count("a")
     assert (refused.value.status, refused.value.retry_after) == (429, 1)
     assert str(refused.value) == "2 requests per minute are allowed"
-    rates.count("c")  # the oldest of more than two clients is forgotten
-    rates.count("a")
+    with pytest.raises(ServeError):
+        rates.count("c")  # two clients have reached the limit: others do not displace them
     clock.now = 180.0
+    for client in "abcc":  # the oldest of more than two clients below the limit is forgotten
+        rates.count(client)
+    rates.count("a")
+    clock.now = 240.0
     rates.count("b")
     rates.count("b")
     with pytest.raises(ServeError):
@@ -42,7 +46,22 @@ def test_each_minute_begins_anew_and_clients_are_apart(monkeypatch):
         Rates(0).count("a")
 
 
-def test_addresses_and_keys_are_clients_and_the_page_can_be_left_out():
+@pytest.mark.parametrize(
+    "address, client",
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("/run/socket", "/run/socket"),
+    ],
+)
+def test_a_network_is_one_client(address, client):
+    assert client_at(address) == client
+
+
+def test_addresses_and_keys_are_clients_and_the_page_can_be_left_out(monkeypatch):
+    monkeypatch.setattr(usage_module, "time", Clock())
     with serving(MODELS[0], max_rate=2) as server:
 
         def status(said=None):
@@ -52,6 +71,8 @@ def test_addresses_and_keys_are_clients_and_the_page_can_be_left_out():
         assert [status() for _ in range(3)] == [200, 200, 429]
         # the last address that is not of a trusted proxy
         assert [status(f"{n}, 192.0.2.1, ::1") for n in range(3)] == [200, 200, 429]
+        assert [status(f"192.0.2.1:{n}") for n in (80, 8080)] == [429, 429]
+        assert [status(said) for said in ("[2001:db8::1]:80", "2001:db8::2", "[2001:db8::3]")] == [200, 200, 429]
         assert status("192.0.2.1, 192.0.2.2") == 200 and status("127.0.0.1") == 429 and status(",") == 429
         answer = server.post("/translate", json=ASKED)
         assert answer.json() == {"error": "Slowdown: 2 requests per minute are allowed"}

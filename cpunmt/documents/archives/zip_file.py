@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 
 from cpunmt.documents.document import Contents, DocumentError
-from cpunmt.errors import CpunmtError
+from cpunmt.errors import CancelledError, CpunmtError, TimeLimitError
 from cpunmt.markup.units import Unit, Words
 
 MOST_MEMBERS = 1 << 14
@@ -110,6 +110,8 @@ def inside(name: str) -> Iterator[None]:
     """Names the member in errors of its content."""
     try:
         yield
+    except (CancelledError, TimeLimitError):
+        raise
     except CpunmtError as error:
         raise DocumentError(f"{name} in it, {error}") from None
 

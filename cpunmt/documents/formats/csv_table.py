@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from cpunmt.documents.document import DocumentError, Source, Span, broken
 from cpunmt.documents.formats.placeholders import Message, Value, Values, single
+from cpunmt.process.stopping import checked
 
 _SEPARATORS = ",;\t|"
 _ROW_END = re.compile(r"\r\n|\r|\n")
@@ -55,7 +56,7 @@ def _read(source: Source, begin: int, separator: str, select: Sequence[str], quo
     columns = _columns(names, select)
     write_bare = _bare(separator) if quote else _on_one_line
     values: list[Value] = []
-    for row in rows:
+    for row in checked(rows):
         for column in columns:
             if column < len(row):
                 cell = text[slice(*row[column])]

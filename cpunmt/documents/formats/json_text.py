@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from cpunmt.documents.document import DocumentError, Source, broken
 from cpunmt.documents.formats.paths import Key, Paths, States
 from cpunmt.documents.formats.placeholders import Message, Value, Values, single
+from cpunmt.process.stopping import checked
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.S)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.S)
@@ -36,7 +37,7 @@ def read_json(source: Source, select: Sequence[str] = ()) -> Values:
     states: list[States] = [paths.root]
     key = ""
     is_key = False
-    for token in _TOKEN.finditer(text):
+    for token in checked(_TOKEN.finditer(text)):
         sign = text[token.start()]
         if sign == '"':
             if is_key:

@@ -26,6 +26,7 @@ from cpunmt.markup.units import (  # fmt: skip
     unit_of,
     with_sources,
 )
+from cpunmt.process.stopping import checked
 from cpunmt.sentence_layers.protection.patterns import MESSAGE, PATTERNS, brace_ends
 from cpunmt.text.signs import has_letters
 
@@ -204,7 +205,7 @@ class Values(NamedTuple):
         """Returns the file with the translation of each text in its place."""
         edits: list[Edit] = []
         at = 0
-        for messages, spans, write in self.values:
+        for messages, spans, write in checked(self.values):
             texts = []
             for message in messages:
                 texts.append(message.translated(translations[at : at + len(message.units)]))

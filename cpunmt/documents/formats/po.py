@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from cpunmt.documents.document import Source, Span, broken
 from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message, Value, Values
+from cpunmt.process.stopping import checked
 
 _STRING = r'"(?:[^"\\\r\n]|\\[^\r\n])*"'
 _LINE = re.compile(
@@ -71,7 +72,7 @@ def read_po(source: Source) -> Values:
     values: list[Value] = []
     singular = _Singular(0, True)
     together: list[tuple[Span, str]] = []
-    for entry in reader.entries:
+    for entry in checked(reader.entries):
         assert entry.id is not None
         if entry.id.text or entry.context:
             values += _values(entry, singular, source.line_end)

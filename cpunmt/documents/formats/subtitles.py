@@ -12,6 +12,7 @@ from html import unescape
 from cpunmt.documents.document import LINE, Document, Place, Source, Span, trimmed
 from cpunmt.documents.formats.cues import WIDTH, Cue, goes_on, shared_out, wrapped
 from cpunmt.markup.units import Mark, Marked, Part, Unit, Words, bare, unit_of, with_sources
+from cpunmt.process.stopping import checked
 from cpunmt.text.signs import has_letters
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
@@ -50,7 +51,7 @@ class _Reader:
         times: tuple[int, int] | None = None
         begin = end = before = -1  # of the block; the end before its last line
         last = ""
-        for found in LINE.finditer(self.text):
+        for found in checked(LINE.finditer(self.text)):
             line = found[1]
             timed = _TIMES.match(line)
             if timed or not line.strip():

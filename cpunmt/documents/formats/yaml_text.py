@@ -15,6 +15,7 @@ import yaml
 from cpunmt.documents.document import DocumentError, Source, broken
 from cpunmt.documents.formats.paths import Key, Paths, States
 from cpunmt.documents.formats.placeholders import Message, Value, Values, single
+from cpunmt.process.stopping import checked
 
 _BREAKS = "\n\x85\u2028\u2029"
 _DEEPEST = 100  # nested collections: PyYAML takes long for more
@@ -85,7 +86,7 @@ def _scalars(text: str, paths: Paths) -> Iterator[tuple[yaml.ScalarEvent, States
     Skips keys, all scalars within a key, and all within a collection with a tag of its own.
     """
     opened: list[_Open] = []
-    for event in _events(text):
+    for event in checked(_events(text)):
         if isinstance(event, yaml.CollectionEndEvent):
             opened.pop()
             continue

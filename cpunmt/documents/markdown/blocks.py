@@ -14,6 +14,7 @@ from cpunmt.documents.document import LINE, Document, Place, Source, Span, trimm
 from cpunmt.documents.markdown.inline import ATTRIBUTES, label_of
 from cpunmt.documents.markdown.paragraph import Paragraph
 from cpunmt.markup.units import Unit
+from cpunmt.process.stopping import check
 from cpunmt.text.signs import has_letters
 
 _QUOTES = re.compile(r"(?: {0,3}> ?)*")
@@ -63,6 +64,7 @@ class _Reader:
         self.list_indent = 0  # offset of the last item's text
         number = self._front_matter()
         while number < len(self.lines):
+            check()
             number = self._line(number)
 
     def _front_matter(self) -> int:

@@ -14,8 +14,9 @@ from cpunmt.documents.archives.zip_file import Archive
 from cpunmt.documents.document import DocumentError, Source, Span, read_source
 from cpunmt.documents.office.segments import Framed, Items, Segment, segments
 from cpunmt.documents.xml_nodes import BESIDE, Node, check_depth, nodes
-from cpunmt.errors import CpunmtError
+from cpunmt.errors import CancelledError, CpunmtError, TimeLimitError
 from cpunmt.markup.units import Unit, Words
+from cpunmt.process.stopping import checked
 
 
 class Part(NamedTuple):
@@ -38,6 +39,8 @@ def read_part(archive: Archive, name: str, prefixes: Mapping[str, str], names: C
         found = list(nodes(source.text, prefixes, names))
         check_depth(source.text, found)
         return Part(source, found)
+    except (CancelledError, TimeLimitError):
+        raise
     except CpunmtError as error:
         raise DocumentError(f"{name} in it: {error}") from None
 
@@ -70,13 +73,13 @@ class Paragraphs:
         """Returns the part; its bytes outside changed units stay."""
         text = self._source.text
         changes: dict[Span, tuple[Segment, Words] | None] = {}  # None: the span is removed
-        for (segment, copy), translation in zip(self._segments, translations, strict=True):
+        for (segment, copy), translation in checked(zip(self._segments, translations, strict=True)):
             if translation != segment.unit.words:
                 changes[segment.span] = segment, translation
                 if copy is not None:
                     changes[copy] = None
         edits: list[Edit] = []  # the first one last; inner edits come before outer ones
-        for begin, end in sorted(changes, reverse=True):
+        for begin, end in checked(sorted(changes, reverse=True)):
             change = changes[begin, end]
             inner = []
             while edits and edits[-1][0] < end:

@@ -18,6 +18,7 @@ from cpunmt.serve.errors import ServeError
 from cpunmt.serve.keys import given_key, owner_of
 from cpunmt.serve.parameters import Parameters, checked_texts, read_parameters
 from cpunmt.serve.service import LOG, Service
+from cpunmt.serve.usage import client_at
 
 _GONE = 499  # nginx's status for clients that have left
 
@@ -167,7 +168,7 @@ class Dialect:
 
 
 def _address(request: Request) -> str:
-    return request.client.host if request.client else ""
+    return client_at(request.client.host) if request.client else ""
 
 
 def _check_room(service: Service) -> None:

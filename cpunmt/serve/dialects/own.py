@@ -12,13 +12,14 @@ from typing import Any
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from cpunmt.options.options import SERVED
-from cpunmt.results.results import Result
+from cpunmt.results.results import DOUBTS, Result
 from cpunmt.serve import openapi
 from cpunmt.serve.detection import AUTO, Detected, Wanted
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.events import event_stream
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.parameters import Parameters
+from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.text.languages.codes import name_of
 
@@ -52,7 +53,12 @@ async def translate(ask: Ask) -> Response:
         with service.usage.charged(ask.owner, texts):
             return await event_stream(ask, texts[0], (source, target), options, functools.partial(_told, returns))
 
-    told = [_told(returns, *pair) for pair in await ask.translated(texts, source, target, options)]
+    pairs = await ask.translated(texts, source, target, options)
+
+    def work(_: Task | None = None) -> list[dict[str, Any]]:
+        return [_told(returns, *pair) for pair in pairs]
+
+    told = await service.run(ask.request, work) if "doubts" in returns else work()  # doubts take time
     return JSONResponse({"translations": told})
 
 
@@ -94,7 +100,11 @@ async def ready(ask: Ask) -> Response:
     """Reports whether requests would be answered now."""
     if ask.service.is_ready:
         return JSONResponse({"status": "ready"})
-    raise ServeError(503, "shutting down" if ask.service.draining else "not ready yet", retry_after=1)
+    if ask.service.draining:
+        raise ServeError(503, "shutting down", retry_after=1)
+    if ask.service.failure:
+        raise ServeError(503, f"not ready: {ask.service.failure}")
+    raise ServeError(503, "not ready yet", retry_after=1)
 
 
 @own.route("/metrics", "GET", keyed=False)
@@ -167,8 +177,8 @@ def _told(returns: frozenset[str], wanted: Wanted, result: Result) -> dict[str, 
     if "sentences" in returns or "alignments" in returns:
         found["sentences"] = every["sentences"]
     if "doubts" in returns:
-        found["doubts"] = list(result.doubts)
         by_sentence = result.doubts_by_sentence  # with html, of more sentences than have places
+        found["doubts"] = [name for name in DOUBTS if any(name in doubts for doubts in by_sentence)]
         if len(by_sentence) == len(found.get("sentences", ())):
             for sentence, doubts in zip(found["sentences"], by_sentence, strict=True):
                 sentence["doubts"] = list(doubts)

@@ -24,8 +24,8 @@ from cpunmt.documents.document import Contents, DocumentError, Recoded
 from cpunmt.documents.known_formats import FORMATS, Format, format_of, read_document
 from cpunmt.documents.translate import translated
 from cpunmt.errors import CancelledError, CpunmtError, TimeLimitError
-from cpunmt.markup.units import Unit, bare, parts_of
-from cpunmt.process.stopping import Watch, under
+from cpunmt.markup.units import Unit, bare, bounded, parts_of
+from cpunmt.process.stopping import Watch, check, under
 from cpunmt.serve.detection import Wanted
 from cpunmt.serve.dialects.dialect import Ask
 from cpunmt.serve.errors import ServeError, bad
@@ -36,6 +36,10 @@ _EXPANDED = 64 << 20  # bytes of an archive's files
 _SECONDS = 600.0
 MOST_BYTES = 64 << 20
 SHARE = 4  # a client's unfetched files take at most a quarter of the memory
+_MOST_WAITING = 32  # files that are read or wait for it
+_MOST_UNITS = 50_000  # texts of a file; each takes about 1 kB of memory, however short it is
+_MORE = 4  # times the characters that are translated may be read: some texts are translated already
+_STEP = 0.1  # seconds between checks whether a waiting request is to end
 _EMPTY = 4 << 10  # extra bytes counted for each file, which bounds their number
 
 
@@ -65,8 +69,8 @@ class FileStore:
 
     def __init__(self) -> None:
         self._files: OrderedDict[str, StoredFile] = OrderedDict()
-        self.reading = threading.Lock()
-        """Held while a file is read, which takes memory: one at a time."""
+        self._turn = threading.Lock()  # held while a file is read or written, which takes memory
+        self._waiting = 0
 
     def check(self, owner: str, size: int) -> None:
         """Raises ServeError without room for a file of `size` bytes."""
@@ -98,6 +102,36 @@ class FileStore:
             yield
         finally:
             self._files.pop(name, None)
+
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Counts a file while it is read. Raises ServeError for one too many."""
+        if self._waiting >= _MOST_WAITING:
+            raise ServeError(503, "The server is busy: too many files wait to be read", retry_after=1)
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+    @contextlib.contextmanager
+    def turn(self, task: Task, seconds: float) -> Iterator[None]:
+        """Reads or writes one file at a time; any thread may use it.
+
+        Waits at most `seconds`, else raises ServeError. The work within has `seconds`, too, else raises TimeLimitError.
+        Raises CancelledError for a cancelled task.
+        """
+        try:
+            with under(Watch(seconds, lambda: task.cancelled)):
+                while not self._turn.acquire(timeout=_STEP):
+                    check()
+        except TimeLimitError:
+            raise ServeError(503, "The server is busy: it reads other files", retry_after=1) from None
+        try:
+            with under(Watch(seconds, lambda: task.cancelled)):
+                yield
+        finally:
+            self._turn.release()
 
     def get(self, name: str, key: str = "") -> StoredFile | None:
         """Returns a file, or None if it is gone or has another key."""
@@ -158,17 +192,21 @@ async def translated_file(
     form, ending = known_format(ask, name)
     service, files = ask.service, ask.service.kept(FileStore)
     with files.held(ask.owner, content):
-        document, units = await service.run(ask.request, lambda task: _read(task, ask, files, content, form))
+        with files.waiting():
+            document, units = await service.run(ask.request, lambda task: _read(task, ask, files, content, form))
         texts = checked_texts([_text(unit) for unit in units], service.settings, "file", is_file=True)
 
         def work(task: Task) -> tuple[Wanted, bytes]:
             (wanted,) = service.wanted(["\n".join(texts)], source, target)
-            if wanted.source == wanted.target:
+            if wanted.source != wanted.target:
+                with under(Watch(cancel=lambda: task.cancelled)):
+                    translator = service.document_translator(task, wanted)
+                    translations = translated(units, translator, options, lambda count: None)
+            elif form.writes:
+                translations = [unit.words for unit in units]
+            else:
                 return wanted, content
-            with under(Watch(cancel=lambda: task.cancelled)):
-                translator = service.document_translator(task, wanted)
-                translations = translated(units, translator, options, lambda count: None)
-            with _said():
+            with _said("write"), files.turn(task, service.settings.deadline):
                 return wanted, document.rendered(translations)
 
         with service.usage.charged(ask.owner, texts):
@@ -177,11 +215,12 @@ async def translated_file(
 
 
 def _read(task: Task, ask: Ask, files: FileStore, content: bytes, form: Format) -> tuple[Contents, Sequence[Unit]]:
-    """Reads a file, one at a time, as some formats take much memory for it, and no longer than the deadline."""
-    limit, given = ask.service.settings.deadline, ask.parameters
+    """Reads a file in its turn, as some formats take much memory for it, and no longer than the deadline."""
+    settings, given = ask.service.settings, ask.parameters
     select = given.texts("select") if "select" in given else []
     encoding = given.text("encoding", "")
-    with files.reading, _said(), under(Watch(limit, lambda: task.cancelled)):
+    most = _MORE * settings.max_characters
+    with _said("read"), files.turn(task, settings.deadline), bounded(_MOST_UNITS, most):
         if zipfile.is_zipfile(io.BytesIO(content)) and (expanded := Archive(content).expanded) > _EXPANDED:
             raise DocumentError(f"would be {expanded} bytes when expanded, expected at most {_EXPANDED}")
         read = functools.partial(read_document, form=form, select=select)
@@ -190,14 +229,14 @@ def _read(task: Task, ask: Ask, files: FileStore, content: bytes, form: Format) 
 
 
 @contextlib.contextmanager
-def _said() -> Iterator[None]:
-    """Converts the errors of a client's file to those of a request."""
+def _said(action: str) -> Iterator[None]:
+    """Converts the errors of a client's file to those of a request; `action`: what takes too long."""
     try:
         yield
     except CancelledError:
         raise
     except TimeLimitError:
-        raise bad("Invalid request: the file takes too long to read", "Send it in parts") from None
+        raise bad(f"Invalid request: the file takes too long to {action}", "Send it in parts") from None
     except CpunmtError as error:
         raise bad(f"Invalid request: the file: {error}") from None
 

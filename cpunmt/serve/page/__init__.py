@@ -6,6 +6,7 @@ import functools
 import gzip
 import hashlib
 import html
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,6 +39,7 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",  # the address may contain the text
     "X-Content-Type-Options": "nosniff",
 }
+_GZIP = re.compile(r"(?:^|,)\s*(?:x-)?gzip\s*(?:,|$|;(?!\s*q=0(?:\.0*)?\s*(?:,|$)))", re.I)  # q=0: not accepted
 _FAILED = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -95,7 +97,7 @@ def _route(path: str) -> Route:
         else:
             content, kind = _content(PARTS[path][0]), PARTS[path][1]
         headers = {"Cache-Control": "no-cache", "Vary": "Accept-Encoding", **_HEADERS}  # revalidated each time
-        if "gzip" in request.headers.get("accept-encoding", ""):
+        if _GZIP.search(request.headers.get("accept-encoding", "")):
             content, headers["Content-Encoding"] = _packed(content), "gzip"
         tag = headers["ETag"] = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
         known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
