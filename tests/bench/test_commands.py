@@ -329,6 +329,19 @@ def test_a_command_runs_end_to_end(module, tmp_path, request):
     assert "machine" in json.loads((tmp_path / "figures.json").read_text("utf-8"))
 
 
+PARSED_IN_MAIN = ("bench.fused_output", "bench.schemes")  # the slow test of bench.papers runs them
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in papers.MEASUREMENTS.values() if one.module not in PARSED_IN_MAIN], ids=lambda one: one.module
+)
+def test_sizes_of_papers_measurements_are_options_of_their_commands(one):
+    parse = importlib.import_module(f"{one.module}.__main__").parse
+    extra = ["--text", "x", "--test", "y=x"] if one.needs else []
+    for sizes in (one.sizes, one.tiny):
+        assert parse([*sizes.split(), "--rounds", "1", *extra]).rounds == 1
+
+
 def test_papers_measurements_that_lack_files_are_left_out(tmp_path, capsys):
     papers.main(["--only", "sweep", "schemes", "--text", "x", "--json", str(tmp_path / "figures.json")])
     assert "\npython -m bench.schemes: left out, for it takes --test\n" in capsys.readouterr().out
