@@ -1,6 +1,6 @@
 """All measurements of docs/papers.md, one after the other, on one core: taskset -c 1 python -m bench.papers
 
-    --rounds N           of each command (default: 2)
+    --rounds N           of the slowest commands; quicker ones take a multiple (default: 1)
     --only NAME ...      commands, by the last part of their name, such as gpu2018 (default: all)
     --test NAME=FILE     a set to judge by, lines of source TAB reference; may be given several times
     --text FILE          sentences of the source language, for clusters of states
@@ -39,7 +39,7 @@ MEASUREMENTS = {
         "bench.fused_output",
         "--vocabularies 85000 --beams 1 3 5 9 --batches 1 8 32 128",
         "--vocabularies 320 --beams 1 --batches 2 --depth 64",
-        rounds=4,
+        rounds=8,
     ),
     "top_up": Measurement(
         "bench.top_up", "--sentences 160", "--sentences 4 --slots 2 --beam 1"
@@ -59,12 +59,13 @@ MEASUREMENTS = {
         "--sentences 8",
         "--sentences 2 --rows 1 --divisor 16 --vocabulary 500",
         ("test", "checkpoint"),
-        rounds=2,
+        rounds=3,
     ),
     "clusters2022": Measurement(  # D, Tables 2, 3 and 5 in kind
         "bench.papers.clusters2022",
         "--only projection end_to_end --learned 500 --sentences 20 --vocabularies 128000 250000",
         "--only projection --size tiny11 --vocabularies 400 --learned 20 --sentences 2 --count 5 --shares .5",
+        rounds=2,
     ),
     "sweep": Measurement(  # D, Figures 3 and 4
         "bench.papers.clusters2022",
@@ -78,6 +79,7 @@ MEASUREMENTS = {
         "--sentences 160",
         "--sentences 4 --size pilot",
         ("test",),
+        rounds=3,
     ),
     "schemes": Measurement(  # E, section 4.1: the ranges of 8-bit columns
         "bench.schemes",
@@ -91,7 +93,7 @@ MEASUREMENTS = {
 
 def parse(arguments):
     parser = command("bench.papers", __doc__)
-    parser.add_argument("--rounds", type=positive, default=2)
+    parser.add_argument("--rounds", type=positive, default=1)
     parser.add_argument("--only", nargs="+", choices=MEASUREMENTS, default=list(MEASUREMENTS))
     parser.add_argument("--test", action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--text", metavar="FILE")
