@@ -5,6 +5,8 @@ RUN = $(VENV)/bin/python
 TORCH ?= torch==2.13.0
 # Number of processes that share the tests.
 TESTERS ?= 2
+# Figures of bench-papers.
+FIGURES ?= build/papers.json
 # Architecture of wheels: x86_64 or aarch64.
 MACHINE ?= $(shell uname -m)
 # Folder of the other engines, see bench/peers.
@@ -18,7 +20,7 @@ DEMO = "A man is riding a bicycle through the snow." "Two children are playing f
 	"Where is the train station?" "I would like a cup of coffee."
 
 .PHONY: help demo serve test test-all test-arm test-page test-pythons train-tools docs bench \
-	bench-peers check wheel clean
+	bench-papers bench-peers check wheel clean
 
 help:
 	@echo "make demo         translate a few sentences with the included model"
@@ -31,6 +33,7 @@ help:
 	@echo "make train-tools  PyTorch, to use and test models/train"
 	@echo "make docs         the documentation, as build/docs/index.html"
 	@echo "make bench        measure kernels, translation and one decoder step"
+	@echo "make bench-papers the tables of five papers, in kind: within an hour of one core, into build/papers.json"
 	@echo "make bench-peers  measure beside bergamot and CTranslate2, and write the figures into README and docs"
 	@echo "make check        style and types: ruff, mypy"
 	@echo "make wheel        a wheel with programs, in dist/, for this architecture or MACHINE=aarch64: docs/install.md"
@@ -73,6 +76,10 @@ bench: $(VENV)/bench.done
 	$(RUN) -m bench.kernels
 	$(RUN) -m bench.translate
 	$(RUN) -m bench.decode_step
+
+bench-papers: $(VENV)/bench.done
+	@mkdir -p $(dir $(FIGURES))
+	taskset -c 0 $(RUN) -m bench.papers --json $(FIGURES)
 
 bench-peers: $(VENV)/bench.done
 	taskset -c 1 $(RUN) -m bench.peers.figures --home $(PEERS) --json docs/benchmarks.json

@@ -24,6 +24,7 @@ from bench.programs.profiled import Profiled
 from bench.students import SIZES, write_student
 from cpunmt import Translator
 from cpunmt.model.config import SCHEMES
+from quantize.commands.shared_options import whole
 from quantize.evaluation.evaluation_set import EvaluationSet, named_set, read_evaluation_set
 from quantize.evaluation.report import measure
 
@@ -84,7 +85,7 @@ def main(arguments=None):
     parser.add_argument("--test", type=named_set, action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--calibration", type=Path, metavar="FILE")
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--simulated", type=int, default=200, metavar="N")
+    parser.add_argument("--simulated", type=whole(0, 1_000_000), default=200, metavar="N")
     chosen = parser.parse_args(arguments)
     print(machine())
     sources = text_lines()

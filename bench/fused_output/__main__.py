@@ -11,6 +11,7 @@ Each way is timed with the product that makes its logits, and the product alone:
 softmax and search. Minima of interleaved rounds, as differences of medians would be noise. See ways.py.
 """
 
+import itertools
 import time
 
 import numpy as np
@@ -60,7 +61,9 @@ class Layer:
 
 def measure(layer: Layer, batch: int, beam: int, rounds: int) -> dict:
     """Returns microseconds of each way, for all rows of a step: the least of the rounds."""
-    ways = ["product", "blocks", "steps", "defined", "fused", *([ARGMAX] if beam == 1 else [])]
+    from bench.fused_output.ways import WAYS
+
+    ways = [*WAYS, *([ARGMAX] if beam == 1 else [])]
     rows = batch * beam
     times = max(1, round(3e-3 / max(layer.seconds("fused", rows, beam, 1) for _ in range(2))))
     found = {way: [] for way in ways}
@@ -78,7 +81,9 @@ def beyond(found: dict, way: str) -> float:
 def show(batch: int, beam: int, found: dict):
     """Prints one line: the reduction by each other way against the steps."""
     steps = beyond(found, "steps")
-    told = [f"product {found['product']:8.1f} us", f"steps + {steps:8.1f} us"]
+    chain = [found[way] for way in ("product", "biased", "normalized", "steps")]
+    passes = [f"{later - before:.1f}" for before, later in itertools.pairwise(chain)]
+    told = [f"product {chain[0]:8.1f} us", f"steps + {steps:8.1f} us (bias, softmax, search: {', '.join(passes)})"]
     for way in ("defined", "fused", ARGMAX):
         if way in found:
             extra = beyond(found, way)

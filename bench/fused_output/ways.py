@@ -3,7 +3,9 @@
 product     the output layer alone, with the number of rows at a time of the stepwise ways
 blocks      the output layer alone, as the fused way multiplies it
 steps       product, bias, log-softmax and search, one after the other, as in toolkits of layers (the baseline of
-            Hoang et al. 2018): each pass over the logits is vectorized
+            the papers of bench/papers/gpu2018): each pass over the logits is vectorized
+biased      the first two of these steps
+normalized  the first three
 defined     product and bias, log-sum-exp, top k: our stepwise way, see search.fused_output
 fused       search.fused_output; for one continuation without a log-probability, a search for the largest
 """
@@ -25,19 +27,21 @@ from cpunmt.simd.vector import broadcast, load, store
 
 TOGETHER = 16  # rows of the stepwise ways: engine.workspace.LOGIT_ROWS
 _BYTES = WANTED.itemsize
-WAYS = ("product", "blocks", "steps", "defined", "fused")
+WAYS = ("product", "blocks", "steps", "defined", "fused", "biased", "normalized")
 
 
 @kernel
-def output_step(logits: address, bias: address, columns: count, wanted: address):
+def output_step(logits: address, bias: address, columns: count, wanted: address, way: count):
     """Computes bias, log-softmax and top k of one row, float32 logits [columns], each a pass of its own, in place."""
     for j in range(0, columns, 16):
         store(logits, j, load(logits, j) + load(bias, j))
-    normalizer = broadcast(log_sum_exp(logits, columns))
-    for j in range(0, columns, 16):
-        store(logits, j, load(logits, j) - normalizer)
-    w = at(WANTED, wanted, 0)
-    top_k(logits, columns, w.k, w.columns, w.scores)
+    if way != 5:
+        normalizer = broadcast(log_sum_exp(logits, columns))
+        for j in range(0, columns, 16):
+            store(logits, j, load(logits, j) - normalizer)
+    if way == 2:
+        w = at(WANTED, wanted, 0)
+        top_k(logits, columns, w.k, w.columns, w.scores)
 
 
 @kernel
@@ -84,8 +88,8 @@ def output_way(
                 linear(layer, 0, quantized + first * size, scales + 8 * first, together, logits, AFFINE, 0)
                 for i in range(together):
                     row, sought = logits + 4 * i * columns, wanted + _BYTES * (first + i)
-                    if way == 2:
-                        output_step(row, bias, columns, sought)
+                    if way == 2 or way > 4:
+                        output_step(row, bias, columns, sought, way)
                     elif way == 3:
                         s = at(WANTED, sought, 0)
                         s.found = np.int64(log_sum_exp(row, columns))

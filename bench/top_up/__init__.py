@@ -6,6 +6,5 @@
     ways         the ways to decode a workload, timed in turn; rows per step of each
     picture      these rows, drawn
 
-Hoang et al. 2018, "Fast Neural Machine Translation Implementation", https://arxiv.org/abs/1805.09863, Algorithms 5 and
-6.
+"Faster Neural Machine Translation Inference", an anonymous submission, Algorithms 4 to 6 (docs/papers.md).
 """

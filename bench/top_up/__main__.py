@@ -11,7 +11,6 @@ Ids in, ids out, at most 1.5 times the source's. Medians of interleaved rounds, 
 bit.
 """
 
-import math
 from pathlib import Path
 
 from bench.harness.command import command, hypotheses, machine, one_line_errors, positive, save
@@ -59,7 +58,9 @@ def _measured(chosen) -> dict:
     decoders, results, drawn = ways.Decoders(engine), {"machine": machine(), "workloads": []}, {}
     print(results["machine"])
     for name, lengths in workload.LENGTHS.items():
-        work = _work(translator, workload.sentences(lines, lengths, chosen.sentences))
+        work = ways.Work.limited(
+            workload.sources(translator.source_vocabulary, lines, lengths, chosen.sentences), LIMIT
+        )
         for beam in chosen.beam:
             search = Search(beam_size=beam)
             slots = min(chosen.slots or engine.usual_slots(search, max(map(len, work.sources))), len(work.sources))
@@ -83,20 +84,12 @@ def _measured(chosen) -> dict:
     return results
 
 
-def _work(translator, sentences: list[str]):
-    from bench.top_up.ways import Work
-
-    sources = translator.source_vocabulary.encode_batch(sentences)
-    limits = [math.ceil(LIMIT * len(source)) for source in sources]
-    return Work(sources, limits, sum(len(sentence.split()) for sentence in sentences))
-
-
 def show(title: str, rows: list[dict]):
     """Prints a table."""
-    print(f"\n{title}\n{'':22}{'words/s':>9}{'x padded':>10}{'x removal':>11}{'steps':>8}{'rows each':>11}")
+    print(f"\n{title}\n{'':22}{'pieces/s':>9}{'x padded':>10}{'x removal':>11}{'steps':>8}{'rows each':>11}")
     for row in rows:
         print(
-            f"{row['name']:22}{row['words_per_second']:9.0f}{row['over_padded']:10.2f}{row['over_removal']:11.3f}"
+            f"{row['name']:22}{row['pieces_per_second']:9.0f}{row['over_padded']:10.2f}{row['over_removal']:11.3f}"
             f"{row['steps']:8d}{row['rows_per_step']:11.1f}",
             flush=True,
         )

@@ -1,6 +1,7 @@
 """The ways to decode a workload, timed in turn, and the number of rows of each of their steps."""
 
 import ctypes
+import math
 import statistics
 from functools import partial
 from typing import NamedTuple
@@ -38,12 +39,20 @@ class Work(NamedTuple):
 
     sources: list[list[int]]  # ids with their </s>
     limits: list[int]
-    words: int  # of all sources, separated by white space
+    pieces: int  # of all sources
 
-    def sorted(self) -> "Work":
-        """Returns the longest source first, as a Translator sorts them."""
-        order = sorted(range(len(self.sources)), key=lambda i: -len(self.sources[i]))
-        return Work([self.sources[i] for i in order], [self.limits[i] for i in order], self.words)
+    @classmethod
+    def limited(cls, sources: list[list[int]], factor: float) -> "Work":
+        """Returns a work whose translations have at most `factor` pieces for each of the source's, </s> included."""
+        return cls(sources, [math.ceil(factor * len(source)) for source in sources], sum(map(len, sources)))
+
+    def sorted(self, together: int | None = None) -> "Work":
+        """Returns the longest source first, as a Translator sorts them; with `together` within each maxi-batch of so
+        many sentences.
+        """
+        count = len(self.sources)
+        order = sorted(range(count), key=lambda i: (i // (together or count), -len(self.sources[i])))
+        return Work([self.sources[i] for i in order], [self.limits[i] for i in order], self.pieces)
 
 
 class Decoders:
@@ -85,7 +94,7 @@ class Decoders:
 
 
 def measure(decoders: Decoders, work: Work, search: Search, slots: int, rounds: int) -> list[dict]:
-    """Returns rows for WAYS: words/s, and the speed over that of padded mini-batches and of removal; CPU time.
+    """Returns rows for WAYS: source pieces/s, and the speed over that of padded mini-batches and of removal; CPU time.
 
     Raises RuntimeError if their translations differ.
     """
@@ -101,7 +110,7 @@ def measure(decoders: Decoders, work: Work, search: Search, slots: int, rounds: 
         found.append(
             {
                 "name": name,
-                "words_per_second": work.words / statistics.median(seconds[name]),
+                "pieces_per_second": work.pieces / statistics.median(seconds[name]),
                 "over_padded": median_ratio(seconds[PADDED], seconds[name]),
                 "over_removal": median_ratio(seconds[REMOVAL], seconds[name]),
                 "steps": len(rows),

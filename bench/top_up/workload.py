@@ -1,16 +1,17 @@
-"""Sentences with the lengths of the paper's Table 1: news, and subtitles."""
+"""Sentences with the lengths of Table 1 of "Faster NMT Inference", in sub-words: news (Europarl), and subtitles."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from bench.harness.texts import of_lengths
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 
 DRAWS = 100_000
 
 
 class Lengths(NamedTuple):
-    """The distribution of words in a sentence."""
+    """The distribution of sub-words in a sentence."""
 
     mean: float
     deviation: float  # the standard one
@@ -20,7 +21,7 @@ LENGTHS = {"news": Lengths(26.3, 14.9), "subtitles": Lengths(9.4, 6.1)}
 
 
 def drawn(lengths: Lengths, count: int) -> list[int]:
-    """Returns numbers of words: `count` quantiles of a gamma distribution, one word at least, in random order by a
+    """Returns numbers of pieces: `count` quantiles of a gamma distribution, one piece at least, in random order by a
     fixed seed.
 
     Quantiles instead of draws, so that a few sentences have the mean and deviation too.
@@ -32,6 +33,8 @@ def drawn(lengths: Lengths, count: int) -> list[int]:
     return generator.permutation(np.maximum(1, np.rint(quantiles).astype(int))).tolist()
 
 
-def sentences(lines: list[str], lengths: Lengths, count: int) -> list[str]:
-    """Returns `count` sentences, cut from the lines, which are joined for longer ones."""
-    return of_lengths(lines, drawn(lengths, count))
+def sources(vocabulary: Vocabulary, lines: list[str], lengths: Lengths, count: int) -> list[list[int]]:
+    """Returns `count` sources, each with </s>, cut from the lines, which are joined for longer ones."""
+    counts = drawn(lengths, count)
+    encoded = vocabulary.encode_batch(of_lengths(lines, counts))  # a word has a piece at least
+    return [[*ids[:-1][:number], ids[-1]] for ids, number in zip(encoded, counts, strict=True)]

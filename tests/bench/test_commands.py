@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from bench import row_products
+from bench.papers import __main__ as papers
 from bench.peers import __main__ as peers
 from bench.sparse_product import __main__ as sparse_product
 from cpunmt.formats.conversion import packed_tensors
@@ -56,6 +57,17 @@ COMMANDS = {
     ],
     "bench.numbers": ["--texts"],
     "bench.onnx": [*FEW, "--model", str(DIRECTORIES["float32"]), "--beam", "2"],
+    "bench.papers": [
+        "--try",
+        "--rounds",
+        "1",
+        "--test",
+        "set=SET",
+        "--text",
+        str(SENTENCES),
+        "--checkpoint",
+        "CHECKPOINT",
+    ],
     "bench.papers.clusters2022": [
         *("--rounds", "1", "--size", "tiny11", "--vocabularies", "400", "--learned", "30", "--sentences", "5"),
         *("--count", "20", "--top", "3", "--shares", "0.5", "--zipf-shares", "0.5", "--most-lines", "20"),
@@ -119,6 +131,7 @@ SAID = {  # output of commands with more than a speed
     "bench.batch": "lines 4 times",
     "bench.bounded_output": "left of the vocabulary: median",
     "bench.decode_step": "int8_panels",
+    "bench.papers": "python -m bench.schemes --sizes --simulated 1 --rounds 1",
     "bench.papers.clusters2022": ">>en<<       of its own",
     "bench.papers.devlin2017": "+ merged states",
     "bench.kernels": "% of matrix peak" if MATRIX_ROWS else "% of int8 peak",
@@ -310,10 +323,40 @@ def test_a_command_runs_end_to_end(module, tmp_path, request):
     }
     arguments = [re.sub("|".join(filled), lambda word: filled[word[0]], argument) for argument in COMMANDS[module]]
     command = [sys.executable, "-m", module, *arguments, "--json", str(tmp_path / "figures.json")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(done.stdout.splitlines()) >= 2 and SAID.get(module, "") in done.stdout
     assert "machine" in json.loads((tmp_path / "figures.json").read_text("utf-8"))
+
+
+PARSED_IN_MAIN = ("bench.fused_output", "bench.schemes")  # the slow test of bench.papers runs them
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in papers.MEASUREMENTS.values() if one.module not in PARSED_IN_MAIN], ids=lambda one: one.module
+)
+def test_sizes_of_papers_measurements_are_options_of_their_commands(one):
+    parse = importlib.import_module(f"{one.module}.__main__").parse
+    extra = ["--text", "x", "--test", "y=x"] if one.needs else []
+    for sizes in (one.sizes, one.tiny):
+        assert parse([*sizes.split(), "--rounds", "1", *extra]).rounds == 1
+
+
+def test_papers_measurements_that_lack_files_are_left_out(tmp_path, capsys):
+    papers.main(["--only", "sweep", "schemes", "--text", "x", "--json", str(tmp_path / "figures.json")])
+    assert "\npython -m bench.schemes: left out, for it takes --test\n" in capsys.readouterr().out
+    found = json.loads((tmp_path / "figures.json").read_text("utf-8"))["measurements"]
+    assert {name: one["missing"] for name, one in found.items()} == {"sweep": ["--test"], "schemes": ["--test"]}
+
+
+def test_a_measurement_of_papers_that_fails_is_named(tmp_path, capfd):
+    """The others run, and the figures have its exit status."""
+    with pytest.raises(SystemExit, match="^python -m bench.papers: error: failed: sweep; see above"):
+        papers.main(
+            ["--only", "sweep", "--text", "x", "--test", f"{tmp_path}/none", "--json", str(tmp_path / "figures.json")]
+        )
+    assert "none: " in capfd.readouterr().err
+    assert json.loads((tmp_path / "figures.json").read_text("utf-8"))["measurements"]["sweep"]["exit status"] == 1
 
 
 @pytest.mark.slow

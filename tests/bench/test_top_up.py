@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 
 from bench.top_up import ways
 from bench.top_up.picture import picture
-from bench.top_up.workload import LENGTHS, drawn, sentences
+from bench.top_up.workload import LENGTHS, drawn, sources
 from cpunmt.architectures.transformer.cells.kinds import CELLS
 from cpunmt.search.settings import Search
+from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from tests.sample_models import transformers
 from tests.sample_models.random_models import engine_of, random_shortlist, random_sources, random_tensors
+from tests.sample_models.real_model import DIRECTORIES
 
 
 @pytest.mark.parametrize("name", LENGTHS)
@@ -22,9 +24,19 @@ def test_lengths_are_those_of_the_paper(name, count):
     assert abs(np.mean(lengths) - LENGTHS[name].mean) < 0.03 * LENGTHS[name].mean
     assert abs(np.std(lengths) - LENGTHS[name].deviation) < 0.1 * LENGTHS[name].deviation
     assert lengths != sorted(lengths) and lengths != sorted(lengths, reverse=True)
-    found = sentences(["One two three.", "", "Four five."], LENGTHS[name], count)
-    assert [len(sentence.split()) for sentence in found] == lengths
-    assert all(sentence.startswith(("One", "Four")) for sentence in found)
+    vocabulary = Vocabulary(DIRECTORIES["int8"] / "vocabulary.spm")
+    found = sources(vocabulary, ["One two three.", "", "Four five."], LENGTHS[name], count)
+    assert [len(source) - 1 for source in found] == lengths
+    assert {source[-1] for source in found} == {vocabulary.eos_id}
+    assert {source[0] for source in found} == {vocabulary.encode(word)[0] for word in ("One", "Four")}
+
+
+def test_maxi_batches_are_sorted_one_by_one():
+    sources = [[7] * length for length in (2, 5, 3, 1, 4)]
+    work = ways.Work.limited(sources, 1.5)
+    assert work == (sources, [3, 8, 5, 2, 6], 15)
+    assert [len(source) for source in work.sorted().sources] == [5, 4, 3, 2, 1]
+    assert work.sorted(3) == ([sources[i] for i in (1, 2, 0, 4, 3)], [8, 5, 3, 6, 2], 15)
 
 
 @pytest.mark.slow

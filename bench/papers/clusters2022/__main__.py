@@ -12,7 +12,7 @@
     --trained DIR            a packed model for sweep and languages
     --text FILE              of its source language, for making clusters, for sweep
     --test FILE              lines of source TAB reference to judge them by
-    --counts, --tops N ...   of sweep (default: 100 500 2000, and 1 3 10)
+    --counts, --tops N ...   of sweep (default: 100 400 1300 2000, and 1 3 5, as in the paper)
     --direction PIECE TEXT TEST    for languages: the piece of a target language and its files; given for each
 
 "Fast Vocabulary Projection Method via Clustering for Multilingual Machine Translation on GPU",
@@ -45,8 +45,8 @@ def parse(arguments):
     parser.add_argument("--trained", metavar="DIR")
     parser.add_argument("--text", metavar="FILE")
     parser.add_argument("--test", type=named_set, metavar="FILE")
-    parser.add_argument("--counts", type=positive, nargs="+", default=[100, 500, 2000])
-    parser.add_argument("--tops", type=whole(1, 99), nargs="+", default=[1, 3, 10])
+    parser.add_argument("--counts", type=positive, nargs="+", default=[100, 400, 1300, 2000])
+    parser.add_argument("--tops", type=whole(1, 99), nargs="+", default=[1, 3, 5])
     parser.add_argument("--direction", nargs=3, action="append", default=[], metavar=("PIECE", "TEXT", "TEST"))
     parser.add_argument("--most-lines", type=positive, default=10_000, help="of a text, spread over it")
     parser.add_argument("--beam", type=hypotheses, default=1, help="of trained models (default: 1)")

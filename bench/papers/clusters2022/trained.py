@@ -4,6 +4,8 @@ import statistics
 import time
 from typing import NamedTuple
 
+import numpy as np
+
 from bench.harness.quality import bleu
 from bench.papers.clusters2022.recorded import Recorded, bytes_of, covered, record
 from cpunmt.decoding.batching import cut_sentences, translate_parts
@@ -31,6 +33,8 @@ class Judged(NamedTuple):
     def figures(self, clusters: Clusters, rounds: int) -> dict:
         """Returns coverage, active share, share of unchanged translations, BLEU of both ways, and the speed ratio.
 
+        The active share is the mean of the states; `active_of_clusters` has the quartiles of the clusters.
+
         The speed is that of whole translations, text in and text out, in bulk: the median of rounds in turn, CPU time.
         """
         found, ratios, texts = covered(clusters, self.recorded), [], []
@@ -44,6 +48,7 @@ class Judged(NamedTuple):
             "clusters": len(clusters.centroids),
             "coverage": float(found.covered),
             "active": float(found.active),
+            "active_of_clusters": np.quantile(clusters.sizes / clusters.vocab_size, (0, 0.25, 0.5, 0.75, 1)).tolist(),
             "stays": self.recorded.cluster_stays(clusters),
             "bytes": bytes_of(clusters),
             "same": same,
@@ -86,6 +91,7 @@ def told(row: dict) -> str:
     whole, clustered = row["bleu"]["whole"], row["bleu"]["clusters"]
     scores = f", BLEU {clustered:.2f} ({clustered - whole:+.2f})" if whole is not None else ""
     return (
-        f"coverage {100 * row['coverage']:.2f} %, active {100 * row['active']:.2f} %, same {100 * row['same']:.1f} %"
+        f"coverage {100 * row['coverage']:.2f} %, active {100 * row['active']:.2f} % (largest "
+        f"{100 * row['active_of_clusters'][-1]:.2f} %), same {100 * row['same']:.1f} %"
         f"{scores}, {row['speedup']:.2f} x, {row['bytes'] / 1e6:.2f} MB, stays {100 * row['stays']:.1f} %"
     )

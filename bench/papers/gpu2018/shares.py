@@ -1,4 +1,8 @@
-"""Figures 1 and 5: shares of the time, step by step and with fused output; unsorted news, removal and top-up."""
+"""A, Figures 1 (news) and 5 (subtitles): shares of the time, step by step and with fused output; unsorted sentences,
+removal and top-up.
+"""
+
+import itertools
 
 from bench.papers.gpu2018.work import Task
 from bench.programs.profiled import PRODUCTS, Profiled
@@ -14,13 +18,13 @@ PARTS = ("encoder", "decoder", PRODUCT, SEARCH)
 
 
 def measure(task: Task, beams: list[int], slots: int, profiled: Profiled) -> list[dict]:
-    """Returns rows of the share of each of PARTS, by beam and way.
+    """Returns rows of the share of each of PARTS, by workload, beam and way.
 
     Clocks are around every kernel, some 20 ns a call, which are counted for the caller.
     """
-    work, rows = task.works["news"], []
+    rows = []
     with running(task.engine, profiled):
-        for beam in beams:
+        for (workload, work), beam in itertools.product(task.works.items(), beams):
             fused = Search(beam_size=beam, full=True)
             ways = {"step by step": fused._replace(stepwise=True), "fused": fused}
             if beam == 1:
@@ -31,7 +35,8 @@ def measure(task: Task, beams: list[int], slots: int, profiled: Profiled) -> lis
                 task.engine.translate(work.sources, work.limits, search, slots=slots)
                 cycles = _cycles(profiled)
                 whole = sum(cycles.values())
-                rows.append({"beam": beam, "way": name, "shares": {part: cycles[part] / whole for part in PARTS}})
+                shares = {part: cycles[part] / whole for part in PARTS}
+                rows.append({"workload": workload, "beam": beam, "way": name, "shares": shares})
     return rows
 
 
@@ -47,7 +52,7 @@ def _cycles(profiled: Profiled) -> dict[str, int]:
 
 def show(title: str, rows: list[dict]):
     """Prints the table."""
-    print(f"\nFigures 1 and 5 in kind: {title}\n{'':24}" + "".join(f"{part:>24}" for part in PARTS))
+    print(f"\nA, Figures 1 and 5 in kind: {title}\n{'':36}" + "".join(f"{part:>24}" for part in PARTS))
     for row in rows:
         shares = "".join(f"{100 * row['shares'][part]:22.1f} %" for part in PARTS)
-        print(f"{'beam ' + str(row['beam']) + ', ' + row['way']:24}{shares}", flush=True)
+        print(f"{row['workload'] + ', beam ' + str(row['beam']) + ', ' + row['way']:36}{shares}", flush=True)
