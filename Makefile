@@ -33,7 +33,7 @@ help:
 	@echo "make train-tools  PyTorch, to use and test models/train"
 	@echo "make docs         the documentation, as build/docs/index.html"
 	@echo "make bench        measure kernels, translation and one decoder step"
-	@echo "make bench-papers the tables of five papers, in kind: within an hour of one core, into build/papers.json"
+	@echo "make bench-papers the tables of five papers, in kind: about an hour of one core, into build/papers.json"
 	@echo "make bench-peers  measure beside bergamot and CTranslate2, and write the figures into README and docs"
 	@echo "make check        style and types: ruff, mypy"
 	@echo "make wheel        a wheel with programs, in dist/, for this architecture or MACHINE=aarch64: docs/install.md"

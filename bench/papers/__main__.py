@@ -7,8 +7,9 @@
     --checkpoint PATH    a trained recurrent checkpoint: Table 1 of Devlin 2017 with it, too
     --try                the smallest sizes, to try the commands; their figures mean nothing
 
-Without options it ends within an hour. The file of --json has the figures of each command, or the reason why there are
-none. It is written again after each, so an interrupted run keeps what it has. The exit status is 1 if a command failed.
+The sizes are meant to end within an hour of a quiet core. The file of --json has the figures of each command, or the
+reason why there are none. It is written again after each, so an interrupted run keeps what it has. The exit status is 1
+if a command failed.
 """
 
 import json
