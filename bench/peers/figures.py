@@ -85,13 +85,14 @@ def main(arguments=None):
     parser = command("bench.peers.figures", __doc__, rounds=3)
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--model", type=Path, default=SHIPPED, help="a packed student with its weights in float16/")
+    parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES), help="larger models (default: all)")
     parser.add_argument("--sentences", type=positive, default=1000, help="limit on the lines of each kind")
     parser.add_argument("--note", default="", help="what else a reader should know, such as other work beside")
     chosen = parser.parse_args(arguments)
     home, most, rounds = chosen.home.resolve(), chosen.sentences, chosen.rounds
     if not (home / TEXT).is_file():
         parser.error(f"--home {chosen.home}: lacks {TEXT}; bench/peers lists the needed files")
-    parts = [partial(student, model=chosen.model), *(partial(size, name=name) for name in SIZES)]
+    parts = [partial(student, model=chosen.model), *(partial(size, name=name) for name in chosen.sizes)]
     found = []
     for part in parts:
         with tempfile.TemporaryDirectory() as folder:
