@@ -1,4 +1,4 @@
-"""Measuring engines on the same work, in turn, and what is told of it."""
+"""Measures engines on the same work, one after the other, and prints their speeds."""
 
 import itertools
 import statistics

@@ -278,7 +278,7 @@ class _Commands(Parser):
 
 
 def _meant(word: str) -> str:
-    """Returns what was probably meant by a word that is no command: the end of a message."""
+    """Returns the end of the message on an unknown command: the command that was probably meant."""
     import shlex  # needed only for a mistake
 
     from cpunmt.registry.store import is_name

@@ -1,4 +1,4 @@
-"""Completion, as the shells do it: bash, and zsh and fish where they are installed."""
+"""Completion, as the shells do it: bash; zsh and fish, which must be installed, in the slow set."""
 
 import shutil
 import subprocess
@@ -63,23 +63,25 @@ def test_every_command_and_flag_is_offered():
     assert "-s i -l input -r -d 'lines to translate'" in fish and "'--input[lines to translate]:value:_files'" in zsh
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def _run(shell, *arguments):
+    assert shutil.which(shell), f"{shell} is missing: apt-get install {shell}"
+    return subprocess.run([shell, *arguments], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("shell", slow_after(1, ["bash", "zsh", "fish"]))
 def test_a_shell_reads_its_script(shell, tmp_path, capsys):
     assert cli.main(["completion", shell]) == 0
     (tmp_path / "script").write_text(capsys.readouterr().out)
-    if shutil.which(shell) is None:
-        return
-    done = subprocess.run([shell, "-n", str(tmp_path / "script")], capture_output=True, text=True)
+    done = _run(shell, "-n", str(tmp_path / "script"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+@pytest.mark.slow
 def test_fish(tmp_path):
     (tmp_path / "script").write_text(script("fish"))
 
     def offered(line):
-        text = f"source {tmp_path / 'script'}; complete --do-complete '{line}'"
-        done = subprocess.run(["fish", "--no-config", "-c", text], capture_output=True, text=True)
+        done = _run("fish", "--no-config", "-c", f"source {tmp_path / 'script'}; complete --do-complete '{line}'")
         return [line.split("\t")[0] for line in done.stdout.splitlines()]
 
     assert offered("cpunmt trans") == ["translate", "translate-file"]

@@ -78,7 +78,7 @@ def test_a_result_has_the_doubts_of_its_sentences(tiny):
     assert tiny.translate("A dog.").doubts == () and tiny.translate("12 :-)").doubts == ()
     again = pickle.loads(pickle.dumps(made))
     assert again.doubts == made.doubts and len(pickle.dumps(made)) < 9000  # no model in it
-    assert Result((Hypothesis("", 0.0, 0.0, True, ()),)).doubts == ()  # nobody knows its source
+    assert Result((Hypothesis("", 0.0, 0.0, True, ()),)).doubts == ()  # a result without its source
     page = tiny.translate(f"<p>A <b>dog</b>.</p><p>{RUSSIAN}</p>", html=True)
     assert page.doubts == ("echo", "script") and page.doubts in page.doubts_by_sentence
     message = "Ask {name} about https://www.example.com/a?b=1 in the garden."

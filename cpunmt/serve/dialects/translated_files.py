@@ -97,7 +97,7 @@ class FileStore:
     def held(self, owner: str, content: bytes) -> Iterator[None]:
         """Counts a file while it is translated. Raises ServeError without room for it."""
         name = secrets.token_hex(16)
-        self.put(name, StoredFile(owner, content, key=name))  # a key that nobody knows
+        self.put(name, StoredFile(owner, content, key=name))  # no request can have this key
         try:
             yield
         finally:

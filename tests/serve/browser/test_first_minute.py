@@ -1,4 +1,4 @@
-"""What a user meets first: examples, a first answer, doubts about the language; then history, glossary and links."""
+"""The first minute on the page: examples, the first answer, an uncertain language; then history, glossary, links."""
 
 import json
 
@@ -9,6 +9,13 @@ from tests.serve.serving import serving
 pytestmark = pytest.mark.slow
 
 TEXT = "Two dogs are playing in the snow."
+
+
+def translates(person, student, text):
+    """Types a text, and waits for its translation."""
+    person.page.locator("#source").fill(text)
+    person.page.keyboard.press("Control+Enter")
+    person.reads(student.translate(text).text)
 
 
 def test_an_empty_field_has_sentences_to_try(person, translators):
@@ -100,9 +107,7 @@ def test_no_history_is_kept_if_none_is_wanted(person, student):
     person.page.reload()
     assert not person.page.locator("#history-keep").is_checked()
     person.stops_the_clock()
-    person.page.locator("#source").fill("One cat.")
-    person.page.keyboard.press("Control+Enter")
-    person.reads(student.translate("One cat.").text)
+    translates(person, student, "One cat.")
     person.page.clock.run_for(10_000)
     assert kept(person) == []
 
@@ -110,18 +115,14 @@ def test_no_history_is_kept_if_none_is_wanted(person, student):
 def test_no_history_is_kept_if_another_tab_turns_it_off(person, student):
     person.stops_the_clock()
     person.opens(source="en", target="de")
-    person.page.locator("#source").fill("One cat.")
-    person.page.keyboard.press("Control+Enter")
-    person.reads(student.translate("One cat.").text)
+    translates(person, student, "One cat.")
     other = person.page.context.new_page()
     other.goto(person.url)
     other.locator("#history-box summary").click()
     other.get_by_label("Keep a history").uncheck()
     person.until(lambda: not person.page.locator("#history-keep").is_checked())
     person.page.clock.run_for(10_000)
-    person.page.locator("#source").fill("Two dogs.")
-    person.page.keyboard.press("Control+Enter")
-    person.reads(student.translate("Two dogs.").text)
+    translates(person, student, "Two dogs.")
     person.page.clock.run_for(10_000)
     assert kept(person) == []
 
