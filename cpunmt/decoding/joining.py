@@ -16,7 +16,7 @@ from cpunmt.engine import engine
 from cpunmt.options.options import Options
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.stopping import check
-from cpunmt.results.results import Hypothesis, Result
+from cpunmt.results.results import FindsDoubts, Hypothesis, Result
 from cpunmt.results.sentence import SentencePart, shifted
 from cpunmt.search.settings import Search
 from cpunmt.text.vocabularies.piece_spans import Span
@@ -32,11 +32,13 @@ class Source(NamedTuple):
     characters  length of the text; None for pieces
     pieces      without </s>; None if not needed
     spans       span of each piece in the text; None for pieces, or without alignments
+    judged      the text and the finder of its doubts, if they are known before the translation: see `Result.judged`
     """
 
     characters: int | None = None
     pieces: Sequence[str] | None = None
     spans: Sequence[Span] | None = None
+    judged: tuple[str, FindsDoubts | None] = ("", None)
 
 
 PIECES = Source()  # for sentences given as pieces, if nothing needs these
@@ -145,10 +147,10 @@ def make_result(
         check()  # there may be many parts
         hypotheses = [_joined([part[min(rank, len(part) - 1)] for part in parts], lengths) for rank in ranks]
     count = sum(lengths)
-    if not keep or source.pieces is None:
-        return Result(tuple(hypotheses), None, None, count, source.characters or 0)
-    spans = None if source.spans is None else tuple(source.spans[:count])
-    return Result(tuple(hypotheses), tuple(source.pieces[:count]), spans, count, source.characters or 0)
+    text, judge = source.judged
+    kept = tuple(source.pieces[:count]) if keep and source.pieces is not None else None
+    spans = None if kept is None or source.spans is None else tuple(source.spans[:count])
+    return Result(tuple(hypotheses), kept, spans, count, source.characters or 0, _source=text, _judge=judge)
 
 
 def _known(source: Source, options: Options, begin: int, size: int) -> Sequence[str] | None:

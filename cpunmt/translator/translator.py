@@ -273,8 +273,7 @@ class Translator(PieceTranslator):
             cutter = self._cutter(settings)
             if cutter and not cutter.is_one(text):
                 return None
-        found = self._one(text, settings)
-        return found and found.judged(text, Judge(self.spoken(settings).target, settings.options.protect == "all"))
+        return self._one(text, settings)
 
     def _one(self, text: str, settings: Settings) -> Result | None:
         """Translates a sentence with settings that are `is_alone`; returns None if a layer has to act beforehand."""
@@ -282,9 +281,9 @@ class Translator(PieceTranslator):
         if (ids := self._ids_alone(text, settings)) is None:
             return None
         found = model.engine.translate([ids], [target_limit(len(ids), 0, options, model.config)], settings.search)
-        return self._mended(
-            text, make_result(found, [len(ids) - 1], model.target_vocabulary, Source(len(text)), options), settings
-        )
+        judge = Judge(self.spoken(settings).target, options.protect == "all")
+        source = Source(len(text), judged=(text, judge))
+        return self._mended(text, make_result(found, [len(ids) - 1], model.target_vocabulary, source, options), settings)
 
     def _ids_alone(self, text: str, settings: Settings, begun: bool = False) -> list[int] | None:
         """Returns the ids of a sentence in one part that no layer changes beforehand; else None.
