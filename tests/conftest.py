@@ -1,5 +1,8 @@
 """Settings and fixtures of all tests."""
 
+import contextlib
+import gc
+import importlib
 import os
 import signal
 from pathlib import Path
@@ -57,6 +60,19 @@ def pytest_ignore_collect(collection_path, config):
     return True if collection_path.relative_to(TESTS).as_posix() in THOROUGH_ONLY else None
 
 
+def pytest_collection(session):
+    """Lets each worker of a new checkout prepare its share of the modules first, and find the others prepared: pytest
+    rewrites assertions for a quarter of a minute."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args != session.config.getini("testpaths"):
+        return
+    number, count = int(worker["workerid"][2:]), worker["workercount"]
+    for module in sorted(TESTS.rglob("test_*.py"))[number::count]:
+        if not any(pytest_ignore_collect(path, session.config) for path in (module, *module.parents)):
+            with contextlib.suppress(Exception, pytest.skip.Exception):  # both are told when it is collected
+                importlib.import_module(".".join(module.relative_to(TESTS.parent).with_suffix("").parts))
+
+
 def pytest_collection_modifyitems(config, items):
     """Leaves out slow tests, and most examples of properties, unless all are requested."""
     if config.getoption("--thorough"):
@@ -77,9 +93,13 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish(session):
-    """Refuses modules that load the program when they are imported: each worker would compile it by itself."""
+    """Refuses modules that load the program when they are imported: each worker would compile it by itself.
+
+    Tests and modules live to the end, so the garbage collector need not visit them: a quarter of the time.
+    """
     if compiled._load_once.cache_info().currsize:
         raise pytest.UsageError("a module of the tests loads cpunmt's program at its import: make it a fixture")
+    gc.freeze()
 
 
 # Programs started by the tests must react to signals, even if this run was started with some ignored (nohup). Programs

@@ -1,6 +1,7 @@
 """The messages in docs/troubleshooting.md are those of the code."""
 
 import ast
+import functools
 import re
 
 import pytest
@@ -23,14 +24,18 @@ def texts_of(tree) -> list[str]:
     return found
 
 
-TEXTS = [text for path in (ROOT / "cpunmt").rglob("*.py") for text in texts_of(ast.parse(path.read_text("utf-8")))]
+@functools.cache
+def texts() -> list[str]:
+    """Returns the texts in the package's modules."""
+    modules = (ast.parse(path.read_text("utf-8")) for path in (ROOT / "cpunmt").rglob("*.py"))
+    return [text for tree in modules for text in texts_of(tree)]
 
 
 def is_said(message: str) -> bool:
     """Returns whether a text contains all parts of the message, in order."""
     parts = [re.escape(part.strip()) for part in message.split(GAP) if part.strip()]
     pattern = re.compile(".*".join(parts), re.S)
-    return any(pattern.search(text) for text in TEXTS)
+    return any(pattern.search(text) for text in texts())
 
 
 @pytest.mark.parametrize("message", MESSAGES)
