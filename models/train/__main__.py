@@ -10,6 +10,7 @@ from cpunmt.files.console import one_line, say
 def main(arguments=None) -> int:
     """Runs one command; returns the exit status."""
     from models.train.commands import collect as collect_command  # PyTorch takes seconds; Ctrl-C is handled below
+    from models.train.commands import dictionary as dictionary_command
     from models.train.commands import recipe as recipe_commands
     from models.train.commands import train as train_command
     from models.train.commands.smoke import smoke
@@ -18,6 +19,7 @@ def main(arguments=None) -> int:
     parser.add_argument("--tiny-smoke", action="store_true", help="try every step on a toy language, in about a minute")
     commands = parser.add_subparsers(metavar="COMMAND")
     collect_command.add_parser(commands)
+    dictionary_command.add_parser(commands)
     train_command.add_parser(commands)
     recipe_commands.add_parsers(commands)
     given = parser.parse_args(arguments)
