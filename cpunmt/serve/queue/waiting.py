@@ -48,6 +48,12 @@ class Task:
         if self._is_done:
             self._is_done.clear()
 
+    @property
+    def share(self) -> float:
+        """The finished share of the sentences that it waits for."""
+        count = len(self.wanted)
+        return (count - self.missing) / count if count else 0.0
+
     def wait(self) -> None:
         """Waits until all jobs are done or the request is cancelled."""
         assert self._is_done
