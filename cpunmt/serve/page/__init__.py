@@ -83,6 +83,7 @@ async def translate(ask: Ask) -> Response:
         if text:
             ((wanted, result),) = await ask.translated([text], source, target, {}, "the text")
             said["translation"] = result.text
+            said["doubts"] = await ask.service.run(ask.request, lambda _: result.doubts)
             if wanted.detected is not None:
                 said["detected"] = templates.doubtful(*wanted.detected)
     except ServeError as error:
