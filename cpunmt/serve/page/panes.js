@@ -1,7 +1,7 @@
 // Both texts, as paragraphs of sentences of words.
 // Translations enter the document as text, never as HTML.
 
-import { reasonsOf, showDoubts } from "./doubts.js";
+import { doubtsOf, reasonsOf, showDoubts } from "./doubts.js";
 import { showExamples } from "./examples.js";
 import { follow } from "./scrolling.js";
 import { $, element, known, now, number } from "./state.js";
@@ -110,7 +110,7 @@ export function showTexts() {
   now.edited = false;
   if ($("output").lang !== $("to").value) $("output").lang = $("to").value; // else all of it gets its style anew
   if (!$("output").querySelector('[tabindex="0"]')) reach($("output").querySelector('[role="button"]'));
-  showDoubts(parts.flatMap(({ made }) => (made?.sentences ?? []).flatMap((sentence) => sentence.doubts ?? [])));
+  showDoubts(parts.flatMap(({ made }) => (made ? doubtsOf(made) : [])));
   follow();
   showTools();
 }

@@ -1,7 +1,7 @@
 // Translates the field's text: after a pause, or at once.
 
 import { closeChoices } from "./choices.js";
-import { showDoubts } from "./doubts.js";
+import { doubtsOf, showDoubts } from "./doubts.js";
 import { showLanguages, sourceOf } from "./languages.js";
 import { glossaryOf } from "./glossary.js";
 import { note } from "./history.js";
@@ -87,7 +87,7 @@ async function translateHtml(text, from, to, signal) {
   $("preview").srcdoc = made.text; // sandboxed: no scripts, no forms, and the page's policy holds in it
   $("code").textContent = made.text;
   $("code").lang = to;
-  showDoubts(made.doubts);
+  showDoubts(doubtsOf(made));
   showTools();
 }
 

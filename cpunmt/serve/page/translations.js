@@ -56,7 +56,7 @@ const moved = (span, by) => span.map((x) => x + by);
 
 // The words and doubts of a sentence, with positions in its translation moved by a number of characters.
 const movedWords = ({ alignments, token_log_probs, doubts }, by) => ({
-  doubts: doubts ?? [],
+  doubts,
   alignments: (alignments ?? []).map(([a, b]) => [a, moved(b, by)]),
   token_log_probs: (token_log_probs ?? []).map(([span, value]) => [moved(span, by), value]),
 });
@@ -74,7 +74,7 @@ function replaced(translation, number, { text, score }) {
   const by = countOf(text) - (end - begin);
   sentence.target = [begin, end + by];
   sentence.score = score;
-  Object.assign(sentence, movedWords(text === first.text ? first : {}, begin - first.begin)); // others are not known
+  Object.assign(sentence, movedWords(text === first.text ? first : { doubts: [] }, begin - first.begin)); // others are not known
   for (const later of made.sentences.slice(number + 1)) {
     later.target = moved(later.target, by);
     Object.assign(later, movedWords(later, by));

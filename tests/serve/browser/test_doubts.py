@@ -27,6 +27,9 @@ def test_a_doubt_is_shown_beside_the_result_and_at_its_sentence(person, student)
     assert person.all("#output .doubted") == [student.translate(RUSSIAN).text]
     told = "May be wrong: a sentence was not translated; a sentence has letters of another language"
     assert person.page.locator("#output .doubted").get_attribute("title") == told
+    person.page.locator("#source").fill(RUSSIAN)  # all of it stays, so it has no sentences
+    person.reads(RUSSIAN)
+    person.reads(HINT, "#doubts")
     person.page.locator("#source").fill(GOOD)
     person.until(lambda: not is_shown(person))
     assert person.all("#output .doubted") == []
