@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from cpunmt.documents import translate
 from cpunmt.documents.known_formats import FORMATS, read_document
 from cpunmt.documents.translate import translated_content
 from cpunmt.errors import CancelledError
@@ -142,6 +143,16 @@ def test_a_stream_tells_the_finished_share(served, translators, monkeypatch, nam
     assert 0 < shares[1] < 1
     expected = translated_content(translators["en", "de"], content, name, {})
     assert served.client.get(made["translatedFileUrl"]).content == expected
+
+
+def test_shares_over_several_windows(served, monkeypatch):
+    monkeypatch.setattr(events, "_PAUSE", 0.001)
+    for module in (translated_files, translate):
+        monkeypatch.setattr(module, "WINDOW", 20)
+    content = json.dumps([f"The child number {n} is playing with {n} dogs." for n in range(60)]).encode()
+    *shares, (last, _) = streamed(served, "a.json", content)
+    shares = [told["share"] for _, told in shares]
+    assert last == "result" and shares == sorted(shares) and shares[-1] <= 1 and len(shares) >= 3
 
 
 def test_a_stream_of_nothing_to_translate(served):

@@ -50,9 +50,8 @@ class Task:
 
     @property
     def share(self) -> float:
-        """The finished share of the sentences that it waits for."""
-        count = len(self.wanted)
-        return (count - self.missing) / count if count else 0.0
+        """The finished share of the sentences that it waits for; 0 while it waits for none."""
+        return 1 - self.missing / len(self.wanted) if self.missing else 0.0
 
     def wait(self) -> None:
         """Waits until all jobs are done or the request is cancelled."""
