@@ -101,7 +101,7 @@ def state(person, name, student):
         person.page.locator("#message").wait_for()
 
 
-STATES = ["empty", "text", "choices", "shaded", "doubts", "more", "html", "file", "files", "wrong", "waiting"]
+STATES = ["empty", "text", "choices", "shaded", "more", "html", "file", "files", "doubts", "wrong", "waiting"]
 
 
 @pytest.mark.parametrize(
