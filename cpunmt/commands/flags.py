@@ -26,6 +26,9 @@ NAMED_OTHERWISE = {
 _NAMED = re.compile(
     rf"\b({'|'.join(NAMED_OTHERWISE)})(?:=True\b|(?= (?:is|has|takes|not given|and target_lang not given|\d+ is)\b))"
 )
+# A keyword in the advice of an error, as Python writes it.
+_KEYWORDS = ("column", "encoding", "force", "into", "out", "select", "shard_rows", "target_column", *NAMED_OTHERWISE)
+_KEYWORD = re.compile(rf"(?<= )\(({'|'.join(_KEYWORDS)})=([^\s()]+)\)")
 _CHOOSE = (
     "; without -m, --from and --to choose $CPUNMT_MODEL if it is for both, or a model that has been fetched: Firefox's "
     "before OPUS-MT's before Hugging Face's before Argos' before a checkout's"
@@ -140,8 +143,13 @@ def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None
 
 
 def error_line(error: BaseException) -> str:
-    """Returns an error as one line. One about an option, whose name it begins with, has the names of flags."""
-    line = one_line(error)
+    """Returns an error as one line. One about an option, whose name it begins with, has the names of flags. So has
+    the advice in parentheses: `(force=True)`.
+    """
+    line = _KEYWORD.sub(
+        lambda found: f"({flag_of(found[1])})" if found[2] == "True" else f"({flag_of(found[1])} {found[2]})",
+        one_line(error),
+    )
     return _in_flags(line) if _NAMED.match(line) else line
 
 

@@ -65,7 +65,7 @@ class Batch:
         except OSError as error:
             raise CpunmtError(f"{folder}: cannot be made: {error.strerror}") from None
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise CpunmtError(f"{folder}: cannot be written in; check its permissions, or give --out another directory")
+            raise CpunmtError(f"{folder}: cannot be written in; check its permissions, or choose another (out=DIR)")
 
     def count(self) -> int:
         """Counts the rows of all inputs; for a share, estimates them."""

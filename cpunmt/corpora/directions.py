@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cpunmt.corpora.inputs.rows import Rows
-from cpunmt.corpora.job import LANGUAGE_FLAGS
 from cpunmt.errors import CpunmtError
 from cpunmt.text.languages.codes import code_of
 from cpunmt.translator.translator import Translator
@@ -49,8 +48,7 @@ def _direction(
     for value, (name, column) in zip(named, columns.items(), strict=True):
         value = value or options.get(name) or getattr(translator.options, name)
         if not value:
-            flag = LANGUAGE_FLAGS[name].removesuffix("-column")
-            raise ValueError(f"{column!r} names no language, expected one; {flag} names that of such rows")
+            raise ValueError(f"{column!r} names no language, expected one; or name that of such rows ({name}=CODE)")
         chosen[name] = value
     try:
         resolved = translator.call_settings(chosen, None).options

@@ -51,7 +51,7 @@ def wanted_language(language: str | None, translator: Translator) -> IsIn | None
     if language is None:
         return None
     if not Detector.is_installed():
-        raise CpunmtError("--language needs py3langid, which is not installed; run: pip install 'cpunmt[detect]'")
+        raise CpunmtError("the filter language needs py3langid, which is missing; run: pip install 'cpunmt[detect]'")
     source = model_languages(translator.metadata, str(translator.path)).source
     wanted = base_of(language)
     others = dict.fromkeys(base_of(one) for one in (*filter(None, [source]), *OTHERS))

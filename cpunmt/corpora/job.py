@@ -23,8 +23,6 @@ LEFT_OUT = (
     *("return_alternatives", "min_alternative_expansion_prob"),
 )  # options with other results than one text for each
 
-LANGUAGE_FLAGS = {"source_lang": "--from-column", "target_lang": "--to-column"}  # for messages
-
 
 def _code(name: str, value: object) -> str:
     if not (isinstance(value, str) and value.strip()):

@@ -26,7 +26,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_EXPECTED = "expected UTF-8, or UTF-16 with its byte order mark; name its encoding (--encoding cp1252), or convert it"
+_EXPECTED = "expected UTF-8, or UTF-16 with its byte order mark; name its encoding (encoding=cp1252), or convert it"
 _LEAST, _MOST = 16, 64  # bytes to detect UTF-16 without a mark
 _NO_FILES = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7", "undefined")  # Python's other codecs
 _BINARY = (b"PK\x03\x04", b"%PDF", b"\xd0\xcf\x11\xe0")
@@ -139,7 +139,7 @@ def read_source(content: bytes) -> Source:
     if not name:
         raise CpunmtError(f"is UTF-32; {_EXPECTED}")
     if not mark and (found := _unmarked(content[:_MOST])):
-        raise CpunmtError(f"looks like UTF-16 without its byte order mark; name its encoding (--encoding {found})")
+        raise CpunmtError(f"looks like UTF-16 without its byte order mark; name its encoding (encoding={found})")
     try:
         return Source(content[len(mark) :].decode(name), Encoding(mark, name))
     except UnicodeDecodeError as error:

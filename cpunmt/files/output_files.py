@@ -149,7 +149,7 @@ def check_file(path: _Path, force: bool) -> None:
     if target.is_dir():
         raise CpunmtError(f"{path}: is a directory, expected a file to write")
     if not force and os.path.lexists(target) and not _is_special(target):
-        raise CpunmtError(f"{path}: exists; choose another name, or pass --force to replace it")
+        raise CpunmtError(f"{path}: exists; choose another name, or replace it (force=True)")
     if not target.parent.is_dir():
         raise CpunmtError(f"{path}: the directory {target.parent} does not exist; make it first")
 
@@ -181,7 +181,7 @@ def check_directory(path: _Path, force: bool, names: Collection[str]) -> None:
             raise CpunmtError(f"{path}: the directory {target.parent} does not exist; make it first")
         return
     if not force:
-        raise CpunmtError(f"{path}: exists; choose another directory, or pass --force to replace it")
+        raise CpunmtError(f"{path}: exists; choose another directory, or replace it (force=True)")
     if not target.is_dir():
         raise CpunmtError(f"{path}: is not a directory, so it is not replaced; choose another name")
     others = sorted(entry.name for entry in target.iterdir() if entry.name not in names)

@@ -149,7 +149,7 @@ def _as_floats(name: str, weights: Array, scheme: str) -> Array:
     if scheme == "float16" and np.isinf(stored).any() and np.isfinite(weights).all():
         raise ModelFileError(
             f"{name}: weights of up to {np.abs(weights).max():g}, but float16 holds none above 65504; keep them as "
-            f"float32 (--keep {name}=float32)"
+            f"float32 (python -m quantize pack --keep {name}=float32)"
         )
     return stored
 

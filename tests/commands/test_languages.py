@@ -142,3 +142,17 @@ def test_pairs_of_corpora(folder, tmp_path, capfd):
     capfd.readouterr()
     assert cli.main([*batch, "--from", "de", "--to", "eng_Latn"]) == 0
     assert "there already" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("a: exists; or replace it (force=True)", "a: exists; or replace it (--force)"),
+        ("name its encoding (encoding=cp1252), or convert it", "name its encoding (--encoding cp1252), or convert it"),
+        ("or name it (source_lang=CODE)", "or name it (--from CODE)"),
+        ("or name it (target_lang_column=NAME)", "or name it (--to-column NAME)"),
+        ("a(force=True).md and b (other=1).md", "a(force=True).md and b (other=1).md"),
+    ],
+)
+def test_advice_has_the_names_of_flags(message, expected):
+    assert error_line(ValueError(message)) == expected

@@ -47,7 +47,7 @@ def test_parts_are_selected(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("id;text\n1;Two dogs\n")
     done = here("translate-file", str(table), "-m", str(SHIPPED))
-    assert done.returncode == 1 and b"choose columns by select" in done.stderr
+    assert done.returncode == 1 and b"choose columns by name or number (--select NAME)" in done.stderr
     written = Translator(SHIPPED).translate_document(table, select=["text"])
     assert written.read_text() == "id;text\n1;Zwei Hunde\n"
     text = tmp_path / "a.txt"

@@ -83,7 +83,7 @@ def test_objects_keep_their_bytes(objects, ascii_only, separators):
         ("[1]", "line 2: is a JSON list"),
         ('{"source": "x"', "line 2: is not JSON"),
         ("[" * 100_000, "line 2: has too many arrays and objects within each other"),
-        ('{"text": "x"}', "line 2: has no 'source'; there is 'text'; name the column with --column"),
+        ('{"text": "x"}', "line 2: has no 'source'; there is 'text'; name the column .column=NAME."),
         (json.dumps(dict.fromkeys("abcdefghijk", 1)), "line 2: has no 'source'; there is 'a', .*'i', 'j'; name the"),
         ('{"source": 7}', "line 2: 'source' is a int"),
         ('{"source": "x", "translation": ""}', "line 2: has 'translation' already"),
@@ -136,7 +136,7 @@ def test_kinds_of_text_are_read_and_others_refused(tmp_path):
         pq.write_table(pa.table({"text": column}), path)
         (shard,) = parquet_shards(path, 9)
         assert read_parquet(shard.payload, Job(column="text"), path, 1).texts == ["a", "a"]
-    with pytest.raises(CpunmtError, match="has no column 'source'; there is 'text'; name the column with --column"):
+    with pytest.raises(CpunmtError, match="has no column 'source'; there is 'text'; name the column .column=NAME."):
         read_parquet(shard.payload, Job(), path, 1)
     pq.write_table(pa.table({f"c{number}": ["a"] for number in range(11)}), path)
     (shard,) = parquet_shards(path, 9)

@@ -121,7 +121,7 @@ def test_the_command(folder, expected, source, tmp_path, capfd):
     [
         ("Klingon", "line 3: 'to' is 'Klingon'; expected a code or a name of a language that the model has: af, "),
         (5, "line 3: 'to' is a int, expected text or null"),
-        ("", "line 3: 'to' names no language, expected one; --to names that of such rows"),
+        ("", "line 3: 'to' names no language, expected one; or name that of such rows .target_lang=CODE.$"),
     ],
 )
 def test_wrong_languages_name_the_row(to, problem, translator):
@@ -147,12 +147,14 @@ def test_rows_of_tables_are_counted_from_the_first_of_the_file(translator):
 
 
 @pytest.mark.parametrize("column", [*COLUMNS, "target"])
-def test_a_missing_column_is_named_with_its_flag(column):
-    flag = {"source_lang_column": "--from-column", "target_lang_column": "--to-column"}.get(column, "--target-column")
+def test_a_missing_column_is_named_with_its_option(column):
+    option = {"target": "target_column"}.get(column, column)
     job = Job(**{column: "lang"})
-    with pytest.raises(CpunmtError, match=f"line 1: has no 'lang'; there is 'source'; name the column with {flag}$"):
+    with pytest.raises(
+        CpunmtError, match=f"line 1: has no 'lang'; there is 'source'; name the column .{option}=NAME.$"
+    ):
         read_json_lines(b'{"source": "x"}', job, "a", 1)
-    with pytest.raises(CpunmtError, match=f"no column 'lang'; there is 'source'; name the column with {flag}$"):
+    with pytest.raises(CpunmtError, match=f"no column 'lang'; there is 'source'; name the column .{option}=NAME.$"):
         read_table(pa.table({"source": ["x"]}), job, "a")
 
 

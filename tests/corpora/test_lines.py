@@ -139,7 +139,7 @@ def test_inputs_are_refused_before_any_work(tmp_path):
         corpora_of([out], out, False)
     with pytest.raises(CpunmtError, match="is not a file"):
         corpora_of([str(tmp_path)], out, False)
-    with pytest.raises(CpunmtError, match=".tsv is for --score"):
+    with pytest.raises(CpunmtError, match=".tsv is for cpunmt batch --score"):
         (tmp_path / "a.tsv").touch()
         corpora_of([str(tmp_path / "a.tsv")], out, False)
     with pytest.raises(CpunmtError, match="pairs to score are in"):

@@ -112,7 +112,7 @@ def test_a_shard_stays_of_its_kind(tmp_path, name, other):
 def test_more_parts_than_names_are_in_order_for(source, tmp_path):
     (corpus,) = corpora_of([str(source)], str(tmp_path / "out"), False)
     assert corpus.part(99_999) == "l.99999.txt"
-    with pytest.raises(CpunmtError, match="more than 100000 parts; give it a larger --shard-rows"):
+    with pytest.raises(CpunmtError, match="more than 100000 parts; make larger ones .shard_rows=N."):
         corpus.part(100_000)
 
 

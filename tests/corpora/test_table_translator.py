@@ -113,14 +113,14 @@ def test_it_is_sent_as_its_arguments(again, monkeypatch, tmp_path):
     [
         (
             pa.table({"sources": ["a"]}),
-            "the table: has no column 'source'; there is 'sources'; name the column with --column",
+            "the table: has no column 'source'; there is 'sources'; name the column .column=NAME.",
         ),
         (pa.table({"source": [1]}), "the table: column 'source' has the type int64, expected string"),
         (pa.table({"source": [["a"]]}), "has the type list<.*>, expected string"),
         (pa.table({"source": [b"a"]}), "has the type binary, expected string"),
         (
             pa.table({"source": ["a"], "translation": ["b"]}),
-            "the table: has a column 'translation' already, which is to be added; give --into another name",
+            "the table: has a column 'translation' already, which is to be added; choose another .into=NAME.",
         ),
         (pa.table({"source": ["a"], "score": [1.0]}), "has a column 'score' already"),
         (pa.table([texts(["a"])] * 2, ["source"] * 2), "has 2 columns 'source', expected one"),

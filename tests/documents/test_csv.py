@@ -122,7 +122,7 @@ def test_quotes_of_tsv_that_are_none_of_cells_are_text():
 @pytest.mark.parametrize(
     ("content", "select", "said"),
     [
-        (FILE, [], "choose columns by select .* 1 'id'; 2 'title'; 3 'a, b'$"),
+        (FILE, [], "choose columns by name or number .select=NAME.; .* 1 'id'; 2 'title'; 3 'a, b'$"),
         (FILE, ["Title"], "select 'Title': no column"),
         (FILE, ["4"], "select '4': no column"),
         (FILE, ["0"], "select '0': no column"),

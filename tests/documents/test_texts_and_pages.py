@@ -184,7 +184,7 @@ def test_encodings_that_cannot_be(content, encoding, said):
 
 @pytest.mark.parametrize("name", ["utf-16-le", "utf-16-be"])
 def test_utf_16_without_its_mark_is_named(name):
-    with pytest.raises(CpunmtError, match=f"looks like UTF-16 .* name its encoding .--encoding {name}"):
+    with pytest.raises(CpunmtError, match=f"looks like UTF-16 .* name its encoding .encoding={name}"):
         read_source("Two dogs run in the park.".encode(name))
     assert read_source(b"T\0" * 7 + b"T") == Source("T\0" * 7 + "T", Encoding())  # too short to detect
     with pytest.raises(CpunmtError, match="looks like UTF-16"):

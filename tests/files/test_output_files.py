@@ -165,7 +165,7 @@ def test_what_could_not_be_written_is_refused_before(tmp_path):
     check_file(tmp_path / "new", False)
     check_file(tmp_path / "there", True)
     for name, force, expected in (
-        ("there", False, "exists; choose another name, or pass --force"),
+        ("there", False, "exists; choose another name, or replace it .force=True."),
         ("broken", False, "exists"),
         ("no/such", True, "does not exist; make it first"),
         (".", True, "is a directory"),
@@ -222,7 +222,7 @@ def test_nothing_is_left_after_an_error(tmp_path, error, force):
 
 def test_force_replaces_what_is_there(tmp_path):
     write(tmp_path / "out", content="old")
-    with pytest.raises(CpunmtError, match="exists; choose another directory, or pass --force"):
+    with pytest.raises(CpunmtError, match="exists; choose another directory, or replace it .force=True."):
         write(tmp_path / "out")
     (tmp_path / "out" / "b").write_text("old")
     write(tmp_path / "out", force=True)

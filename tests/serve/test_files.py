@@ -1,15 +1,18 @@
 """Files of all formats, sent as LibreTranslate's and DeepL's clients do; their limits."""
 
 import importlib.util
+import json
 import random
 
 import pytest
 
+from cpunmt.documents import translate
 from cpunmt.documents.known_formats import FORMATS, read_document
 from cpunmt.documents.translate import translated_content
 from cpunmt.errors import CancelledError
 from cpunmt.process.stopping import Watch, under
-from cpunmt.serve.dialects import translated_files
+from cpunmt.serve.dialects import events, translated_files
+from cpunmt.serve.errors import ServeError
 from tests.documents.office.office_files import docx, slide, zipped
 from tests.documents.test_pdf import pdf
 from tests.serve.serving import serving
@@ -56,7 +59,7 @@ def test_parts_and_encodings_are_chosen_by_parameters(served, translators):
     expected = translated_content(translators["en", "de"], table, "a.csv", {}, **chosen)
     assert served.client.get(url).content == expected and b"One man.,Zwei Hunde." in expected
     said = sent(served, "a.csv", table, encoding="cp1252").json()["error"]
-    assert said.startswith("Invalid request: the file: choose columns by select")
+    assert said.startswith("Invalid request: the file: choose columns by name or number (select=NAME)")
     assert "is not known" in sent(served, "a.txt", b"x", encoding="cp0").json()["error"]
     asked = {"target_lang": "DE", "select": "text", "encoding": "cp1252"}
     assert served.post("/v2/document", files={"file": ("a.csv", table)}, data=asked).status_code == 200
@@ -118,6 +121,61 @@ def test_limits_are_named():
         assert sent(server, "a.txt", b"One man.\n\n" * 5).status_code == 200  # whatever the number of texts
         assert server.client.get("/v1/models").json()["limits"]["file"] == 3000
         assert len(server.service.kept(translated_files.FileStore)._files) == 1  # of the last one
+
+
+def streamed(served, name, content, **asked):
+    """Returns the events of a file's translation."""
+    answer = sent(served, name, content, stream="true", **asked)
+    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
+    found = [event.split("\ndata: ") for event in answer.text.removesuffix("\n\n").split("\n\n")]
+    return [(name.removeprefix("event: "), json.loads(content)) for name, content in found]
+
+
+@pytest.mark.parametrize("name", ["page.html", "a.json"])  # one text, and many
+def test_a_stream_tells_the_finished_share(served, translators, monkeypatch, name):
+    monkeypatch.setattr(events, "_PAUSE", 0.001)
+    monkeypatch.setattr(translated_files, "WINDOW", 1 << 20)  # shares are of sentences, not of windows
+    texts = [f"The child number {n} is playing in the garden with {n} dogs." for n in range(100)]
+    content = (json.dumps(texts) if name == "a.json" else "".join(f"<p>{one}</p>" for one in texts)).encode()
+    *shares, (last, made) = streamed(served, name, content)
+    shares = [told["share"] for kind, told in shares if kind == "progress"]
+    assert last == "result" and shares[0] == 0 and shares == sorted(set(shares)) and len(shares) >= 3
+    assert 0 < shares[1] < 1
+    expected = translated_content(translators["en", "de"], content, name, {})
+    assert served.client.get(made["translatedFileUrl"]).content == expected
+
+
+def test_shares_over_several_windows(served, monkeypatch):
+    monkeypatch.setattr(events, "_PAUSE", 0.001)
+    for module in (translated_files, translate):
+        monkeypatch.setattr(module, "WINDOW", 20)
+    content = json.dumps([f"The child number {n} is playing with {n} dogs." for n in range(60)]).encode()
+    *shares, (last, _) = streamed(served, "a.json", content)
+    shares = [told["share"] for _, told in shares]
+    assert last == "result" and shares == sorted(shares) and shares[-1] <= 1 and len(shares) >= 3
+
+
+def test_a_stream_of_nothing_to_translate(served):
+    for content, said in ((b"{}", {}), (b'["Ein Mann."]', {"source": "de"})):
+        *_, (last, made) = streamed(served, "a.json", content, **said)
+        assert last == "result" and served.client.get(made["translatedFileUrl"]).content == content
+
+
+def test_errors_before_a_stream_and_in_it(served, monkeypatch):
+    for content, said, message in ((b"{", {}, "line 1"), (b"{}", {"target": "zz"}, "zz is not supported")):
+        answer = sent(served, "a.json", content, stream="true", **said)
+        assert answer.status_code == 400 and message in answer.json()["error"]
+
+    def full(*_):
+        raise ServeError(503, "The server is busy: too many files wait to be fetched", retry_after=1)
+
+    monkeypatch.setattr(translated_files.FileStore, "put", full)
+    assert sent(served, "a.json", b'["One man."]', stream="true").status_code == 503
+    for room in (1, 2):  # there is room while it is read, and perhaps while it is translated
+        calls = iter([lambda *_: None] * room)
+        monkeypatch.setattr(translated_files.FileStore, "put", lambda *given, calls=calls: next(calls, full)(*given))
+        *_, last = streamed(served, "a.json", b'["One man."]')
+        assert last == ("error", {"code": 503, "message": "The server is busy: too many files wait to be fetched"})
 
 
 def test_a_file_that_takes_too_long_to_read():

@@ -75,3 +75,14 @@ def test_deepl_node(ran, translators):
         "broken": "DeepLError",
         "gone": "GlossaryNotFoundError",
     }
+
+
+def test_libretranslate_ts(ran, translators):
+    one = ran("libretranslate_ts")
+    assert one.pop("detected")["language"] == "en"
+    assert one == {
+        "one": {"status": 200, "translatedText": translators["en", "de"].translate("One man.").text},
+        "several": 2,
+        "languages": ["en", "de", "fr"],
+        "refused": "ja is not supported",
+    }

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - words in another script
 """The page at /: its files are served, refer only to one another, and are consistent; forms without scripts."""
 
 import html
@@ -9,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import cpunmt.serve.page
+from cpunmt.results.results import DOUBTS
 from cpunmt.serve.page import PAGES, PARTS
-from cpunmt.serve.page.templates import doubtful
+from cpunmt.serve.page.templates import REASONS, doubtful
 from tests.serve.serving import serving
 
 FOLDER = Path(cpunmt.serve.page.__file__).parent
@@ -227,6 +229,16 @@ def test_without_scripts_the_form_is_answered_by_a_page(served, student):
 
 def test_a_detected_language_has_a_question_mark_in_doubt():
     assert (doubtful("en", 0.8), doubtful("en", 0.79)) == ("English", "English?")
+
+
+def test_without_scripts_doubts_are_told(served):
+    assert list(REASONS) == list(DOUBTS)
+    assert json.loads(html.unescape(re.search(r'data-reasons="([^"]*)"', served.client.get("/").text)[1])) == REASONS
+    _, page = sent(served, q="Two dogs.", source="en", target="de")
+    assert re.search(r'<p id="doubts"[^>]* hidden>', page)
+    _, page = sent(served, q="Привет, как дела у тебя сегодня вечером?", source="en", target="de")
+    assert part(page, "doubts-said") == f"{REASONS['echo']}; {REASONS['script']}"
+    assert not re.search(r'<p id="doubts"[^>]* hidden>', page)
 
 
 def test_without_scripts_errors_are_pages(served):

@@ -14,6 +14,7 @@ from cpunmt.options.options import Options
 from cpunmt.process.stopping import Watch, check, under
 from cpunmt.serve.queue import scheduler as module
 from cpunmt.serve.queue.scheduler import Scheduler
+from cpunmt.serve.queue.waiting import Job, Task
 from tests.serve.scheduling import OTHERS, SETTINGS, WAIT, Asking, Sentences, Watched, limits_of, until
 from tests.support.speeds import slow_after
 
@@ -30,6 +31,17 @@ def test_what_waits_is_translated_together(schedulers):
     assert [other.result() for other in others] == [[f"TEXT {n}", f"MORE {n}"] for n in range(4)]
     assert sentences.batches[0] == ["first"] and sorted(map(len, sentences.batches)) == [1, 8]
     assert watched.batches == [1, 8] and len(watched.waits) == 5 and watched.asked == 9
+
+
+def test_a_request_knows_its_finished_share():
+    task, jobs = Task(lambda task: None), [Job(n, "a", [], SETTINGS, 1) for n in range(4)]
+    assert task.share == 0
+    task.begin(jobs, None)
+    shares = []
+    for missing in (4, 3, 1, 0):
+        task.missing = missing
+        shares.append(task.share)
+    assert shares == [0, 0.25, 0.75, 0]  # at the end it does not wait any more
 
 
 def test_equal_sentences_are_translated_once(schedulers):

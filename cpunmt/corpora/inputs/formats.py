@@ -66,7 +66,7 @@ class Corpus(NamedTuple):
     def part(self, number: int) -> str:
         """Returns the name of a part's file. Raises CpunmtError if there are too many parts for names in order."""
         if number >= _MOST_PARTS:
-            raise CpunmtError(f"{self.path}: has more than {_MOST_PARTS} parts; give it a larger --shard-rows")
+            raise CpunmtError(f"{self.path}: has more than {_MOST_PARTS} parts; make larger ones (shard_rows=N)")
         return f"{self.stem}.{number:05}{self.ending}"
 
 
@@ -83,7 +83,7 @@ def corpus_of(path: str, scored: bool) -> Corpus:
     if scored and kind == "text":
         raise CpunmtError(f"{path}: pairs to score are in .tsv, .jsonl or .parquet; this name ends with none of them")
     if not scored and kind == "tsv":
-        raise CpunmtError(f"{path}: .tsv is for --score; expected a text, .jsonl or .parquet")
+        raise CpunmtError(f"{path}: .tsv is for cpunmt batch --score; expected a text, .jsonl or .parquet")
     if kind == "parquet":
         if packed:
             raise CpunmtError(f"{path}: Parquet packs its columns itself; unpack the file first")
@@ -105,7 +105,7 @@ def corpora_of(paths: Sequence[str], folder: str, scored: bool) -> list[Corpus]:
                 f"{path}: {what}; expected files of text, .jsonl, .parquet or .tsv, each also .gz or .zst"
             )
         if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder):
-            raise CpunmtError(f"{path}: lies in {folder}, where the parts are written; give --out another directory")
+            raise CpunmtError(f"{path}: lies in {folder}, where the parts are written; choose another (out=DIR)")
         corpus = corpus_of(path, scored)
         if len(os.fsencode(sidecar_of(corpus.part(0)))) > _LONGEST:
             raise CpunmtError(f"{path}: its name is too long to add a part's number; rename it")

@@ -9,7 +9,7 @@ from itertools import islice
 
 from cpunmt.corpora.inputs.lines import decoded
 from cpunmt.corpora.inputs.rows import Made, Rows
-from cpunmt.corpora.job import LANGUAGE_FLAGS, Job
+from cpunmt.corpora.job import Job
 from cpunmt.errors import CpunmtError
 
 _BLANK = " \t\r"
@@ -36,14 +36,14 @@ def read_json_lines(payload: bytes, job: Job, where: str, first: int) -> Rows:
         fields = _object(line, place)
         texts.append(_text(fields, job.column, place))
         if job.target is not None:
-            targets.append(_text(fields, job.target, place, "--target-column"))
+            targets.append(_text(fields, job.target, place, "target_column"))
         if job.languages:
             languages.append(
-                tuple(_text(fields, column, place, LANGUAGE_FLAGS[name]) for name, column in job.languages.items())
+                tuple(_text(fields, column, place, f"{name}_column") for name, column in job.languages.items())
             )
         for name in new_names(job):
             if name in fields:
-                raise CpunmtError(f"{place}: has {name!r} already, which is to be added; give --into another name")
+                raise CpunmtError(f"{place}: has {name!r} already, which is to be added; choose another (into=NAME)")
     place_of = partial(_place, where, first, lines)
     return Rows(texts, None if job.target is None else targets, lines, languages, place_of)
 
@@ -99,10 +99,10 @@ def _object(line: str, place: str) -> dict[str, object]:
     return found
 
 
-def _text(fields: dict[str, object], name: str, place: str, flag: str = "--column") -> str | None:
+def _text(fields: dict[str, object], name: str, place: str, option: str = "column") -> str | None:
     if name not in fields:
         there = ", ".join(map(repr, list(fields)[:10])) or "nothing"
-        raise CpunmtError(f"{place}: has no {name!r}; there is {there}; name the column with {flag}")
+        raise CpunmtError(f"{place}: has no {name!r}; there is {there}; name the column ({option}=NAME)")
     value = fields[name]
     if value is not None and not isinstance(value, str):
         raise CpunmtError(f"{place}: {name!r} is a {type(value).__name__}, expected text or null")

@@ -10,7 +10,7 @@ from typing import Any
 from cpunmt.corpora.inputs.json_rows import new_names
 from cpunmt.corpora.inputs.lines import MOST_SHARD
 from cpunmt.corpora.inputs.rows import Made, Rows, Shard
-from cpunmt.corpora.job import LANGUAGE_FLAGS, Job
+from cpunmt.corpora.job import Job
 from cpunmt.errors import CpunmtError
 from cpunmt.process.first_use import LOCK
 
@@ -91,20 +91,22 @@ def read_table(table: Any, job: Job, where: str, first: int = 1) -> Rows:
     """
     for name in new_names(job):
         if name in table.schema.names:
-            raise CpunmtError(f"{where}: has a column {name!r} already, which is to be added; give --into another name")
+            raise CpunmtError(
+                f"{where}: has a column {name!r} already, which is to be added; choose another (into=NAME)"
+            )
     texts = _texts(table, job.column, where)
-    targets = None if job.target is None else _texts(table, job.target, where, "--target-column")
-    spoken = [_texts(table, column, where, LANGUAGE_FLAGS[name]) for name, column in job.languages.items()]
+    targets = None if job.target is None else _texts(table, job.target, where, "target_column")
+    spoken = [_texts(table, column, where, f"{name}_column") for name, column in job.languages.items()]
     return Rows(texts, targets, table, list(zip(*spoken, strict=True)), lambda row: f"{where}: row {first + row}")
 
 
-def _texts(table: Any, name: str, where: str, flag: str = "--column") -> list[str | None]:
+def _texts(table: Any, name: str, where: str, option: str = "column") -> list[str | None]:
     names = table.schema.names
     if (count := names.count(name)) > 1:
         raise CpunmtError(f"{where}: has {count} columns {name!r}, expected one")
     if not count:
         there = ", ".join(map(repr, names[:10])) or "none"
-        raise CpunmtError(f"{where}: has no column {name!r}; there is {there}; name the column with {flag}")
+        raise CpunmtError(f"{where}: has no column {name!r}; there is {there}; name the column ({option}=NAME)")
     return texts_of(table.column(name), f"{where}: column {name!r}")
 
 

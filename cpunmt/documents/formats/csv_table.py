@@ -137,7 +137,7 @@ def _columns(names: Sequence[str], select: Sequence[str]) -> list[int]:
     shown = "; ".join(f"{number} {_short(name)}" for number, name in enumerate(names[:_SHOWN], 1)) or "none"
     shown += "; ..." if len(names) > _SHOWN else ""
     if not select:
-        raise DocumentError(f"choose columns by select (--select NAME or NUMBER); its columns are: {shown}")
+        raise DocumentError(f"choose columns by name or number (select=NAME); its columns are: {shown}")
     found = []
     for chosen in select:
         with_name = [number for number, name in enumerate(names) if name.strip() == chosen.strip()]

@@ -1,15 +1,18 @@
-"""A translation in progress, as server-sent events.
+"""Work in progress, as server-sent events. The last one is `result` or `error`.
 
-event: text        data: {"text": "Ein Mann."}          increments, in order; together they are the translation
-event: result      data: the answer of /v1/translate for the text
-event: error       data: an error as usual; it is the last event
+event: text        data: {"text": "Ein Mann."}     increments of a text, in order; together they are the translation
+event: progress    data: {"share": 0.25}           the finished share of a file
+event: result      data: the answer without a stream
+event: error       data: {"code": 503, "message": "The server is shutting down"}
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
@@ -23,6 +26,8 @@ from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.service import LOG
 
 Event = tuple[str, Any]
+Tell = Callable[[Event], None]
+_PAUSE = 0.3  # seconds between looks at the progress
 
 
 async def event_stream(
@@ -32,11 +37,11 @@ async def event_stream(
     options: Mapping[str, Any],
     told: Callable[[Wanted, Result], dict[str, Any]],
 ) -> Response:
-    """Returns the response. An error of the request is raised before anything is sent.
+    """Returns the response to a text. An error of the request is raised before anything is sent.
 
     `told`: converts a result to JSON.
     """
-    service, loop = ask.service, asyncio.get_running_loop()
+    service = ask.service
 
     def first(task: Task) -> Wanted:
         (wanted,) = service.wanted([text], *languages)
@@ -44,39 +49,85 @@ async def event_stream(
         return wanted
 
     wanted = await service.run(ask.request, first)
-    events: asyncio.Queue[Event | None] = asyncio.Queue()
 
-    def tell(event: Event | None) -> None:
+    def work(task: Task, tell: Tell) -> dict[str, Any]:
+        (result,) = service.translate(
+            task, [text], [wanted], options, lambda increment: tell(("text", {"text": increment}))
+        )
+        return told(wanted, result)
+
+    return streamed(ask, work)
+
+
+def streamed(
+    ask: Ask,
+    work: Callable[[Task, Tell], Any],
+    answer: Callable[[Any], Any] = lambda made: made,
+    *,
+    share: Callable[[Task], float] | None = None,
+    during: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext,
+) -> Response:
+    """Returns the response with the events of `work`, which runs in a thread.
+
+    answer  converts the result of `work` to JSON; called in the event loop
+    share   returns the finished share of the work, for `progress`
+    during  returns a context for the time of the work; entered in the event loop
+    """
+    service, loop = ask.service, asyncio.get_running_loop()
+    events: asyncio.Queue[Event] = asyncio.Queue()
+
+    def tell(event: Event) -> None:
         loop.call_soon_threadsafe(events.put_nowait, event)
 
-    def work(task: Task) -> None:
+    def run(task: Task) -> None:
         try:
-            (result,) = service.translate(
-                task, [text], [wanted], options, lambda increment: tell(("text", {"text": increment}))
-            )
-            tell(("result", told(wanted, result)))
-        except CancelledError:
-            if service.draining:
-                tell(("error", {"code": 503, "message": "The server is shutting down"}))
-        except ServeError as error:
-            tell(("error", {"code": error.status, "message": error.message}))
+            tell(("result", work(task, tell)))
         except Exception as error:
-            LOG.error("a request failed: %s", type(error).__name__)
-            tell(("error", {"code": 500, "message": "Internal server error"}))
-        finally:
-            tell(None)
+            tell(_failure(error))
+
+    async def found(task: Task) -> AsyncIterator[Event]:
+        """Yields the events of a task to the last one, with those of its progress between them."""
+        before = -1.0
+        while True:
+            if share is not None and (now := round(share(task), 3)) > before:
+                yield "progress", {"share": now}
+                before = now
+            try:
+                name, content = await asyncio.wait_for(events.get(), None if share is None else _PAUSE)
+            except asyncio.TimeoutError:
+                continue
+            yield name, answer(content) if name == "result" else content
+            if name in ("result", "error"):
+                return
 
     async def sent() -> AsyncIterator[str]:
         service.in_flight += 1
         task = service.scheduler.task()
-        working = loop.run_in_executor(service.pool, work, task)
         try:
-            while (event := await events.get()) is not None:
-                yield f"event: {event[0]}\ndata: {json.dumps(event[1], ensure_ascii=False)}\n\n"
+            with during():
+                working = loop.run_in_executor(service.pool, run, task)
+                async for event in found(task):
+                    yield _line(event)
+                await working
+        except ServeError as error:
+            yield _line(_failure(error))
         finally:  # at the end, or the client has left
             task.cancel()
             service.in_flight -= 1
-        await working
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(sent(), media_type="text/event-stream", headers=headers)
+
+
+def _failure(error: Exception) -> Event:
+    """Returns the event of an error."""
+    if isinstance(error, CancelledError):  # the client has left otherwise
+        return "error", {"code": 503, "message": "The server is shutting down"}
+    if isinstance(error, ServeError):
+        return "error", {"code": error.status, "message": error.message}
+    LOG.error("a request failed: %s", type(error).__name__)
+    return "error", {"code": 500, "message": "Internal server error"}
+
+
+def _line(event: Event) -> str:
+    return f"event: {event[0]}\ndata: {json.dumps(event[1], ensure_ascii=False)}\n\n"

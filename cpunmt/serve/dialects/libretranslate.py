@@ -12,8 +12,10 @@ from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.translated_files import (
     FileStore,
     StoredFile,
+    TranslatedFile,
     attachment,
     endings,
+    streamed_file,
     translated_file,
 )
 from cpunmt.serve.errors import ServeError, bad
@@ -107,13 +109,19 @@ async def suggest(ask: Ask) -> Response:
 
 @libre.route("/translate_file", "POST", file=True)
 async def translate_file(ask: Ask) -> Response:
-    """Translates a file; the answer has a temporary address of the result."""
+    """Translates a file; the answer has a temporary address of the result. With `stream`, events tell the progress."""
     given = ask.parameters
-    made = await translated_file(ask, _file(given.get("file")), given.text("source"), given.text("target"), {})
-    number = f"{secrets.token_hex(16)}_{libretranslate(made.wanted.target)}{made.ending}"
-    ask.service.kept(FileStore).put(number, StoredFile(ask.owner, made.content))
-    url = ask.request.url.replace(path=f"{ask.request.scope.get('root_path', '')}/download_file/{number}", query="")
-    return JSONResponse({"translatedFileUrl": str(url)})
+    asked = ask, _file(given.get("file")), given.text("source"), given.text("target")
+
+    def answer(made: TranslatedFile) -> dict[str, str]:
+        number = f"{secrets.token_hex(16)}_{libretranslate(made.wanted.target)}{made.ending}"
+        ask.service.kept(FileStore).put(number, StoredFile(ask.owner, made.content))
+        url = ask.request.url.replace(path=f"{ask.request.scope.get('root_path', '')}/download_file/{number}", query="")
+        return {"translatedFileUrl": str(url)}
+
+    if given.switch("stream"):
+        return await streamed_file(*asked, answer)
+    return JSONResponse(answer(await translated_file(*asked, {})))
 
 
 @libre.route("/download_file/{name}", "GET", keyed=False)

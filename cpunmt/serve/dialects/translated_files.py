@@ -13,7 +13,7 @@ import threading
 import time
 import zipfile
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -22,12 +22,13 @@ from starlette.responses import Response
 from cpunmt.documents.archives.zip_file import Archive
 from cpunmt.documents.document import Contents, DocumentError, Recoded
 from cpunmt.documents.known_formats import FORMATS, Format, format_of, read_document
-from cpunmt.documents.translate import translated
+from cpunmt.documents.translate import WINDOW, translated
 from cpunmt.errors import CancelledError, CpunmtError, TimeLimitError
 from cpunmt.markup.units import Unit, bare, bounded, parts_of
 from cpunmt.process.stopping import Watch, check, under
 from cpunmt.serve.detection import Wanted
 from cpunmt.serve.dialects.dialect import Ask
+from cpunmt.serve.dialects.events import streamed
 from cpunmt.serve.errors import ServeError, bad
 from cpunmt.serve.parameters import checked_texts
 from cpunmt.serve.queue.waiting import Task
@@ -179,6 +180,20 @@ def known_format(ask: Ask, name: str) -> tuple[Format, str]:
     return form, form.writes or suffix
 
 
+class _ReadFile(NamedTuple):
+    """A file that has been read, with the ending of its translation's name.
+
+    texts  of its units
+    """
+
+    form: Format
+    ending: str
+    content: bytes
+    document: Contents
+    units: Sequence[Unit]
+    texts: list[str]
+
+
 async def translated_file(
     ask: Ask, file: tuple[str, bytes], source: str, target: str, options: Mapping[str, Any]
 ) -> TranslatedFile:
@@ -188,30 +203,86 @@ async def translated_file(
 
     Raises ServeError as `known_format`, for a broken or too large file, and the errors of `Service.translate`.
     """
-    name, content = file
-    form, ending = known_format(ask, name)
     service, files = ask.service, ask.service.kept(FileStore)
-    with files.held(ask.owner, content):
-        with files.waiting():
-            document, units = await service.run(ask.request, lambda task: _read(task, ask, files, content, form))
-        texts = checked_texts([_text(unit) for unit in units], service.settings, "file", is_file=True)
+    form = known_format(ask, file[0])
+    with files.held(ask.owner, file[1]):
+        read = await _read_in_turn(ask, files, file[1], *form)
 
-        def work(task: Task) -> tuple[Wanted, bytes]:
-            (wanted,) = service.wanted(["\n".join(texts)], source, target)
-            if wanted.source != wanted.target:
-                with under(Watch(cancel=lambda: task.cancelled)):
-                    translator = service.document_translator(task, wanted)
-                    translations = translated(units, translator, options, lambda count: None)
-            elif form.writes:
-                translations = [unit.words for unit in units]
-            else:
-                return wanted, content
-            with _said("write"), files.turn(task, service.settings.deadline):
-                return wanted, document.rendered(translations)
+        def work(task: Task) -> TranslatedFile:
+            wanted = _wanted(ask, read, source, target)
+            return _translated(task, ask, files, read, wanted, options, lambda count: None)
 
-        with service.usage.charged(ask.owner, texts):
-            wanted, made = await service.run(ask.request, work)
-    return TranslatedFile(wanted, made, ending, sum(map(len, texts)))
+        with service.usage.charged(ask.owner, read.texts):
+            return await service.run(ask.request, work)
+
+
+async def streamed_file(
+    ask: Ask, file: tuple[str, bytes], source: str, target: str, answer: Callable[[TranslatedFile], Any]
+) -> Response:
+    """Translates a file as `translated_file`, and returns the response: events of the progress, then `answer`.
+
+    Errors of the request are raised before anything is sent.
+    """
+    service, files = ask.service, ask.service.kept(FileStore)
+    form = known_format(ask, file[0])
+    with files.held(ask.owner, file[1]):
+        read = await _read_in_turn(ask, files, file[1], *form)
+
+        def first(task: Task) -> tuple[Wanted, int]:
+            wanted = _wanted(ask, read, source, target)
+            service.check(task, wanted, {})
+            return wanted, len(set(read.units))
+
+        wanted, total = await service.run(ask.request, first)
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+
+    def share(task: Task) -> float:
+        return (done + min(WINDOW, total - done) * task.share) / total if total else 1.0
+
+    def work(task: Task, _: object) -> TranslatedFile:
+        return _translated(task, ask, files, read, wanted, {}, advance)
+
+    with service.usage.charged(ask.owner, read.texts):
+        return streamed(ask, work, answer, share=share, during=lambda: files.held(ask.owner, read.content))
+
+
+async def _read_in_turn(ask: Ask, files: FileStore, content: bytes, form: Format, ending: str) -> _ReadFile:
+    with files.waiting():
+        document, units = await ask.service.run(ask.request, lambda task: _read(task, ask, files, content, form))
+    texts = checked_texts([_text(unit) for unit in units], ask.service.settings, "file", is_file=True)
+    return _ReadFile(form, ending, content, document, units, texts)
+
+
+def _wanted(ask: Ask, read: _ReadFile, source: str, target: str) -> Wanted:
+    (wanted,) = ask.service.wanted(["\n".join(read.texts)], source, target)
+    return wanted
+
+
+def _translated(
+    task: Task,
+    ask: Ask,
+    files: FileStore,
+    read: _ReadFile,
+    wanted: Wanted,
+    options: Mapping[str, Any],
+    advance: Callable[[int], object],
+) -> TranslatedFile:
+    """Translates and writes a file; `advance` is called with numbers of different units that are done."""
+    service, characters = ask.service, sum(map(len, read.texts))
+    if wanted.source != wanted.target:
+        with under(Watch(cancel=lambda: task.cancelled)):
+            translator = service.document_translator(task, wanted)
+            translations = translated(read.units, translator, options, advance)
+    elif read.form.writes:
+        translations = [unit.words for unit in read.units]
+    else:
+        return TranslatedFile(wanted, read.content, read.ending, characters)
+    with _said("write"), files.turn(task, service.settings.deadline):
+        return TranslatedFile(wanted, read.document.rendered(translations), read.ending, characters)
 
 
 def _read(task: Task, ask: Ask, files: FileStore, content: bytes, form: Format) -> tuple[Contents, Sequence[Unit]]:

@@ -9,6 +9,7 @@ import html
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -78,11 +79,12 @@ async def translate(ask: Ask) -> Response:
     """Translates the form's text, and returns the page with both."""
     given = ask.parameters
     text, source, target = given.text("q", ""), given.text("source", AUTO), given.text("target")
-    said = {"text": text, "source": source, "target": target, "key": ask.key}
+    said: dict[str, Any] = {"text": text, "source": source, "target": target, "key": ask.key}
     try:
         if text:
             ((wanted, result),) = await ask.translated([text], source, target, {}, "the text")
             said["translation"] = result.text
+            said["doubts"] = await ask.service.run(ask.request, lambda _: result.doubts)
             if wanted.detected is not None:
                 said["detected"] = templates.doubtful(*wanted.detected)
     except ServeError as error:

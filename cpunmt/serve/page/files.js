@@ -117,17 +117,17 @@ async function translated(job) {
   if (read) return [name.slice(-ending.length), await byParagraphs(read, job)];
   if (bytes > most) throw new Refused(413, `It has ${size(bytes)}; this server takes files up to ${size(most)}`, 0);
   const file = new File([await contentOf(job.file)], name);
-  job.progress.removeAttribute("value"); // it comes in one piece: only time is known
-  const begin = performance.now();
-  const tick = () => (job.note.textContent = `Translating for ${Math.round((performance.now() - begin) / 1000)} s`);
-  const timer = setInterval(tick, 1000);
-  tick();
-  try {
-    const work = () => askFile(file, job.from, job.to, job.asking.signal);
-    return await patiently(work, job.asking.signal, (error) => wait(job, error));
-  } finally {
-    clearInterval(timer);
-  }
+  const work = () => {
+    job.progress.removeAttribute("value");
+    job.note.textContent = "The server reads it";
+    return askFile(file, job.from, job.to, job.asking.signal, (share) => showShare(job, share));
+  };
+  return patiently(work, job.asking.signal, (error) => wait(job, error));
+}
+
+function showShare(job, share) {
+  job.progress.value = share;
+  job.note.textContent = `${Math.round(100 * share)} %`;
 }
 
 const wait = (job, error) => (job.note.textContent = `Waiting for the server: ${error.message}`);
@@ -164,10 +164,7 @@ async function byParagraphs({ mark, text, encoding }, job) {
   const whole = all.reduce((sum, part) => sum + part.text.length, 0);
   const made = [];
   let done = 0;
-  const show = () => {
-    job.progress.value = whole ? done / whole : 1;
-    job.note.textContent = `${Math.round(100 * job.progress.value)} %`;
-  };
+  const show = () => showShare(job, whole ? done / whole : 1);
   show();
   for (const group of groupsOf(all.map((part) => part.text))) {
     const wanted = { text: group, source: from, target: job.to, options: glossaryOf(from, job.to) };

@@ -1,6 +1,7 @@
 // The page of cpunmt's server: joins its parts.
 
 import { closeChoices, openChoices, placeChoices } from "./choices.js";
+import { showDoubts } from "./doubts.js";
 import { clearJobs, translateFiles } from "./files.js";
 import { keepGlossary } from "./glossary.js";
 import { listenToHistory } from "./history.js";
@@ -35,6 +36,7 @@ function showMode() {
   tell("");
   showLanguages();
   showCounter();
+  showDoubts([]);
   if (!html && !file) showTexts();
   translate();
 }

@@ -1,6 +1,7 @@
 // Both texts, as paragraphs of sentences of words.
 // Translations enter the document as text, never as HTML.
 
+import { doubtsOf, reasonsOf, showDoubts } from "./doubts.js";
 import { showExamples } from "./examples.js";
 import { follow } from "./scrolling.js";
 import { $, element, known, now, number } from "./state.js";
@@ -56,6 +57,10 @@ function paragraphOf(part, made, side, atOnce) {
       line.setAttribute("role", "button");
       line.setAttribute("aria-haspopup", "dialog");
       line.setAttribute("aria-expanded", "false");
+      if (sentence.doubts?.length) {
+        line.classList.add("doubted");
+        line.title = `May be wrong: ${reasonsOf(sentence.doubts)}`;
+      }
     }
     block.append(line);
   });
@@ -105,6 +110,7 @@ export function showTexts() {
   now.edited = false;
   if ($("output").lang !== $("to").value) $("output").lang = $("to").value; // else all of it gets its style anew
   if (!$("output").querySelector('[tabindex="0"]')) reach($("output").querySelector('[role="button"]'));
+  showDoubts(parts.flatMap(({ made }) => (made ? doubtsOf(made) : [])));
   follow();
   showTools();
 }

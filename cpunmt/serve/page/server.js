@@ -34,19 +34,46 @@ export async function ask(path, content, signal) {
   const told = await answer.json().catch(() => null);
   signal?.throwIfAborted();
   if (answer.ok && told) return told;
-  if (answer.ok) throw new Refused(0, "The server's answer broke off.", AGAIN);
+  throw answer.ok ? brokenOff() : refusal(answer, told);
+}
+
+const brokenOff = () => new Refused(0, "The server's answer broke off.", AGAIN);
+
+function refusal(answer, told) {
   const said = told?.error?.message ?? told?.error ?? `The server refused it (${answer.status})`;
   const detail = told?.error?.detail ? `. ${told.error.detail}` : "";
-  throw new Refused(answer.status, `${said}${detail}`, Number(answer.headers.get("Retry-After")) || 0);
+  return new Refused(answer.status, `${said}${detail}`, Number(answer.headers.get("Retry-After")) || 0);
+}
+
+// Returns the result of a stream of events; `progress` gets the finished share.
+async function lastOf(path, content, signal, progress) {
+  const answer = await answerOf(path, content, signal);
+  if (!answer.ok) throw refusal(answer, await answer.json().catch(() => null));
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read().catch(() => ({ done: true }));
+    signal.throwIfAborted();
+    if (done) throw brokenOff();
+    const events = `${text}${value}`.split("\n\n");
+    text = events.pop(); // its end is still to come
+    for (const event of events) {
+      const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(event);
+      const told = JSON.parse(data);
+      if (name === "result") return told;
+      if (name === "error") throw new Refused(told.code, told.message, told.code === 503 ? AGAIN : 0);
+      progress(told.share);
+    }
+  }
 }
 
 export const askTranslate = (content, signal) => ask("v1/translate", content, signal).then((told) => told.translations);
 
-// Translates a file; returns the ending of the new one, and its content.
-export async function askFile(file, source, target, signal) {
+// Translates a file; returns the ending of the new one, and its content. `progress` gets the finished share.
+export async function askFile(file, source, target, signal, progress) {
   const form = new FormData();
-  for (const [name, value] of Object.entries({ file, source, target })) form.append(name, value);
-  const { translatedFileUrl } = await ask("translate_file", form, signal);
+  for (const [name, value] of Object.entries({ file, source, target, stream: true })) form.append(name, value);
+  const { translatedFileUrl } = await lastOf("translate_file", form, signal, progress);
   const name = translatedFileUrl.split("/").pop(); // the page may be below another address than the server knows
   const answer = await answerOf(`download_file/${name}`, null, signal);
   if (!answer.ok) throw new Refused(answer.status, "The translated file is gone", 0);

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import html
+import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from cpunmt.documents.known_formats import FORMATS
+from cpunmt.results.results import DoubtName
 from cpunmt.serve.detection import AUTO
 from cpunmt.serve.dialects.translated_files import endings
 from cpunmt.serve.service import Service
@@ -21,6 +23,15 @@ _KEY = '<label>API key <input name="api_key" type="password" autocomplete="off" 
 _SAMPLES = {"en": "Two dogs are playing.", "de": "Zwei Hunde spielen."}
 _DETECT = "Detect language"
 _COLUMNS = {"csv", "tsv"}  # formats that need a choice of columns, which the page does not offer
+REASONS: dict[DoubtName, str] = {
+    "truncated": "a sentence was too long, and its translation was cut",
+    "loop": "words are repeated",
+    "echo": "a sentence was not translated",
+    "script": "a sentence has letters of another language",
+    "length": "a sentence is unusually long or short",
+    "numbers": "a number is missing",
+    "kept": "an address or a placeholder is missing",
+}
 _PROBABLE = 0.8  # confidence below which a detected language has a question mark
 
 
@@ -37,10 +48,13 @@ def form(
     target: str = "",
     translation: str = "",
     detected: str = "",
+    doubts: Collection[DoubtName] = (),
     message: str = "",
     key: str = "",
 ) -> str:
-    """Returns the page with a text, its translation, a message and the API key; the languages are the chosen ones."""
+    """Returns the page with a text, its translation and doubts about it, a message and the API key; the languages are
+    the chosen ones.
+    """
     host = service.host
     sources = [(AUTO, _DETECT)] if service.detector.is_installed() else []
     chosen = target or host.directions[0][0].target
@@ -59,6 +73,9 @@ def form(
             "auto": _DETECT,
             "probable": str(_PROBABLE),
             "detected": html.escape(detected),
+            "reasons": html.escape(json.dumps(REASONS)),
+            "doubts": "; ".join(reason for name, reason in REASONS.items() if name in doubts),
+            "sure": "" if doubts else " hidden",
             "message": html.escape(message),
             "quiet": "" if message else " hidden",
             "key": _KEY.format(html.escape(key)) if service.keys.are_required else "",

@@ -1,6 +1,7 @@
 // Translates the field's text: after a pause, or at once.
 
 import { closeChoices } from "./choices.js";
+import { doubtsOf, showDoubts } from "./doubts.js";
 import { showLanguages, sourceOf } from "./languages.js";
 import { glossaryOf } from "./glossary.js";
 import { note } from "./history.js";
@@ -9,7 +10,7 @@ import { outputText, showTexts, showTools } from "./panes.js";
 import { askTranslate } from "./server.js";
 import { $, known, nameOf, now, number } from "./state.js";
 import { countOf, partsOf, whole } from "./texts.js";
-import { cache, fill, keyOf, madeOf, remember } from "./translations.js";
+import { cache, fill, keyOf, remember } from "./translations.js";
 
 const SLOW = 4000; // milliseconds after which a first answer is late
 export const LONGEST_ADDRESS = 1500; // characters of a text in a link
@@ -56,9 +57,8 @@ export async function translate() {
     else await translateText(text, from, to, asking.signal);
     if (asking !== now.asking) return;
     const same = from === to ? `The text is in ${nameOf(to)} already: it stays as it is.` : "";
-    const cut = now.parts.some((part) => madeOf(part)?.truncated) ? "A sentence was too long, and its translation was cut." : "";
-    tell(same || cut, true);
-    say("Translated");
+    tell(same, true);
+    say($("doubts").hidden ? "Translated" : `Translated. ${$("doubts").textContent}`);
     if (now.mode === "text" && from !== to) note({ from, to, text, made: outputText() });
   } catch (error) {
     if (error.name === "AbortError" || asking !== now.asking) return;
@@ -78,7 +78,7 @@ async function translateText(text, from, to, signal) {
 async function translateHtml(text, from, to, signal) {
   const key = keyOf(text, from, to, true);
   if (!cache.has(key)) {
-    const wanted = { text: whole(text), source: from, target: to, html: true, options: glossaryOf(from, to) };
+    const wanted = { text: whole(text), source: from, target: to, html: true, options: glossaryOf(from, to), return: ["doubts"] };
     const [made] = await askTranslate(wanted, signal);
     remember(cache, key, made);
   }
@@ -87,6 +87,7 @@ async function translateHtml(text, from, to, signal) {
   $("preview").srcdoc = made.text; // sandboxed: no scripts, no forms, and the page's policy holds in it
   $("code").textContent = made.text;
   $("code").lang = to;
+  showDoubts(doubtsOf(made));
   showTools();
 }
 

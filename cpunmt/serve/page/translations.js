@@ -43,7 +43,7 @@ export function groupsOf(texts) {
 export async function fill(texts, from, to, signal, progress) {
   const missing = [...new Set(texts)].filter((text) => text.trim() && !cache.has(keyOf(text, from, to, false)));
   for (const group of groupsOf(missing)) {
-    const extras = { return: ["sentences", "alignments", "scores"], options: glossaryOf(from, to) };
+    const extras = { return: ["sentences", "alignments", "scores", "doubts"], options: glossaryOf(from, to) };
     const wanted = { text: group, source: from, target: to, ...extras };
     const keys = group.map((text) => keyOf(text, from, to, false));
     const made = await askTranslate(wanted, signal);
@@ -54,8 +54,9 @@ export async function fill(texts, from, to, signal, progress) {
 
 const moved = (span, by) => span.map((x) => x + by);
 
-// The words of a sentence, with positions in its translation moved by a number of characters.
-const movedWords = ({ alignments, token_log_probs }, by) => ({
+// The words and doubts of a sentence, with positions in its translation moved by a number of characters.
+const movedWords = ({ alignments, token_log_probs, doubts }, by) => ({
+  doubts,
   alignments: (alignments ?? []).map(([a, b]) => [a, moved(b, by)]),
   token_log_probs: (token_log_probs ?? []).map(([span, value]) => [moved(span, by), value]),
 });
@@ -66,13 +67,14 @@ function replaced(translation, number, { text, score }) {
   const units = unitsOf(made.text);
   const sentence = made.sentences[number];
   const [begin, end] = sentence.target;
-  const { alignments, token_log_probs } = sentence;
-  const first = (sentence.first ??= { text: made.text.slice(units(begin), units(end)), begin, alignments, token_log_probs });
+  const { alignments, token_log_probs, doubts } = sentence;
+  const words = { alignments, token_log_probs, doubts };
+  const first = (sentence.first ??= { text: made.text.slice(units(begin), units(end)), begin, ...words });
   made.text = made.text.slice(0, units(begin)) + text + made.text.slice(units(end));
   const by = countOf(text) - (end - begin);
   sentence.target = [begin, end + by];
   sentence.score = score;
-  Object.assign(sentence, text === first.text ? movedWords(first, begin - first.begin) : { alignments: [], token_log_probs: [] });
+  Object.assign(sentence, movedWords(text === first.text ? first : { doubts: [] }, begin - first.begin)); // others are not known
   for (const later of made.sentences.slice(number + 1)) {
     later.target = moved(later.target, by);
     Object.assign(later, movedWords(later, by));

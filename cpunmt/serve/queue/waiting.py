@@ -48,6 +48,11 @@ class Task:
         if self._is_done:
             self._is_done.clear()
 
+    @property
+    def share(self) -> float:
+        """The finished share of the sentences that it waits for; 0 while it waits for none."""
+        return 1 - self.missing / len(self.wanted) if self.missing else 0.0
+
     def wait(self) -> None:
         """Waits until all jobs are done or the request is cancelled."""
         assert self._is_done

@@ -162,7 +162,7 @@ def test_a_copy_is_complete_and_the_model_stays(model, tmp_path):
     assert {path.name: path.read_bytes() for path in model.iterdir()} == before
     assert read_directory(out).config == CONFIG and "clusters.safetensors" in verify(out)
     assert sorted(os.listdir(out)) == sorted([*verify(out), "metadata.json"])
-    with pytest.raises(ModelFileError, match="copy: exists; choose another directory, or pass --force"):
+    with pytest.raises(ModelFileError, match="copy: exists; choose another directory, or replace it .force=True."):
         store_clusters(model, SETS, out)
     store_clusters(out, {"": SETS[""]}, tmp_path / "third")  # its clusters are replaced there
     assert list(read_clusters(tmp_path / "third" / "clusters.safetensors", CONFIG)) == [""]

@@ -1,10 +1,12 @@
 """HTML, shown without effects, and files."""
 
+import json
 import socket
 
 import pytest
 
 from cpunmt.documents.known_formats import FORMATS
+from cpunmt.serve.dialects import events
 from tests.serve.serving import serving
 
 pytestmark = pytest.mark.slow
@@ -72,22 +74,48 @@ def paragraphs(count):
     )
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_text_file_comes_back_as_a_translator_says_it(person, student, end):
-    text = paragraphs(120).replace("\n", end) + f"{end} \t{end}The end 😀.{end}"
-    person.opens(source="auto", target="de")
-    person.mode("Files")
+def noting(person):
+    """Returns a function that returns all notes about the first file from now on."""
     person.page.evaluate("""() => {
       window.notes = [];
       new MutationObserver(() => notes.push(document.querySelector(".job .said").textContent))
         .observe(document.getElementById("jobs-list"), { childList: true, subtree: true });
     }""")
+    return lambda: person.page.evaluate("notes")
+
+
+def percents(notes):
+    return [int(note.removesuffix(" %")) for note in notes() if note.endswith("%")]
+
+
+@pytest.mark.parametrize("name", ["page.html", "words.json"])  # a file of one text, and of many
+def test_a_file_of_any_format_shows_the_finished_share(person, student, monkeypatch, name):
+    monkeypatch.setattr(events, "_PAUSE", 0.02)
+    texts = [f"The child number {n} is playing in the garden with a red ball and {n} dogs." for n in range(600)]
+    content = json.dumps(texts) if name == "words.json" else "".join(f"<p>{text}</p>" for text in texts)
+    person.opens(source="en", target="de")
+    person.mode("Files")
+    notes = noting(person)
+    person.gives((name, content.encode()))
+    german = student.translate(texts[-1]).text
+    assert german.encode() in person.takes()[1]
+    done = percents(notes)
+    assert len(done) >= 3 and done == sorted(done) and done[0] == 0 and done[-1] > 50
+    said = list(dict.fromkeys(note for note in notes() if not note.endswith("%")))
+    assert [one for one in said if one != "Waits"] == ["The server reads it", "Translated"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_text_file_comes_back_as_a_translator_says_it(person, student, end):
+    text = paragraphs(120).replace("\n", end) + f"{end} \t{end}The end 😀.{end}"
+    person.opens(source="auto", target="de")
+    person.mode("Files")
+    notes = noting(person)
     person.gives(("a letter.txt", text.encode()))
     assert person.takes() == ("a letter.de.txt", student.translate(text).text.encode())
-    notes = person.page.evaluate("notes")
-    done = [int(note.removesuffix(" %")) for note in notes if note.endswith("%")]
+    done = percents(notes)
     assert len(done) >= 3 and done == sorted(done) and done[0] == 0 and done[-1] == 100
-    assert notes[-1] == person.sees(".job .said") == "Translated"
+    assert notes()[-1] == person.sees(".job .said") == "Translated"
     assert person.sees("#jobs-note") == "1 of 1 translated"
     assert [len(asked["text"]) for asked in person.asked if len(asked["text"]) > 1] and len(person.asked) >= 3
 
@@ -122,7 +150,7 @@ def test_an_error_of_the_page_does_not_stop_the_others(person):
     person.expected = ("Cannot read properties",)
     person.opens(source="en", target="de")
     person.mode("Files")
-    person.page.route("**/translate_file", lambda route: route.fulfill(json={}))  # no server of ours
+    person.page.route("**/translate_file", lambda route: route.fulfill(body="event: result\ndata: {}\n\n"))
     person.gives(("one.html", b"One man."), ("two.txt", b"Two dogs."))
     person.until(lambda: person.all(".job .said") == ["Something went wrong on this page.", "Translated"])
 
@@ -153,7 +181,7 @@ def test_an_html_file_comes_back_as_a_translator_says_it(person, student):
     person.page.route("**/translate_file", lambda route: held.append(route))
     person.gives(("page.html", HTML.encode()))
     person.until(lambda: held)
-    assert person.sees(".job .said").startswith("Translating for ")  # no share of it is known, only time
+    assert person.sees(".job .said") == "The server reads it"
     assert person.page.locator(".job progress").get_attribute("value") is None
     held[0].continue_()
     assert person.takes() == ("page.de.html", student.translate(HTML, html=True).text.encode())

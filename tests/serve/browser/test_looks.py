@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - words in another script
 """Appearance: colours, directions, small windows; and accessibility."""
 
 import json
@@ -72,6 +73,9 @@ def state(person, name, student):
     elif name == "shaded":
         person.page.get_by_label("Shade doubts").check()
         person.page.locator("#output .word").nth(5).hover()
+    elif name == "doubts":
+        person.types("The tunnel is open.\n\nПривет, как дела у тебя сегодня вечером, друг мой?")
+        person.page.locator("#doubts").wait_for()
     elif name == "html":
         person.mode("HTML")
         person.types("<h1>Two dogs</h1><p>One cat.</p>")
@@ -97,7 +101,7 @@ def state(person, name, student):
         person.page.locator("#message").wait_for()
 
 
-STATES = ["empty", "text", "choices", "shaded", "more", "html", "file", "files", "wrong", "waiting"]
+STATES = ["empty", "text", "choices", "shaded", "more", "html", "file", "files", "doubts", "wrong", "waiting"]
 
 
 @pytest.mark.parametrize(
