@@ -28,9 +28,7 @@ def cell_of(tensors, cell, kind):
         read = {letter: np.concatenate([matrix, context[letter]]) for letter, matrix in read.items()}
     bias = np.concatenate([tensors[f"{cell}.{name}.bias"] for name in GATES[kind]])
     biases = dict(zip(read, np.split(bias, len(read)), strict=True))
-    return {
-        role + letter: part[letter] for role, part in (("W", read), ("U", state), ("b", biases)) for letter in part
-    }
+    return {role + letter: part[letter] for role, part in (("W", read), ("U", state), ("b", biases)) for letter in part}
 
 
 class Twin:
@@ -49,9 +47,7 @@ class Twin:
                 "score": tensors["attention.score"],
             },
             "bottom": cell_of(tensors, "decoder.0.0", self.kind),
-            "above": [
-                cell_of(tensors, f"decoder.{i}.0", self.kind) for i in range(1, {"S2": 2, "S7": 8}.get(name, 1))
-            ],
+            "above": [cell_of(tensors, f"decoder.{i}.0", self.kind) for i in range(1, {"S2": 2, "S7": 8}.get(name, 1))],
             "skip": deep,
             "stack": [[tensors[f"relu.{i}.{part}"] for i in layers] for part in ("weight", "bias")],
         }
