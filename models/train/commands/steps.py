@@ -2,10 +2,19 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
 Main = Callable[[list[str]], int]  # the command line
+
+
+class Row(NamedTuple):
+    """A row of a table: one model or an ensemble, and the paper's BLEU."""
+
+    name: str
+    models: list[Path]
+    paper: float
 
 
 class Steps:
