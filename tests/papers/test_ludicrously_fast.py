@@ -22,7 +22,7 @@ LAYERS = {"untied": tuple(range(6)), "tied": (0,) * 6}
 
 
 def alone(tensors):
-    """Returns a checkpoint whose decoder is its cells and norms: the other blocks add zeros, and there are no positions."""
+    """Returns a checkpoint whose decoder is its cells and norms: other blocks and positions add zeros."""
     silent = ("cross_attention.output.", "feed_forward.outer.")
     return {
         name: np.zeros_like(tensor) if name == "positions" or any(part in name for part in silent) else tensor

@@ -35,23 +35,27 @@ def shapes(size: str) -> dict[str, dict]:
     return found
 
 
-def write_random(folder: Path, size: str) -> dict[str, Path]:
-    """Writes a random int8 student of `size` with each decoder: name -> directory."""
+def write_random(folder: Path, size: str) -> dict[str, Translator]:
+    """Writes a random int8 student of `size` with each decoder; returns them loaded, by name."""
     found = {}
     for name, fields in shapes(size).items():
-        found[name] = folder / name.replace(", ", "-").replace(" ", "-")
-        write_student(found[name], "base", "int8", **fields)
+        path = folder / name.replace(", ", "-").replace(" ", "-")
+        write_student(path, "base", "int8", **fields)
+        found[name] = Translator(path)
     return found
 
 
 def measure(
-    models: dict[str, Path], lines: list[str], rounds: int, sets: list[EvaluationSet], projecting: bool = False
+    translators: dict[str, Translator],
+    lines: list[str],
+    rounds: int,
+    sets: list[EvaluationSet],
+    projecting: bool = False,
 ) -> list[dict]:
-    """Returns rows for packed models: words/s and times the first one by batch, BLEU on each set.
+    """Returns rows for models: words/s and times the first one by batch, BLEU on each set.
 
     `projecting` adds a row for the self-attention that projects earlier positions again.
     """
-    translators = {name: Translator(path) for name, path in models.items()}
     rows = {name: {"name": name, "batches": {}, "bleu": _bleu(t, sets)} for name, t in translators.items()}
     again = None
     if projecting:

@@ -1,4 +1,4 @@
-"""Devlin 2017 (https://arxiv.org/abs/1705.01991), Table 2, in kind: systems of a quarter of its widths, trained alike."""
+"""Devlin 2017 (https://arxiv.org/abs/1705.01991), Table 2, in kind: quarter-wide systems, trained alike."""
 
 from models.train.commands.steps import Row, Steps
 

@@ -43,7 +43,9 @@ def add_parsers(commands):
     parser.add_argument("--vocabulary", type=Path, required=True, metavar="FILE")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="gets model.npz and best/")
 
-    parser = _command(commands, "distil", "the teachers' translations of the corpora, nearest to the references", distil_corpora)
+    parser = _command(
+        commands, "distil", "the teachers' translations of the corpora, nearest to the references", distil_corpora
+    )
     add_corpora(parser)
     _add_teachers(parser)
 
@@ -81,7 +83,9 @@ def _command(commands, name, told, run):
 
 
 def _add_teachers(parser):
-    parser.add_argument("--teacher", metavar="DIR", action="append", required=True, help="a packed model; several are an ensemble")
+    parser.add_argument(
+        "--teacher", metavar="DIR", action="append", required=True, help="a packed model; several are an ensemble"
+    )
     parser.add_argument("--beam-size", type=int, default=8, metavar="N", help="candidates (default: 8)")
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="name.tsv.gz; goes on if part of it is there"

@@ -37,7 +37,9 @@ def smoke(main: Main, folder: Path | None = None, lines: int = 1600, updates: in
     described = steps.describe("distilled", entries)
     student = steps.train("student", "smoke", *fewer, corpora=described).with_name("model.npz")
     imitating = ["--log4", "--initial", student, "--imitate", student]
-    steps.train("log4", "smoke", *imitating, "--updates", max(2, updates // 2), "--validate-every", max(1, updates // 4))
+    steps.train(
+        "log4", "smoke", *imitating, "--updates", max(2, updates // 2), "--validate-every", max(1, updates // 4)
+    )
     steps.train("recurrent", "smoke-recurrent", *fewer, corpora=described)
     steps.with_texts("evaluate", folder / "student" / "best")
     test = read_corpora(corpora, "test", "en", "de", folder)

@@ -48,7 +48,13 @@ def sample(
 
 
 def noisy_pairs(
-    inverse: Network, teacher: Translator, vocabulary, targets: list[str], seed: int, beam_size: int, temperature: float = 1.0
+    inverse: Network,
+    teacher: Translator,
+    vocabulary,
+    targets: list[str],
+    seed: int,
+    beam_size: int,
+    temperature: float = 1.0,
 ) -> list[list[str]]:
     """Returns rows (noisy source, its translation, the real target) of targets; skips blank ones."""
     generator = torch.Generator().manual_seed(seed)
