@@ -6,6 +6,7 @@ from bench.harness.texts import ROOT, SENTENCES, STUDENT
 from bench.papers.wngt2019 import cost, decoders, frontier, projections, sizes, steps
 from bench.papers.wngt2019.workload import Workload
 from bench.students import write_student
+from cpunmt import Translator
 from quantize.evaluation.evaluation_set import EvaluationSet
 
 LINES = SENTENCES.read_text(encoding="utf8").split("\n")[:40]
@@ -82,7 +83,7 @@ def test_sizes_are_those_of_written_models(tmp_path):
 def test_every_decoder_is_another_student(tmp_path):
     written = decoders.write_random(tmp_path, "pilot")
     rows = decoders.measure(written, LINES[:3], 1, [], projecting=True)
-    configs = {translator.config for translator in written.values()}
+    configs = {Translator(path).config for path in written.values()}
     assert [row["name"] for row in rows] == [*written, decoders.AGAIN] and len(configs) == len(written) == 6
     assert {config.architecture.decoder_layers for config in configs} == {decoders.LAYERS}
     assert rows[0]["batches"][1]["speedup"] == 1 and rows[0]["bleu"] == {}

@@ -19,7 +19,6 @@ from bench.harness.command import command, machine, save
 from bench.harness.texts import SHIPPED, evenly, length_range, segments, text_lines
 from bench.packing import pack_quietly
 from bench.papers.wngt2019 import cost, decoders, frontier, sigmas, sizes, steps
-from cpunmt import Translator
 from cpunmt.files.output_files import replacing_file
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
@@ -67,10 +66,9 @@ def _decoders(chosen, folder, lines, sets, results):
     found = {"random": decoders.measure(random, lines, chosen.rounds, [], projecting=True)}
     decoders.show(f"Figure 1 in kind, random students of size {chosen.size}", found["random"])
     if chosen.decoder:
-        trained = {}
+        trained = {name: folder / f"trained-{name}" for name, _ in chosen.decoder}
         for name, path in chosen.decoder:
-            pack_quietly(Path(path), folder / f"trained-{name}")
-            trained[name] = Translator(folder / f"trained-{name}")
+            pack_quietly(Path(path), trained[name])
         found["trained"] = decoders.measure(trained, lines, chosen.rounds, sets)
         decoders.show("Figure 1 in kind, trained students", found["trained"])
     return found

@@ -35,28 +35,24 @@ def shapes(size: str) -> dict[str, dict]:
     return found
 
 
-def write_random(folder: Path, size: str) -> dict[str, Translator]:
-    """Writes a random int8 student of `size` with each decoder; returns them loaded, by name."""
+def write_random(folder: Path, size: str) -> dict[str, Path]:
+    """Writes a random int8 student of `size` with each decoder: name -> directory."""
     found = {}
     for name, fields in shapes(size).items():
-        path = folder / name.replace(", ", "-").replace(" ", "-")
-        write_student(path, "base", "int8", **fields)
-        found[name] = Translator(path)
+        found[name] = folder / name.replace(", ", "-").replace(" ", "-")
+        write_student(found[name], "base", "int8", **fields)
     return found
 
 
 def measure(
-    translators: dict[str, Translator],
-    lines: list[str],
-    rounds: int,
-    sets: list[EvaluationSet],
-    projecting: bool = False,
+    models: dict[str, Path], lines: list[str], rounds: int, sets: list[EvaluationSet], projecting: bool = False
 ) -> list[dict]:
-    """Returns rows for models: words/s and times the first one by batch, BLEU on each set.
+    """Returns rows for packed models: words/s and times the first one by batch, BLEU on each set.
 
     `projecting` adds a row for the self-attention that projects earlier positions again.
     """
-    rows = {name: {"name": name, "batches": {}, "bleu": _bleu(t, sets)} for name, t in translators.items()}
+    translators = {name: Translator(path) for name, path in models.items()}
+    rows = {name: {"name": name, "batches": {}, "bleu": bleu_by_set(t, sets)} for name, t in translators.items()}
     again = None
     if projecting:
         again, rows[AGAIN] = ProjectingAgain(translators[SELF_ATTENTION]), {"name": AGAIN, "batches": {}, "bleu": {}}
@@ -73,7 +69,8 @@ def measure(
     return list(rows.values())
 
 
-def _bleu(translator, sets):
+def bleu_by_set(translator: Translator, sets: list[EvaluationSet]) -> dict[str, float]:
+    """Returns the BLEU of greedy translations of each set."""
     texts = {one.name: [result.text for result in translator.translate(one.sources, split="none")] for one in sets}
     return {one.name: bleu(texts[one.name], one.references) for one in sets}
 

@@ -14,7 +14,7 @@ from models.train.text.corpora import read_corpora
 from models.train.updates import curve
 from models.train.updates.validation import validate
 
-PAIRS = Path(__file__).parents[1] / "pairs.yaml"
+FEW = Path(__file__).parents[1] / "few.yaml"
 TABLES = {"devlin2017": devlin_systems, "wngt2019": dual_learning}
 RESULTS = "table.json"
 
@@ -23,7 +23,7 @@ def add_parser(commands, main: Main):
     """Adds `experiment`, whose steps are commands of `main`."""
     parser = commands.add_parser("experiment", help="a paper's table in kind: train, judge", allow_abbrev=False)
     parser.add_argument("table", choices=TABLES, help="Table 2 of Devlin 2017, or Table 1 of Kim et al. 2019")
-    add_corpora(parser, PAIRS)
+    add_corpora(parser, FEW)
     parser.add_argument("--vocabulary", metavar="FILE", type=Path, required=True, help="SentencePiece model")
     parser.add_argument("--out", metavar="DIR", type=Path, required=True, help=f"gets all runs, and {RESULTS}")
     parser.add_argument("--updates", type=int, default=1400, metavar="N", help="of every model (default: 1400)")
