@@ -1,7 +1,7 @@
 """Figures 2 and 3: speed against BLEU of all English-German students that ship, as words for a dollar.
 
 models/deen-student, which translates in the other direction, is left out. Each has its own shortlist. Speeds are of
-processor time, so that other programs change them little.
+processor time: waiting for a shared core does not count.
 """
 
 import statistics
