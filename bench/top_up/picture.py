@@ -1,7 +1,6 @@
 """A picture of the rows of each step: a panel for each way and workload. Greys only; it prints in black and white."""
 
-import io
-
+from bench.harness.drawing import svg_bytes
 from bench.top_up.ways import MINI_BATCHES, REMOVAL
 from quantize.evaluation.report_picture import load_figure
 
@@ -33,12 +32,7 @@ def picture(rows: dict[str, dict[str, list[int]]]) -> bytes:
                 axis.spines[side].set_visible(False)
         axes[-1, column].set_xlabel(f"step, {workload}", fontsize=_TEXT, parse_math=False)
     figure.supylabel("rows", fontsize=_TEXT)
-    import matplotlib
-
-    drawn = io.BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "cpunmt"}):  # ids inside are random otherwise
-        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-    return drawn.getvalue()
+    return svg_bytes(figure)
 
 
 def _fill(axis, numbers: list[int], grey: str):

@@ -11,6 +11,7 @@ def main(arguments=None) -> int:
     """Runs one command; returns the exit status."""
     from models.train.commands import collect as collect_command  # PyTorch takes seconds; Ctrl-C is handled below
     from models.train.commands import dictionary as dictionary_command
+    from models.train.commands import experiment as experiment_command
     from models.train.commands import recipe as recipe_commands
     from models.train.commands import train as train_command
     from models.train.commands.smoke import smoke
@@ -22,6 +23,7 @@ def main(arguments=None) -> int:
     dictionary_command.add_parser(commands)
     train_command.add_parser(commands)
     recipe_commands.add_parsers(commands)
+    experiment_command.add_parser(commands, main)
     given = parser.parse_args(arguments)
     if given.tiny_smoke:
         smoke(main)

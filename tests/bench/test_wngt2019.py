@@ -2,11 +2,12 @@
 
 import pytest
 
-from bench.harness.texts import SENTENCES, STUDENT
-from bench.papers.wngt2019 import cost, decoders, projections, sizes, steps
+from bench.harness.texts import ROOT, SENTENCES, STUDENT
+from bench.papers.wngt2019 import cost, decoders, frontier, projections, sizes, steps
 from bench.papers.wngt2019.workload import Workload
 from bench.students import write_student
 from cpunmt import Translator
+from quantize.evaluation.evaluation_set import EvaluationSet
 
 LINES = SENTENCES.read_text(encoding="utf8").split("\n")[:40]
 
@@ -33,6 +34,33 @@ def test_rows_of_steps_and_cost():
     assert rows[0]["batches"][1]["speedup"] == 1 and set(rows[-1]["batches"]) == {32}
     words = rows[0]["batches"][1]["words_per_second"]
     assert cost.measure(rows, price=0.5)[0]["batches"][1] == pytest.approx(words * 3600 / 0.5 / 1e6)
+
+
+def test_the_frontier_has_students_that_none_beats_in_both():
+    points = {
+        "slow": (1, 30),
+        "fast": (9, 20),
+        "between": (4, 25),
+        "beaten": (3, 24),
+        "equal": (4, 25),
+        "least": (9, 19),
+    }
+    assert frontier.frontier(points) == ["fast", "between", "slow"]
+
+
+def test_students_are_judged_and_drawn():
+    sets = [EvaluationSet("set", "", "", LINES[:2], [[line] for line in LINES[:2]])]
+    rows = frontier.measure(frontier.students(["ende-tiny", "ende-deen"]), LINES[:2], 1, sets, price=0.5)
+    for row in rows:
+        for size, found in row["batches"].items():
+            assert row["million_words_a_dollar"][size] == pytest.approx(found["words_per_second"] * 3600 / 0.5 / 1e6)
+    drawn = frontier.picture(rows)
+    assert b"<!-- ende-deen -->" in drawn and b"<!-- set -->" in drawn and len(drawn) < 100_000
+
+
+def test_every_student_that_ships_is_among_them():
+    shipped = {path.parent.relative_to(ROOT / "models").as_posix() for path in ROOT.glob("models/**/config.json")}
+    assert set(frontier.STUDENTS.values()) == shipped - {"deen-student"}
 
 
 def test_a_step_projects_the_earlier_positions_of_the_sentences_that_are_left():

@@ -1,12 +1,13 @@
 """The tables of Kim et al. 2019 in kind. On one core: taskset -c 1 python -m bench.papers.wngt2019
 
-    --only TABLE ...      of steps, decoders, sigmas, sizes, cost (default: all)
+    --only TABLE ...      of steps, decoders, sigmas, sizes, cost, frontier (default: all)
     --checkpoint PATH     of steps and sigmas: a checkpoint or a directory (default: models/ende-tiny/float16)
     --decoder NAME=PATH   a trained student with another decoder; may be given several times
     --test NAME=FILE      a set to judge by, lines of source TAB reference; may be given several times
     --size NAME           of the random students of `decoders` (default: base)
     --lengths LOW-HIGH    segments of that many words, in place of sentences
     --price DOLLARS       an hour of the core (default: what the paper pays)
+    --picture FILE        of frontier: draw it there, as SVG
 
 Students with other decoders are trained as models/train/README.md says.
 """
@@ -17,10 +18,11 @@ from pathlib import Path
 from bench.harness.command import command, machine, save
 from bench.harness.texts import SHIPPED, evenly, length_range, segments, text_lines
 from bench.packing import pack_quietly
-from bench.papers.wngt2019 import cost, decoders, sigmas, sizes, steps
+from bench.papers.wngt2019 import cost, decoders, frontier, sigmas, sizes, steps
+from cpunmt.files.output_files import replacing_file
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
-TABLES = ("steps", "decoders", "sigmas", "sizes", "cost")
+TABLES = ("steps", "decoders", "sigmas", "sizes", "cost", "frontier")
 
 
 def parse(arguments):
@@ -32,6 +34,7 @@ def parse(arguments):
     parser.add_argument("--size", choices=decoders.SIZES, default="base")
     parser.add_argument("--lengths", type=length_range, metavar="LOW-HIGH")
     parser.add_argument("--price", type=float, default=cost.PRICE)
+    parser.add_argument("--picture", metavar="FILE")
     return parser.parse_args(arguments)
 
 
@@ -89,7 +92,26 @@ def _cost(chosen, folder, lines, sets, results):
     return rows
 
 
-TABLE = {"steps": _steps, "decoders": _decoders, "sigmas": _sigmas, "sizes": _sizes, "cost": _cost}
+def _frontier(chosen, folder, lines, sets, results):
+    if not sets:
+        print("\nfrontier: left out, for it takes --test")
+        return []
+    rows = frontier.measure(frontier.students(), lines, chosen.rounds, sets, chosen.price)
+    frontier.show(rows, chosen.price)
+    if chosen.picture:
+        with replacing_file(chosen.picture) as file:
+            file.write(frontier.picture(rows))
+    return rows
+
+
+TABLE = {
+    "steps": _steps,
+    "decoders": _decoders,
+    "sigmas": _sigmas,
+    "sizes": _sizes,
+    "cost": _cost,
+    "frontier": _frontier,
+}
 
 
 if __name__ == "__main__":

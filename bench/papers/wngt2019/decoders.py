@@ -52,7 +52,7 @@ def measure(
     `projecting` adds a row for the self-attention that projects earlier positions again.
     """
     translators = {name: Translator(path) for name, path in models.items()}
-    rows = {name: {"name": name, "batches": {}, "bleu": _bleu(t, sets)} for name, t in translators.items()}
+    rows = {name: {"name": name, "batches": {}, "bleu": bleu_by_set(t, sets)} for name, t in translators.items()}
     again = None
     if projecting:
         again, rows[AGAIN] = ProjectingAgain(translators[SELF_ATTENTION]), {"name": AGAIN, "batches": {}, "bleu": {}}
@@ -69,7 +69,8 @@ def measure(
     return list(rows.values())
 
 
-def _bleu(translator, sets):
+def bleu_by_set(translator: Translator, sets: list[EvaluationSet]) -> dict[str, float]:
+    """Returns the BLEU of greedy translations of each set."""
     texts = {one.name: [result.text for result in translator.translate(one.sources, split="none")] for one in sets}
     return {one.name: bleu(texts[one.name], one.references) for one in sets}
 

@@ -43,7 +43,9 @@ def add_parsers(commands):
     parser.add_argument("--vocabulary", type=Path, required=True, metavar="FILE")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="gets model.npz and best/")
 
-    parser = _command(commands, "distil", "the teachers' translations of the corpora", distil_corpora)
+    parser = _command(
+        commands, "distil", "the teachers' translations of the corpora, nearest to the references", distil_corpora
+    )
     add_corpora(parser)
     _add_teachers(parser)
 
@@ -51,15 +53,22 @@ def add_parsers(commands):
     add_corpora(parser)
     _add_teachers(parser)
     parser.add_argument(
-        "--inverse", type=Path, required=True, metavar="PATH", help="model.npz or best/ of the inverse teacher"
+        "--inverse",
+        type=Path,
+        action="append",
+        required=True,
+        metavar="PATH",
+        help="model.npz or best/ of an inverse teacher; each of several samples one source of each target",
     )
     parser.add_argument("--vocabulary", type=Path, required=True, metavar="FILE")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--temperature", type=float, default=1.0, metavar="T", help="less than 1: less noise")
     parser.add_argument("--device", default="cpu", help="of the inverse teacher: cpu or cuda (default: cpu)")
 
-    parser = _command(commands, "evaluate", "BLEU and chrF of a model directory on the test sets", evaluate)
-    parser.add_argument("model", metavar="MODEL", help="directory of any kind that cpunmt loads")
+    parser = _command(commands, "evaluate", "BLEU and chrF of a model, or of an ensemble, on the test sets", evaluate)
+    parser.add_argument(
+        "model", metavar="MODEL", nargs="+", help="directory of any kind that cpunmt loads; several are an ensemble"
+    )
     add_corpora(parser)
     parser.add_argument("--section", default="test", metavar="NAME", help="of the description (default: test)")
     parser.add_argument("--beam-size", type=int, default=1, metavar="N")
@@ -74,8 +83,10 @@ def _command(commands, name, told, run):
 
 
 def _add_teachers(parser):
-    parser.add_argument("--teacher", metavar="DIR", action="append", required=True, help="a packed model; several vote")
-    parser.add_argument("--beam-size", type=int, default=8, metavar="N", help="candidates of each teacher (default: 8)")
+    parser.add_argument(
+        "--teacher", metavar="DIR", action="append", required=True, help="a packed model; several are an ensemble"
+    )
+    parser.add_argument("--beam-size", type=int, default=8, metavar="N", help="candidates (default: 8)")
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE", help="name.tsv.gz; goes on if part of it is there"
     )
@@ -119,22 +130,28 @@ def average(given):
 def distil_corpora(given):
     """Writes rows (source, nearest translation, reference)."""
     data = data_of(given)
-    teachers = [Translator(path) for path in given.teacher]
+    teacher = Translator(given.teacher)
     examples = [example for corpus in data.train for example in corpus.examples]
-    write_lines(given.out, examples, lambda some, _: distil(teachers, some, given.beam_size))
+    write_lines(given.out, examples, lambda some, _: distil(teacher, some, given.beam_size))
 
 
 def noise(given):
     """Writes rows (noisy source, its translation, real target)."""
     data = data_of(given)
-    teachers, pieces = [Translator(path) for path in given.teacher], Vocabulary(given.vocabulary)
-    config, arrays = read_float_checkpoint(given.inverse)
-    inverse = network_of(config, {name: tensor.to(given.device) for name, tensor in torch_tensors(arrays).items()})
+    teacher, pieces = Translator(given.teacher), Vocabulary(given.vocabulary)
+    inverses = []
+    for path in given.inverse:
+        config, arrays = read_float_checkpoint(path)
+        on_device = {name: tensor.to(given.device) for name, tensor in torch_tensors(arrays).items()}
+        inverses.append(network_of(config, on_device))
     targets = [example.targets[0] for corpus in data.train for example in corpus.examples]
 
     def make(some, first):
-        seed = given.seed * 1_000_003 + first
-        return noisy_pairs(inverse, teachers, pieces, some, seed, given.beam_size, given.temperature)
+        rows = []
+        for number, inverse in enumerate(inverses):
+            seed = (given.seed + number) * 1_000_003 + first
+            rows += noisy_pairs(inverse, teacher, pieces, some, seed, given.beam_size, given.temperature)
+        return rows
 
     torch.set_num_threads(1)
     write_lines(given.out, targets, make, window=64)
@@ -143,5 +160,5 @@ def noise(given):
 def evaluate(given):
     """Prints the scores of a model."""
     corpora = read_corpora(given.corpora, given.section, given.source, given.target, given.data)
-    for name, score in validate(Path(given.model), corpora, given.beam_size, given.most).items():
+    for name, score in validate(given.model, corpora, given.beam_size, given.most).items():
         print(f"{name:16} BLEU {score.bleu:5.2f}  chrF {score.chrf:5.2f}")

@@ -19,11 +19,11 @@ from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 ENDE = Path(__file__).parents[1] / "ende.yaml"
 
 
-def add_corpora(parser):
+def add_corpora(parser, corpora: Path = ENDE):
     """Adds options for the choice of texts."""
     parser.add_argument("--data", metavar="DIR", type=Path, required=True, help="the folder of the corpora")
     parser.add_argument(
-        "--corpora", metavar="FILE", type=Path, default=ENDE, help="their description (default: ende.yaml)"
+        "--corpora", metavar="FILE", type=Path, default=corpora, help=f"their description (default: {corpora.name})"
     )
     parser.add_argument("--source", default="en", metavar="LANGUAGE", help="language translated from (default: en)")
     parser.add_argument("--target", default="de", metavar="LANGUAGE", help="language translated into (default: de)")

@@ -1,13 +1,14 @@
 """Sequence-level interpolated distillation: takes the teacher's best translation nearest to the reference.
 
-Kim and Rush 2016, https://aclanthology.org/D16-1139, section 4.2.3; nearness is BLEU of the sentence.
+Kim and Rush 2016, https://aclanthology.org/D16-1139, section 4.2.3; nearness is BLEU of the sentence. Several teachers
+are one ensemble, as in Kim et al. 2019, https://aclanthology.org/D19-5632, section 2.
 """
 
 import functools
 
 from sacrebleu.metrics import BLEU
 
-from models.train.network.ensemble import proposals, scores
+from cpunmt import Translator
 from models.train.text.corpora import Example
 
 
@@ -21,32 +22,33 @@ def sentence_bleu(text: str, references: tuple[str, ...]) -> float:
     return _metric().sentence_score(text, list(references)).score
 
 
-def closest(texts: list[str], references: tuple[str, ...]) -> list[str]:
-    """Returns the texts of the highest BLEU; without references, all."""
-    if len(texts) < 2 or not references:
-        return texts
-    found = [sentence_bleu(text, references) for text in texts]
-    return [text for text, bleu in zip(texts, found, strict=True) if bleu == max(found)]
+def proposals(teacher: Translator, sources: list[str], beam_size: int) -> list[list[str]]:
+    """Returns for each source the different texts of the teacher's n-best list, the best first.
+
+    Skips translations cut off by the length limit, and empty ones.
+    """
+    options = {"beam_size": beam_size, "num_hypotheses": beam_size, "vocabulary": "full", "split": "none"}
+    found = [result.hypotheses for result in teacher.translate(sources, **options)]
+    return [list(dict.fromkeys(h.text for h in some if h.text and not h.truncated)) for some in found]
 
 
-def nearest(teachers, sources: list[str], references: list[tuple[str, ...]], beam_size: int) -> list[str | None]:
+def nearest(
+    teacher: Translator, sources: list[str], references: list[tuple[str, ...]], beam_size: int
+) -> list[str | None]:
     """Returns for each source the proposed translation of the highest BLEU; None without proposals.
 
-    Of equal ones, and without a reference, the most probable one by the teachers.
+    Of equal ones, and without a reference, the teacher's best one.
     """
-    proposed = proposals(teachers, sources, beam_size)
-    found = [closest(texts, wanted) for texts, wanted in zip(proposed, references, strict=True)]
-    tied = [number for number, texts in enumerate(found) if len(texts) > 1]
-    ranked = scores(teachers, [sources[number] for number in tied], [found[number] for number in tied])
-    for number, values in zip(tied, ranked, strict=True):
-        found[number] = [found[number][values.index(max(values))]]
-    return [texts[0] if texts else None for texts in found]
+    return [
+        max(texts, key=lambda text: sentence_bleu(text, wanted) if wanted else 0.0, default=None)
+        for texts, wanted in zip(proposals(teacher, sources, beam_size), references, strict=True)
+    ]
 
 
-def distil(teachers, examples: list[Example], beam_size: int) -> list[list[str]]:
+def distil(teacher: Translator, examples: list[Example], beam_size: int) -> list[list[str]]:
     """Returns rows (source, nearest translation, first reference) of examples; without proposals the reference."""
     sources = [example.sources[0] for example in examples]
-    best = nearest(teachers, sources, [example.targets for example in examples], beam_size)
+    best = nearest(teacher, sources, [example.targets for example in examples], beam_size)
     return [
         [source, text or example.targets[0], example.targets[0]]
         for source, text, example in zip(sources, best, examples, strict=True)

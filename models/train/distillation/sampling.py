@@ -9,6 +9,7 @@ import math
 
 import torch
 
+from cpunmt import Translator
 from models.train.distillation.distillation import nearest
 from models.train.network.network import Network
 from models.train.text.batches import padded
@@ -47,12 +48,18 @@ def sample(
 
 
 def noisy_pairs(
-    inverse: Network, teachers, vocabulary, targets: list[str], seed: int, beam_size: int, temperature: float = 1.0
+    inverse: Network,
+    teacher: Translator,
+    vocabulary,
+    targets: list[str],
+    seed: int,
+    beam_size: int,
+    temperature: float = 1.0,
 ) -> list[list[str]]:
     """Returns rows (noisy source, its translation, the real target) of targets; skips blank ones."""
     generator = torch.Generator().manual_seed(seed)
     drawn = sample(inverse, vocabulary.encode_batch(targets), generator, temperature)
     found = [(vocabulary.decode(ids).strip(), target) for ids, target in zip(drawn, targets, strict=True)]
     found = [(source, target) for source, target in found if source]
-    best = nearest(teachers, [source for source, _ in found], [(target,) for _, target in found], beam_size)
+    best = nearest(teacher, [source for source, _ in found], [(target,) for _, target in found], beam_size)
     return [[source, text or target, target] for (source, target), text in zip(found, best, strict=True)]

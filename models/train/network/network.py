@@ -62,9 +62,10 @@ def initial_tensors(config: ModelConfig, seed: int) -> dict[str, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
     looked_up, found = set(tables(config).values()), {}
     for name, shape in checkpoint_tensors(config).items():
-        if name == "positions":
+        if name in ("positions", "target_positions"):
             shape = (_TRAINED_POSITIONS, config.architecture.model_dim)
-        if name in looked_up or name == "positions":
+            looked_up.add(name)
+        if name in looked_up:
             found[name] = torch.randn(shape, generator=generator) / math.sqrt(config.architecture.model_dim)
         elif len(shape) == 2:
             found[name] = _uniform(shape, generator)
@@ -240,7 +241,7 @@ class Network:
         config, count = self.architecture, embedded.shape[1]
         x = math.sqrt(config.model_dim) * embedded if config.scale_embedding else embedded
         if config.positions == "trained":
-            table = self.tensors["positions"]
+            table = self.tensors[config.position_table(side)]
             x = x + table[torch.arange(first, first + count, device=table.device).clamp(max=len(table) - 1)]
         else:
             x = x + self._positions(first, count, x.device)

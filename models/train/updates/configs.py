@@ -78,6 +78,12 @@ def _recurrent(**options):
     return {**sizes, "skip": True, **options}
 
 
+def _quarter(**options):
+    """Returns Devlin's systems as in his Table 2, with a quarter of their widths; all pieces' vectors are as wide."""
+    widths = {"model_dim": 256, "encoder_dim": 128, "decoder_dim": 256, "attention_dim": 256, "encoder_layers": 3}
+    return {**widths, "attention": "input", "top": "tanh", **options}
+
+
 _ATTENTION = {"cell": "self_attention"}
 
 # name -> fields of ModelConfig, without the vocabulary's size
@@ -85,6 +91,7 @@ SHAPES = {
     **_students("pilot", 256, 1024, 3),
     **_students("tiny", 256, 1536, 6),
     **_students("base", 512, 2048, 6),
+    "mini": _student(128, 512, 2, (0, 0)),
     "smoke": _student(32, 64, 1, (0, 0), heads=2),
     "smoke-teacher": _student(64, 128, 1, (0,), heads=2, **_ATTENTION),
     "tied6": _student(512, 2048, 6, (0,) * 6),
@@ -101,6 +108,9 @@ RECURRENT = {  # name -> fields of ModelConfig, of the other family
     "devlin-s1": _recurrent(),
     "devlin-s2": _recurrent(decoder_layers=2),
     "devlin-s4": _recurrent(attention="input", stack=(384,) * 7, relu_limit=10.0, top="tanh"),
+    "devlin-quarter-s1": _quarter(),
+    "devlin-quarter-s2": _quarter(decoder_layers=2),
+    "devlin-quarter-s4": _quarter(stack=(192,) * 7, relu_limit=10.0),
     "smoke-recurrent": {"model_dim": 64, "encoder_dim": 64, "decoder_dim": 64, "stack": (64, 64), "relu_limit": 10.0},
     "smoke-marian": {"model_dim": 32, "encoder_dim": 32, "decoder_dim": 32},
 }

@@ -26,8 +26,10 @@ def score(translations: list[str], references: list[tuple[str, ...]]) -> Score:
     return Score(bleu.score, chrf.score)
 
 
-def validate(model: Path, corpora: list[Corpus], beam_size: int = 1, most: int | None = None) -> dict[str, Score]:
-    """Scores the first `most` examples of each corpus, over the whole vocabulary."""
+def validate(
+    model: Path | list[str], corpora: list[Corpus], beam_size: int = 1, most: int | None = None
+) -> dict[str, Score]:
+    """Scores the first `most` examples of each corpus, over the whole vocabulary; several models are an ensemble."""
     translator = Translator(model)
     found = {}
     for corpus in corpora:

@@ -6,6 +6,11 @@ import pytest
 from cpunmt.architectures.recurrent.config import RecurrentConfig
 from cpunmt.architectures.recurrent.tensors import linears, norms, others
 from cpunmt.errors import ModelFileError
+from cpunmt.formats.conversion import packed_tensors
+from cpunmt.formats.packed.safetensors_file import check_tensors
+from cpunmt.model.tensors import expected_tensors
+from tests.sample_models.random_models import random_tensors
+from tests.sample_models.recurrents import NAMED, make_config
 
 SIZES = {"model_dim": 32, "encoder_dim": 48, "decoder_dim": 64}
 
@@ -194,3 +199,19 @@ def test_it_is_described():
         "decoder": "1 LSTM layers with attention, 2 ReLU layers",
         "dimensions": "32 model, 48 encoder, 64 decoder",
     }
+
+
+def test_tensors_of_the_earlier_stack_are_refused():
+    """They were called stack.N, and computed something else."""
+    config = make_config(**NAMED["stack"])
+
+    def renamed(tensors):
+        return {name.replace("relu.", "stack."): tensor for name, tensor in tensors.items()}
+
+    tensors = random_tensors(config, 1)
+    with pytest.raises(ValueError, match=r"^the checkpoint lacks relu\.0\.bias, relu\.0\.weight, relu\.1\.bias"):
+        packed_tensors(config, renamed(tensors), "int8")
+    packed, stored = packed_tensors(config, tensors, "int8")
+    with pytest.raises(ModelFileError, match=r"wrong tensor\(s\); fetch or pack the model again\n") as caught:
+        check_tensors(renamed(stored), expected_tensors(packed), "weights.safetensors")
+    assert "\n  missing 'relu.0.bias' " in str(caught.value) and "\n  unexpected 'stack.0.bias'" in str(caught.value)

@@ -1,6 +1,7 @@
 """The commands without other tests, and their refusals."""
 
 import gzip
+import json
 import re
 
 import numpy as np
@@ -12,6 +13,7 @@ from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 from quantize.commands.cli import main as quantize
 from tests.sample_models.marian_model import read_marian_npz
 from tests.sample_models.real_model import DIRECTORIES
+from tests.support.speeds import slow_after
 
 
 def options(toy):
@@ -132,3 +134,21 @@ def test_what_is_wrong_is_one_line(toy, tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().err
     assert told.startswith("models.train: error: ") and "none: model not found" in told and told.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("table", "rows"), slow_after(1, [("devlin2017", 5), ("wngt2019", 9)]))
+def test_an_experiment_trains_and_judges_every_row(toy, tmp_path, table, rows, capsys):
+    given = ["experiment", table, *options(toy), "--vocabulary", str(toy.vocabulary), "--out", str(tmp_path / "out")]
+    given += ["--updates", "1", "--teachers", "1", "--beam-size", "1", "--try", "--train", "--longest 50"]
+    assert main(given) == 0
+    found = json.loads((tmp_path / "out" / "table.json").read_text())
+    assert found["options"][-2:] == ["--longest", "50"] and len(found["rows"]) == rows
+    for row in found["rows"]:
+        assert row["updates"] == 1 and row["bleu"].keys() == {"phrases"} and 20 < row["paper"] < 40
+    if table == "devlin2017":
+        assert len(found["rows"][-1]["models"]) == 2
+        capsys.readouterr()
+        assert main(given) == 0  # goes on: nothing is left to train
+        assert json.loads((tmp_path / "out" / "table.json").read_text()) == found
+    with pytest.raises(ValueError, match="experiments are from en to de, not from de to de"):
+        main([*given, "--source", "de"])

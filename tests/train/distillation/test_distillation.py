@@ -1,18 +1,20 @@
 """The translation that is nearest to the reference."""
 
-from models.train.distillation.distillation import closest, distil, nearest, sentence_bleu
-from models.train.network.ensemble import proposals, scores
+import pytest
+
+from cpunmt import Translator
+from models.train.distillation.distillation import distil, nearest, proposals, sentence_bleu
 from models.train.text.corpora import Example
+from tests.papers.definitions import ludicrously_fast as paper
+from tests.sample_models.real_model import DIRECTORIES
 
-TEXTS = ["Ein Hund läuft.", "Ein kleiner Hund rennt schnell.", "x"]
-SOURCE = "A man is riding a bicycle."
+SOURCES = ["A man is riding a bicycle.", "The committee has not decided yet whether it wants to."]
 
 
-def test_closest():
-    assert closest(TEXTS, ("Ein kleiner Hund rennt.",)) == TEXTS[1:2]
-    assert closest(TEXTS, ("Ganz etwas anderes", "Ein Hund läuft.")) == TEXTS[:1]
-    assert closest(TEXTS, ("völlig",)) == closest(TEXTS, ()) == TEXTS
-    assert closest([], ("a",)) == []
+@pytest.fixture(scope="module")
+def teacher():
+    """An ensemble of two."""
+    return Translator([DIRECTORIES["int8"], DIRECTORIES["float32"]])
 
 
 def test_bleu_of_short_sentences_is_not_zero():
@@ -20,23 +22,36 @@ def test_bleu_of_short_sentences_is_not_zero():
     assert sentence_bleu("Nein.", ("Ja.",)) < 60
 
 
-def test_nearest_of_equal_ones_is_the_likeliest(student, float_student):
-    teachers, wanted = [student, float_student], ("Ein Mann fährt ein Fahrrad.",)
-    (texts,) = proposals(teachers, [SOURCE], 4)
-    by_bleu, unlike, free = nearest(teachers, [SOURCE] * 3, [wanted, ("völlig",), ()], 4)
-    assert sentence_bleu(by_bleu, wanted) == max(sentence_bleu(text, wanted) for text in texts)
-    (values,) = scores(teachers, [SOURCE], [texts])
-    assert unlike == free == texts[values.index(max(values))]
+def test_proposals_are_the_ensembles_best(teacher):
+    for source, texts in zip(SOURCES, proposals(teacher, SOURCES, 8), strict=True):
+        hypotheses = teacher.translate(source, beam_size=8, num_hypotheses=8, vocabulary="full").hypotheses
+        assert texts == list(dict.fromkeys(h.text for h in hypotheses if h.text and not h.truncated)) != []
+    assert proposals(teacher, [], 4) == []
+
+
+def test_the_nearest_is_the_papers(teacher):
+    wanted = ["Ein Mann fährt ein Fahrrad.", "Das Komitee hat noch nicht entschieden, ob es will."]
+    found = nearest(teacher, SOURCES, [(text,) for text in wanted], 8)
+    for text, texts, reference in zip(found, proposals(teacher, SOURCES, 8), wanted, strict=True):
+        assert text == paper.interpolated(texts, reference, lambda a, b: sentence_bleu(a, (b,))) != texts[0]
+
+
+def test_of_equal_ones_the_best_is_taken(teacher):
+    texts = proposals(teacher, SOURCES, 4)
+    assert nearest(teacher, SOURCES, [("völlig",), ()], 4) == [some[0] for some in texts]
 
 
 def test_nothing_is_nearest_to_nothing(student):
-    assert nearest([student], ["", SOURCE], [("a",), ("a",)], 1)[0] is None
+    assert nearest(student, ["", SOURCES[0]], [("a",), ("a",)], 1)[0] is None
 
 
 def test_rows(student):
-    examples = [Example((SOURCE,), ("Ein Mann fährt Fahrrad.", "Ein Mann fährt ein Fahrrad.")), Example(("",), ("Ja",))]
-    (source, best, reference), empty = distil([student], examples, beam_size=4)
-    assert (source, reference) == (SOURCE, "Ein Mann fährt Fahrrad.")
-    (texts,) = proposals([student], [SOURCE], 4)
+    examples = [
+        Example((SOURCES[0],), ("Ein Mann fährt Fahrrad.", "Ein Mann fährt ein Fahrrad.")),
+        Example(("",), ("Ja",)),
+    ]
+    (source, best, reference), empty = distil(student, examples, beam_size=4)
+    assert (source, reference) == (SOURCES[0], "Ein Mann fährt Fahrrad.")
+    (texts,) = proposals(student, [SOURCES[0]], 4)
     assert sentence_bleu(best, examples[0].targets) == max(sentence_bleu(text, examples[0].targets) for text in texts)
     assert empty == ["", "Ja", "Ja"]

@@ -57,8 +57,8 @@ def test_cold_samples_are_greedy_translations(name):
 def test_noisy_pairs_are_new_sources_of_the_same_targets(toy, student):
     network = Network(toy.config, toy.trainer("noise").updates.parameters)
     targets = [example.targets[0] for example in toy.data.train[0].examples[:4]]
-    rows = noisy_pairs(network, [student], Vocabulary(toy.vocabulary), targets, seed=1, beam_size=2)
+    rows = noisy_pairs(network, student, Vocabulary(toy.vocabulary), targets, seed=1, beam_size=2)
     assert rows and {target for *_, target in rows} <= set(targets)
     assert all(source and translation for source, translation, _ in rows)
-    assert rows == noisy_pairs(network, [student], Vocabulary(toy.vocabulary), targets, seed=1, beam_size=2)
-    assert rows != noisy_pairs(network, [student], Vocabulary(toy.vocabulary), targets, seed=2, beam_size=2)
+    assert rows == noisy_pairs(network, student, Vocabulary(toy.vocabulary), targets, seed=1, beam_size=2)
+    assert rows != noisy_pairs(network, student, Vocabulary(toy.vocabulary), targets, seed=2, beam_size=2)
