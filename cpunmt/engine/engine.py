@@ -22,7 +22,7 @@ from cpunmt.model.tensors import LARGE, Model, decoder_weights
 from cpunmt.process import stopping
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
-from cpunmt.search.records import BATCH, SENTENCES
+from cpunmt.search.records import BATCH, FUSED_ROWS, PICKED_COST, SENTENCES, WHOLE_COST
 from cpunmt.search.settings import GREEDY, Search, search_record
 
 SHORT = 64  # pieces of sentences of which more are decoded in parallel by a large decoder; the memory grows with both
@@ -273,6 +273,13 @@ class Engine:
                 [prefix[: len(search.prompt)] for prefix in prefixes or ()] if search.prompt else sources
             )
             batch |= {"clusters": clusters.address, "cluster_sets": _at(cluster_sets)}
+            rows, pieces = min(slots * search.room, FUSED_ROWS), self.model.config.vocab_size
+            if (
+                PICKED_COST * rows * most_active > (WHOLE_COST + rows) * pieces
+                and not search.whole_logits
+                and self.model.output_weights.stored.nbytes >= full_output.LEAST_WHOLE_BYTES
+            ):
+                batch["full_output"] = self._output()
         elif full:
             bounded = bounded and search.room == 1 and not search.whole_logits and slots <= self._few_rows
             batch["halves"] = self._halves_at() if bounded else 0

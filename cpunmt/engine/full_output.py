@@ -22,6 +22,9 @@ from cpunmt.process.first_use import LOCK
 # Of an int8 table for which bounds are used. With 2 MB they save 7 % of the time without scores and cost 6 % with them,
 # with 16 MB they save at least 14 and 9 % (bench/bounded_output).
 LEAST_BYTES = 1 << 22
+# Of a table with whose rows products are so slow, if they are picked from it, that all rows may be faster (records:
+# PICKED_COST). With 4 MB picked ones are always faster, with 16 MB they are as fast.
+LEAST_WHOLE_BYTES = 1 << 24
 AT_ONCE = 256  # panels that are packed before the memory of the file's rows is given back
 _VECTORS = ("scales", "start", "totals", "bias")
 # Addresses in records -> bytes of a piece: of vectors as they are, of others for each depth and byte of a weight.

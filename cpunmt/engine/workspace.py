@@ -121,6 +121,7 @@ class Workspace:
             buffer("own_attention", float32, live, stride)
         if by_row:
             buffer("own_counts", np.int64, live)
+            buffer("own_logits", float32, live, records.BLOCK)
         if by_row == 2:
             buffer("row_pieces", np.int32, live, PANEL * panels)
         if not full and by_row != 1:

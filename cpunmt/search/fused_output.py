@@ -16,7 +16,17 @@ from cpunmt.layers.linear import row_bytes
 from cpunmt.search.output.blocks import WANTED_BYTES, take_layer
 from cpunmt.search.output.candidates import column_of
 from cpunmt.search.output.layer import LINEAR_BYTES
-from cpunmt.search.records import BATCH, FUSED_ROWS, HYPOTHESIS, LOGITS, MEMBER, SLOT, WORKSPACE
+from cpunmt.search.records import (
+    BATCH,
+    FUSED_ROWS,
+    HYPOTHESIS,
+    LOGITS,
+    MEMBER,
+    PICKED_COST,
+    SLOT,
+    WHOLE_COST,
+    WORKSPACE,
+)
 from cpunmt.search.sentence import MINUS_INFINITY
 from cpunmt.search.settings import SEARCH
 from cpunmt.search.step import drop_improbable, forced_piece, wanted_continuations
@@ -98,14 +108,27 @@ def take_next(workspace: address, row: count, together: count, most: count):
 
 
 @kernel
+def take_rows(layer: address, workspace: address, own: address, first: count, rows: count):
+    """Searches the logits of an output layer for the next of the rows; `own` as of `take_layer`."""
+    w = at(WORKSPACE, workspace, 0)
+    member = at(MEMBER, w.members, 0)
+    depth = at(MODEL, member.model, 0).model_dim
+    x, row_scales = member.hidden + 4 * first * depth, member.row_scales + 8 * first
+    quantized = member.quantized + first * row_bytes(at(LINEAR, layer, 0).scheme, depth)
+    wanted = w.wanted + WANTED_BYTES * first
+    take_layer(layer, x, quantized, row_scales, rows, wanted, w.logits, own, first, member.room)
+
+
+@kernel
 def choose_by_row(batch: address, workspace: address, first: count, rows: count) -> count:
     """Does the same if each row has its own candidates.
 
     Neighbours with the same candidates are scored together. All others go through the table side by side, the row that
-    is furthest behind first, so a piece's row is read from memory once, and later from a cache.
+    is furthest behind first, so a piece's row is read from memory once, and later from a cache. If the rows have so
+    many candidates that the product with the whole table is faster, each row takes its own from all logits.
     """
-    w = at(WORKSPACE, workspace, 0)
-    end, groups = first + lesser(FUSED_ROWS, rows - first), 0
+    b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
+    end, groups, candidates = first + lesser(FUSED_ROWS, rows - first), 0, 0
     for row in range(first, end):
         begin_choice(batch, workspace, row)
         h = at(HYPOTHESIS, w.hypotheses, row)
@@ -114,10 +137,16 @@ def choose_by_row(batch: address, workspace: address, first: count, rows: count)
         else:
             store_i64(w.own_counts, row, 0)
             groups += 1
-    row = first
+            candidates += h.candidates
+    row, pieces = first, at(MODEL, at(MEMBER, w.members, 0).model, 0).vocab_size
+    if b.full_output and PICKED_COST * candidates > (WHOLE_COST + end - first) * pieces:
+        for each in range(first, end):
+            store_i64(w.own_counts, each, 0)
+        take_rows(b.full_output, workspace, workspace, first, end - first)
+        row = -1
     while row >= 0:
-        pieces, together = at(HYPOTHESIS, w.hypotheses, row).pieces, 1
-        while row + together < end and at(HYPOTHESIS, w.hypotheses, row + together).pieces == pieces:
+        own, together = at(HYPOTHESIS, w.hypotheses, row).pieces, 1
+        while row + together < end and at(HYPOTHESIS, w.hypotheses, row + together).pieces == own:
             together += 1
         blocks = LOGITS // BLOCK // together if groups == 1 else 1
         take_next(workspace, row, together, BLOCK * (blocks if blocks > 1 else 1))
@@ -144,15 +173,10 @@ def choose_fused(batch: address, workspace: address, first: count, rows: count) 
     together = lesser(FUSED_ROWS, together)
     for row in range(first, first + together):
         begin_choice(batch, workspace, row)
-    member = at(MEMBER, w.members, 0)
-    layer, depth = member.outputs + LINEAR_BYTES * number, at(MODEL, member.model, 0).model_dim
+    layer = at(MEMBER, w.members, 0).outputs + LINEAR_BYTES * number
     if b.full_output:
         layer = b.full_output
-    x, row_scales = member.hidden + 4 * first * depth, member.row_scales + 8 * first
-    quantized = member.quantized + first * row_bytes(at(LINEAR, layer, 0).scheme, depth)
-    wanted = w.wanted + WANTED_BYTES * first
-    own = workspace if b.full_output == 0 and w.united > 1 else 0
-    take_layer(layer, x, quantized, row_scales, together, wanted, w.logits, own, first, member.room)
+    take_rows(layer, workspace, workspace if b.full_output == 0 and w.united > 1 else 0, first, together)
     for row in range(first, first + together):
         end_choice(batch, workspace, row)
     return together

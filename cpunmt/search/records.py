@@ -7,6 +7,9 @@ from cpunmt.kernels.records import ADDRESS, COUNT, LINEAR, SHORTLIST, record
 # For fused_output: logits of all rows in one block, but at least kernels.records.BLOCK of each, and the most rows that
 # share one pass over the weights.
 LOGITS, FUSED_ROWS = 16384, 128
+# Costs for each column of the output table: of R rows with the whole table WHOLE_COST + R, and of a row with a column
+# that is picked from it PICKED_COST (bench.papers.clusters2022 --only projection: 250,000 pieces, AVX512-VNNI).
+PICKED_COST, WHOLE_COST = 18, 6
 SENTENCES = 2  # a value of BATCH's `listed`
 
 # The inputs of one call, and its outputs. N = num_hypotheses. All fields are int64: see engine.
@@ -35,7 +38,7 @@ BATCH = record(
     ("scores", ADDRESS),  # float32 [sentences, N]
     ("shortlist", SHORTLIST),
     ("listed", COUNT),  # 1: each sentence has candidates of its shortlist; SENTENCES: whose lists belong to sentences
-    ("full_output", ADDRESS),  # LINEAR [models]: the output layers over all pieces; 0: not all are candidates
+    ("full_output", ADDRESS),  # LINEAR [models]: the output layers over all pieces; 0: a step never needs them
     ("halves", ADDRESS),  # HALVES: all pieces are candidates: see bounded_output; 0: not used
     ("clusters", ADDRESS),  # CLUSTERS [sets]; 0: candidates do not depend on the state
     ("cluster_sets", ADDRESS),  # int64 [sentences]: the number of each sentence's set

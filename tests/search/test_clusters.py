@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpunmt.engine import full_output
 from cpunmt.engine.engine import Engine
 from cpunmt.engine.state_clusters import OTHERS, StateClusters
 from cpunmt.model.config import ModelConfig
-from cpunmt.search.records import MEMBER
+from cpunmt.search.records import BATCH, MEMBER
 from cpunmt.search.settings import Search
 from cpunmt.text.shortlists.clusters import Clusters
 from cpunmt.text.shortlists.shortlist import Shortlist
@@ -18,6 +19,7 @@ from tests.sample_models.random_models import engine_of, random_checkpoint, rand
 from tests.support.searches import bits, searches, work
 
 VOCAB, DEPTH = 600, 64
+WHOLE = "LEAST_WHOLE_BYTES"  # tables from this size on may be multiplied as a whole
 SCHEMES = ("int8", "int16", "float32", "log4")
 seeds = st.integers(0, 2**32 - 1)
 
@@ -121,10 +123,36 @@ def test_laws(models, seed, search, scheme, slots, both, with_prefix):
     search = search._replace(full=not both, clusters=True)
     made = bits(engine.translate(sources, limits, search, prefixes, slots))
     assert bits(engine.translate(sources, limits, search._replace(stepwise=True), prefixes, slots)) == made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(full_output, WHOLE, 0)
+        assert bits(engine.translate(sources, limits, search, prefixes, slots)) == made
     order = np.random.default_rng(seed).permutation(len(sources))[:7]
     for i in order.tolist():
         alone = engine.translate([sources[i]], [limits[i]], search, prefixes and [prefixes[i]])
         assert bits(alone) == [made[i]]
+
+
+@pytest.mark.parametrize(
+    ("size", "slots", "search", "expected"),
+    [
+        (VOCAB, 1, Search(), True),  # 18 x 1 x 600 > (6 + 1) x 600
+        (234, 1, Search(), True),
+        (233, 1, Search(), False),
+        (52, 20, Search(), True),
+        (43, 20, Search(), False),
+        (52, 20, Search(sampling_topk=0), False),  # reads the logits of each row
+        (43, 20, Search(beam_size=4), True),
+    ],
+)
+def test_many_candidates_are_scored_with_the_whole_table(models, monkeypatch, size, slots, search, expected):
+    engine = Engine(models["int8"], clusters={OTHERS: clusters_of([np.arange(size)])})
+    sources, search = random_sources(1, VOCAB, 20), search._replace(clusters=True)
+    alone = bits(engine.translate(sources, [9] * 20, search, slots=slots))
+    for least, is_whole in ((0, expected), (VOCAB * DEPTH, expected), (VOCAB * DEPTH + 1, False)):
+        monkeypatch.setattr(full_output, WHOLE, least)
+        record, *_ = engine._prepared(sources, [9] * 20, search, None, slots)
+        assert bool(np.frombuffer(record, BATCH)["full_output"][0]) == is_whole
+        assert bits(engine.translate(sources, [9] * 20, search, slots=slots)) == alone
 
 
 def test_another_end_piece_and_another_architecture():
