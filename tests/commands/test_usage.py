@@ -91,7 +91,8 @@ from tests.support.command_line import ROOT, here
             "--from is '', expected a code or a name, as de, deu_Latn or",
         ),
         (["translate", "Hello.", "-i", "a"], "give TEXT, or a file of lines with -i, not both: 'Hello.' and 'a'"),
-        (["translate", "README.md"], "README.md is a file; -i README.md translates the lines in it"),
+        (["translate", "README.md"], "README.md is a file; cpunmt translate-file README.md translates it, `printf"),
+        (["translate", "LICENSE"], "LICENSE is a file; -i LICENSE translates the lines in it, `printf"),
         (["translate", "models/ende-tiny"], "models/ende-tiny is a directory; -m models/ende-tiny names a model"),
         (
             ["translate", "firefox:ende", "Hello."],
