@@ -199,8 +199,8 @@ def listing(folder: Path) -> list[str]:
     """Returns the names of the files, sorted; a file and its packed forms, .gz or .zst, count once."""
     if not folder.is_dir():
         raise ModelFileError(
-            f"{folder}: no such directory; expected a model's directory, or a fetched model's name such as firefox:ende "
-            "(or opus:, argos:, hf:); see cpunmt models, and cpunmt ls for those that can be fetched"
+            f"{folder}: no such directory; expected a model's directory, or a fetched model's name such as firefox:ende"
+            " (or opus:, argos:, hf:); see cpunmt models, and cpunmt ls for those that can be fetched"
         )
     try:
         with os.scandir(folder) as entries:

@@ -28,8 +28,8 @@ _LANGUAGES = (
 
 
 def beside(path: Path) -> Path | None:
-    """Returns the model's directory that `path` most likely means: NAME in models/, or one in the same folder with nearly
-    the same name; or None."""
+    """Returns the model's directory that `path` most likely means, or None: of this name in models/, or of nearly the
+    same name in the same folder."""
     inner = Path("models", path)
     with contextlib.suppress(CpunmtError, OSError, ValueError):  # ValueError: a NUL in the path
         if len(path.parts) == 1 and kind_of(inner):

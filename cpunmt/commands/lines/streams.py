@@ -188,8 +188,8 @@ def input_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes
         for number, window in enumerate(read_windows(descriptor, first, most)):
             if number == 0 and (window[0].startswith(_DOCUMENTS) or b"\0" in window[0]):
                 raise CpunmtError(
-                    "the input is a document or other binary data, expected lines of UTF-8 text; `cpunmt translate-file "
-                    "FILE` translates documents"
+                    "the input is a document or other binary data, expected lines of UTF-8 text; `cpunmt "
+                    "translate-file FILE` translates documents"
                 )
             yield window
 

@@ -94,7 +94,7 @@ def _texts_of(given: argparse.Namespace) -> list[str] | None:
     if len(texts) == 1 and _FILE_NAME.fullmatch(texts[0]) and _is_document(texts[0]):
         say(f"cpunmt: there is no file {texts[0]}, so its name is translated")
     if len(texts) > 1 and is_watched() and not any(letter.isspace() for text in texts for letter in text):
-        say(f"cpunmt: {len(texts)} texts; to translate a sentence, put it in quotes: cpunmt translate \"A dog runs.\"")
+        say(f'cpunmt: {len(texts)} texts; to translate a sentence, put it in quotes: cpunmt translate "A dog runs."')
     return texts
 
 

@@ -38,7 +38,7 @@ def test_texts_are_lines(given):
         (["tour.docx"], False, "cpunmt: there is no file tour.docx, so its name is translated\n"),
         (["tour.org"], True, ""),
         (["a.txt", "b"], False, ""),
-        (["One", "dog"], True, "cpunmt: 2 texts; to translate a sentence, put it in quotes: cpunmt translate \"A"),
+        (["One", "dog"], True, 'cpunmt: 2 texts; to translate a sentence, put it in quotes: cpunmt translate "A'),
         (["One dog", "Two"], True, ""),
         (["One"], True, ""),
     ],
