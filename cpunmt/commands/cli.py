@@ -199,7 +199,7 @@ COMMANDS = (
         "something is odd: then the last lines say what to do.",
         ("cpunmt doctor", "cpunmt doctor --json > machine.json"),
         _MACHINE,
-        "check diagnose version test bench",
+        "check diagnose test bench",
     ),
     Command(
         "completion",
@@ -247,11 +247,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _next_step() -> str:
     """Returns what to type next, by what is installed."""
+    from cpunmt.commands.model_choice import default_model
     from cpunmt.registry.store import installed
 
     names = [model.name for model in installed()]
     if names:
         return f"Next: cpunmt translate -m {names[0]} TEXT; cpunmt models lists what is installed."
+    if default := default_model():
+        return f'Next: cpunmt translate "Two dogs." uses {default}; cpunmt ls lists other models.'
     return "Next: no model is installed; cpunmt fetch firefox:ende gets one, cpunmt ls lists all."
 
 
@@ -284,6 +287,7 @@ def _meant(word: str) -> str:
     from cpunmt.registry.store import is_name
 
     also = {theirs: one.name for one in COMMANDS for theirs in one.also.split()}
+    also |= {"version": "--version", "quantize": "cpunmt-quantize"}  # our own, of another form
     known = also.get(word.lower()) or nearest(word, [one.name for one in COMMANDS])
     quoted = shlex.quote(word)
     if os.path.isfile(word):
@@ -299,7 +303,7 @@ def _meant(word: str) -> str:
 
 def command_parser() -> argparse.ArgumentParser:
     parser = _Commands(prog="cpunmt", description="Fast neural machine translation on one CPU core.")
-    parser.add_argument("--version", action="version", version=f"cpunmt {cpunmt.__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"cpunmt {cpunmt.__version__}")
     made: type[argparse.ArgumentParser] = Parser
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=made)
     for one in COMMANDS:

@@ -130,7 +130,7 @@ def options_of(given: argparse.Namespace, names: Collection[str]) -> dict[str, A
 
 def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None:
     """Ends with a usage error unless the options are valid for some model."""
-    from cpunmt.commands.model_choice import check_weights
+    from cpunmt.commands.model_choice import check_weights, pairs_here
 
     try:
         make_options({name: value for name, value in options.items() if name != "glossary"})
@@ -138,7 +138,9 @@ def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None
     except ValueError as error:
         given.parser.error(_in_flags(str(error)))
     if given.model is None and (given.source_lang is None) != (given.target_lang is None):
-        given.parser.error("give both --from and --to, or neither: they choose a model; or name one with -m")
+        given.parser.error(
+            f"give both --from and --to, or neither: they choose a model{pairs_here()}; or name one with -m"
+        )
     check_weights(given)
 
 

@@ -49,7 +49,13 @@ def translate_file_arguments(parser: Parser) -> None:
     files.add_argument(
         "--out", metavar="DIR", help="where all translations go, named as their sources are; it is made if need be"
     )
-    files.add_argument("--format", metavar="NAME", help="format of all IN (default: by the ends of their names)")
+    from cpunmt.documents.known_formats import FORMATS
+
+    files.add_argument(
+        "--format",
+        metavar="NAME",
+        help=f"format of all IN: {', '.join(FORMATS)} (default: by the ends of their names)",
+    )
     files.add_argument(
         "--select",
         metavar="PART",
@@ -75,6 +81,8 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
         given.parser.error("give -o FILE for one translation, or --out DIR for all, not both")
     if given.output is not None and len(given.paths) > 1:
         given.parser.error(f"-o is for the translation of one file, and {len(given.paths)} are given; use --out DIR")
+    if given.output is not None and os.path.isdir(given.output):
+        given.parser.error(f"{given.output} is a directory; give -o the name of a file, or --out {given.output}")
     if folders and given.out is None:
         given.parser.error(f"{folders[0]} is a directory; give --out DIR, where the translations go")
     if streams.STANDARD in given.paths:

@@ -195,13 +195,18 @@ def marian_file(path: str | os.PathLike[str], folder: Path) -> str | None:
     return name if chooses(name) else None
 
 
+def missing(path: str | os.PathLike[str]) -> ModelFileError:
+    """Returns the error of a path that does not exist, or is not a directory."""
+    return ModelFileError(
+        f"{path}: no such directory; expected a model's directory, or a fetched model's name such as firefox:ende "
+        "(or opus:, argos:, hf:); see cpunmt models, and cpunmt ls for those that can be fetched"
+    )
+
+
 def listing(folder: Path) -> list[str]:
     """Returns the names of the files, sorted; a file and its packed forms, .gz or .zst, count once."""
     if not folder.is_dir():
-        raise ModelFileError(
-            f"{folder}: no such directory; expected a model's directory, or a fetched model's name such as firefox:ende"
-            " (or opus:, argos:, hf:); see cpunmt models, and cpunmt ls for those that can be fetched"
-        )
+        raise missing(folder)
     try:
         with os.scandir(folder) as entries:
             names = {entry.name for entry, _ in zip(entries, range(_MAX_FILES + 1), strict=False) if entry.is_file()}

@@ -197,6 +197,11 @@ def test_languages_that_no_model_has(empty, tmp_path, capfd):
     told = refusal(capfd)
     assert told.startswith(f"no model in {tmp_path / 'models'} translates en to fr; ")
     assert "`cpunmt ls 'en > fr'`" in told and "`cpunmt fetch firefox:enfr`" in told
+    assert cli.main(["translate", "--from", "English", "--to", "xx", "Hello."]) == 1
+    told = refusal(capfd)
+    assert " (no language is known as 'xx'); `cpunmt ls 'en > xx'` lists" in told and "cpunmt fetch" not in told
+    assert cli.main(["translate", "--from", "fr", "--to", "de", "Hello."]) == 1  # Firefox's are from or to English
+    assert "cpunmt fetch" not in refusal(capfd)
 
 
 def test_a_model_of_several_languages_follows_those_of_one(empty, capfd):

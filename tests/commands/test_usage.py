@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from cpunmt.commands import cli
+from cpunmt.commands import cli, model_choice
 from tests.sample_models.real_model import SHIPPED
 from tests.support.command_line import ROOT, here
 
@@ -84,7 +84,14 @@ from tests.support.command_line import ROOT, here
             ["translate", "--alignment", "A man."],
             "a number from 0 to 1; put TEXT first, or -- before it; see",
         ),
-        (["translate", "--from", "en"], "give both --from and --to, or neither"),
+        (["version"], "no command is called 'version' (did you mean --version?)"),
+        (["quantize", "pack"], "no command is called 'quantize' (did you mean cpunmt-quantize?)"),
+        (["serve", "-p", "80"], "unrecognized arguments: -p (did you mean --port?)"),
+        (
+            ["translate-file", "README.md", "-o", "docs"],
+            "docs is a directory; give -o the name of a file, or --out docs",
+        ),
+        (["translate", "--from", "en"], "give both --from and --to, or neither: they choose a model (here en > de"),
         (["score", "--to", "de"], "give both --from and --to, or neither"),
         (
             ["translate", "--from", " ", "--to", "de"],
@@ -113,10 +120,16 @@ def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd, m
 def test_no_command_is_answered_by_the_help_and_the_next_step(capfd, monkeypatch, tmp_path):
     monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path))
     monkeypatch.setenv("ARGOS_PACKAGES_DIR", str(tmp_path))
+    monkeypatch.delenv("CPUNMT_MODEL", raising=False)
+    monkeypatch.setattr(model_choice, "SHIPPED", tmp_path / "none")
     assert cli.main([]) == 2
     output, shown = capfd.readouterr()
     assert output.startswith("usage: cpunmt COMMAND ...\n") and shown == ""
     assert output.endswith("\nNext: no model is installed; cpunmt fetch firefox:ende gets one, cpunmt ls lists all.\n")
+    monkeypatch.setattr(model_choice, "SHIPPED", tmp_path)
+    assert cli.main([]) == 2
+    said = f'\nNext: cpunmt translate "Two dogs." uses {tmp_path}; cpunmt ls lists other models.\n'
+    assert capfd.readouterr().out.endswith(said)
     (tmp_path / "firefox" / "encs").mkdir(parents=True)
     (tmp_path / "firefox" / "encs" / "metadata.json").write_text('{"name": "firefox:encs"}')
     assert cli.main([]) == 2

