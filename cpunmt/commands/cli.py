@@ -54,9 +54,8 @@ COMMANDS = (
         "translate",
         "lines.translate",
         "texts, or lines of a file: n lines in, n lines out",
-        "Translate lines of UTF-8 text: n lines in, n lines out, in order (with --n-best, n lists). Lines that are "
-        "there are translated at once, so it can be used interactively; a file is sorted by length in windows and is "
-        "fast.",
+        "Translate lines of UTF-8 text: n lines in, n lines out, in order (with --n-best, n lists). A line from a pipe "
+        "or a terminal is translated when it arrives; the lines of a file are translated together, which is faster.",
         (
             'cpunmt translate -m firefox:ende "Two dogs."',
             "cpunmt translate -m firefox:ende -i english.txt -o german.txt",
@@ -84,7 +83,7 @@ COMMANDS = (
     Command(
         "batch",
         "batch",
-        "corpora, with several processes; what is done is not done again",
+        "corpora, with several processes; a run that was ended can be resumed",
         "Translate files of any size: text, JSONL, Parquet. Each is cut to parts that together are its translation, "
         "row for row. A run that was ended goes on where it was. With --score, pairs are scored.",
         (
@@ -184,8 +183,8 @@ COMMANDS = (
         "warmup",
         "machine.commands",
         "compile now what the first translation would compile",
-        "Compile the program for this very processor, unless that has been done, and print where it is kept. Without "
-        "Numba: print where the program is that came with the wheel.",
+        "Compile the program for this processor, if that is still to do, and print where it is kept. Without Numba: "
+        "print where the program is that came with the wheel.",
         ("cpunmt warmup",),
         _MACHINE,
         "compile build",
@@ -271,7 +270,7 @@ class _Commands(Parser):
                 if one.group == group:
                     name, rest = f"  {one.name}".ljust(_INDENT), " " * _INDENT
                     lines += textwrap.wrap(one.help, width - 2, initial_indent=name, subsequent_indent=rest)
-        lines += ["", "cpunmt COMMAND --help describes a command; cpunmt --version prints the version."]
+        lines += ["", "cpunmt COMMAND -h shows the most used flags of a command, --help all of them."]
         return "\n".join([*lines, "", "examples:", *[f"  {line}" for line in _EXAMPLES], ""])
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -33,6 +33,10 @@ _CHOOSE = (
     "; without -m, --from and --to choose $CPUNMT_MODEL if it is for both, or a model that has been fetched: Firefox's "
     "before OPUS-MT's before Hugging Face's before Argos' before a checkout's"
 )
+_HELP = {
+    "beam_size": "hypotheses kept at each step; 1 is greedy search (default: the model's, mostly 1, and at least the "
+    "number of translations)"
+}
 
 
 def flag_of(name: str) -> str:
@@ -73,7 +77,8 @@ def add_options(parser: Parser, names: Collection[str], help: Mapping[str, str] 
         settings = _settings(option)
         if name == "source_lang":
             settings["help"] += _CHOOSE
-        settings["help"] = _with_flags(help[name] if help and name in help else settings["help"], flags_of_names)
+        text = {**_HELP, **(help or {})}.get(name, settings["help"])
+        settings["help"] = _with_flags(text, flags_of_names)
         if name == "return_alignments":
             settings = {"help": settings["help"], "type": _alignment, "nargs": "?", "const": "hard"}
             settings["metavar"] = "hard|soft|THRESHOLD"

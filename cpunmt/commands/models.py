@@ -65,7 +65,9 @@ def info(given: argparse.Namespace) -> int:
 def convert_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR", help="the model's directory, or the name of a fetched model")
     parser.add_argument("out", metavar="OUT", help="the directory to write")
-    parser.add_argument("--scheme", choices=SCHEMES, help="what the weights become (default: int8)")
+    parser.add_argument(
+        "--scheme", choices=SCHEMES, help="what the weights become; log4 and code4 have 4 bits (default: int8)"
+    )
     parser.add_argument(
         "--activation-scales",
         choices=ACTIVATION_SCALES,

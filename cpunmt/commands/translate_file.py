@@ -72,6 +72,10 @@ def translate_file_arguments(parser: Parser) -> None:
     add_model(parser)
     names = [name for name in Options.__dataclass_fields__ if not name.startswith("return_") and name not in LEFT_OUT]
     add_options(parser, names)
+    parser.most_used = (
+        *("paths", "output", "out", "format", "select", "force", "model", "source_lang", "target_lang"),
+        *("glossary", "beam_size"),
+    )
 
 
 def _refuse_contradictions(given: argparse.Namespace) -> None:

@@ -43,7 +43,7 @@ _MODEL = f"""
 checkpoint CHECKPOINT  a Marian file (model.npz), or the directory of a model: of Marian, Bergamot, OPUS-MT or Hugging
                        Face, or packed as float32
 out OUT                the model directory to make
---scheme S             how weights are stored: {", ".join(SCHEMES)} (default: int8)
+--scheme S             how weights are stored: {", ".join(SCHEMES)} (default: int8); log4 and code4 have 4 bits
 --keep PATTERN=S...    another scheme for matrices whose names match, as in 'embedding=float16' or 'decoder.*=int8'; may
                        be given several times, the last match counts
 --preset NAME          latency: int8 that reads fewer bytes in each decoding step, for one sentence at a time: 4 bits

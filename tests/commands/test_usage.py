@@ -177,6 +177,19 @@ def test_the_list_of_commands_fits_a_terminal(capfd, monkeypatch):
     ] == [one.name for one in cli.COMMANDS]
 
 
+@pytest.mark.parametrize(
+    ("command", "shown", "hidden"), [("translate", "--n-best", "--patience"), ("info", "--w", "-")]
+)
+def test_the_short_help_has_the_most_used_flags(command, shown, hidden, capfd):
+    with pytest.raises(SystemExit) as caught:
+        cli.main([command, "-h"])
+    output = capfd.readouterr().out
+    assert caught.value.code == 0 and shown in output and output.count("\n") < 60
+    if hidden != "-":
+        assert hidden not in output and re.search(r"--help describes all \d\d flags", output)
+        assert output.index("most used:") < output.index("examples:")
+
+
 def test_help_has_groups_and_the_names_of_flags(capfd):
     with pytest.raises(SystemExit):
         cli.main(["translate", "--help"])
@@ -184,7 +197,7 @@ def test_help_has_groups_and_the_names_of_flags(capfd):
     titles = re.findall(r"^([a-z ]+):$", output, re.M)
     assert titles[2:6] == ["input and output", "model and languages", "text", "length"] and titles[-1] == "examples"
     assert not re.search(r"--[a-z-]+-\n", output)
-    assert "(default: --num-hypotheses)" in " ".join(output.split()) and "in Python" not in output
+    assert "at most --beam-size (without N: as many as" in " ".join(output.split()) and "in Python" not in output
     assert output.index("--to LANGUAGE") < output.index("--split {") < output.index("--max-length N")
     assert output.index("  --copy-numbers") < output.index("  --no-copy-numbers")
 

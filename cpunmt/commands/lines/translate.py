@@ -29,6 +29,13 @@ from cpunmt.results.results import Result
 from cpunmt.translator.translator import WINDOW, Translator
 from cpunmt.values.command_line import Parser
 
+# The flags of lists, and one that is taken for theirs.
+_HELP = {
+    "num_hypotheses": "translations of each sentence, best first; at most beam_size (without N: as many as beam_size); "
+    "a search may find fewer (default: 1)",
+    "length_penalty": "exponent a of the score (log_prob - p n) / n^a of a translation of n pieces, where p is "
+    "word_penalty; -n is Marian's name of it, not a number of translations: see --n-best (default: 1)",
+}
 _FILE_NAME = re.compile(r"\S+\.[A-Za-z]+")
 
 
@@ -44,7 +51,11 @@ def translate_arguments(parser: Parser) -> None:
     )
     add_doubts(parser, "number of the line")
     add_model(parser)
-    add_options(parser, Options.__dataclass_fields__)
+    add_options(parser, Options.__dataclass_fields__, _HELP)
+    parser.most_used = (
+        *("text", "input", "output", "model", "source_lang", "target_lang"),
+        *("html", "glossary", "beam_size", "num_hypotheses"),
+    )
 
 
 def translate(given: argparse.Namespace) -> int:
