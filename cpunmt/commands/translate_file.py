@@ -16,6 +16,7 @@ from cpunmt.commands.lines import streams
 from cpunmt.commands.lines.doubts import Doubts, add_doubts
 from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.commands.model_choice import add_model, translator_arguments
+from cpunmt.commands.wrong_direction import WrongDirection
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, progress_bar, say, stream_errors, tell
 from cpunmt.files.line_stream import write_all
@@ -157,6 +158,8 @@ class _Told:
     def begin(self, path: str) -> None:
         """Begins a file."""
         self.path = path
+        source = self.options.get("source_lang") or self.translator.languages.source
+        self.direction = WrongDirection(source, self.language)
         self.doubts = Doubts(self.translator, self.options, self.statistics is not None, self.record)
 
     def translating(self, options: dict[str, Any], pages: bool = False) -> Callable[[Sequence[Unit]], list[Page]]:
@@ -169,6 +172,7 @@ class _Told:
             results = [page.result() for page in made]
             texts = [bare(parts_of(unit.words)) for unit in units]
             self.doubts.add_texts(self.path, texts, results)
+            self.direction.add(texts, [result.text for result in results])
             if self.statistics:
                 self.statistics.add(texts, results, time.perf_counter() - began)
             return made
@@ -178,6 +182,7 @@ class _Told:
     def end(self, name: str | None) -> None:
         """Reports the doubtful translations of the file `name`."""
         self.doubts.report(name)
+        self.direction.report(self.path)
         for heading, count in self.doubts.counts.items():
             self.counts[heading] = self.counts.get(heading, 0) + count
 
