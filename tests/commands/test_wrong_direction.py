@@ -6,10 +6,10 @@ from cpunmt.commands.wrong_direction import WrongDirection
 from tests.sample_models.real_model import GERMAN
 from tests.support.command_line import here
 
-ENGLISH = "Two dogs are playing in the snow. A man is riding a bicycle. The woman looks at a book, and she smiles there today."
-GERMAN_TEXT = (
-    "Zwei Hunde spielen im Schnee. Ein Mann fährt Fahrrad. Die Frau schaut in ein Buch und lächelt dort heute."
+ENGLISH = (
+    "Two dogs are playing in the snow. A man is riding a bicycle. The woman looks at a book, and she smiles today."
 )
+GERMAN_TEXT = "Zwei Hunde spielen im Schnee. Ein Mann fährt Fahrrad. Die Frau schaut in ein Buch und lächelt heute."
 
 
 @pytest.mark.parametrize(
