@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -90,6 +91,10 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
         given.parser.error(f"{given.output} is a directory; give -o the name of a file, or --out {given.output}")
     if folders and given.out is None:
         given.parser.error(f"{folders[0]} is a directory; give --out DIR, where the translations go")
+    for path in given.paths:
+        if " " in path and not os.path.exists(path) and not os.path.splitext(path.rstrip("."))[1]:
+            text = shlex.quote(path)
+            given.parser.error(f"there is no file {text}; to translate a text: cpunmt translate {text}")
     if streams.STANDARD in given.paths:
         if len(given.paths) > 1 or given.out is not None:
             given.parser.error("- is standard input, and has no name for --out and beside other files; give it alone")

@@ -19,8 +19,8 @@ class WrongDirection:
     """Counts the words of a document that its translation keeps."""
 
     def __init__(self, source: str | None, target: str | None):
-        """`source`, `target`: the languages of the translation, if they are known."""
-        self._languages = [base_of(named_code(one)) for one in (source, target) if one]
+        """`source`, `target`: the languages of the translation; None, or several joined by "+": not known."""
+        self._languages = [base_of(named_code(one)) for one in (source, target) if one and "+" not in one]
         self._words = self._kept = 0
         self._sample = ""
 
@@ -33,8 +33,9 @@ class WrongDirection:
                 self._sample += f"{text} "
 
     def report(self, name: str) -> None:
-        """Prints a line on stderr if the document `name` is in the target language. It takes py3langid, which is
-        asked only if many words have stayed."""
+        """Prints a line on stderr if many words of the document `name` have stayed, and py3langid, which takes half a
+        second, finds them to be of the target language.
+        """
         if self._words < _LEAST or self._kept < _KEPT * self._words or len(set(self._languages)) < 2:
             return
         source, target = self._languages

@@ -84,6 +84,10 @@ from tests.support.command_line import ROOT, here
             ["translate", "--alignment", "A man."],
             "a number from 0 to 1; put TEXT first, or -- before it; see",
         ),
+        (
+            ["translate-file", "A dog."],
+            "there is no file 'A dog.'; to translate a text: cpunmt translate 'A dog.'; see",
+        ),
         (["version"], "no command is called 'version' (did you mean --version?)"),
         (["quantize", "pack"], "no command is called 'quantize' (did you mean cpunmt-quantize?)"),
         (["serve", "-p", "80"], "unrecognized arguments: -p (did you mean --port?)"),

@@ -20,6 +20,7 @@ GERMAN_TEXT = "Zwei Hunde spielen im Schnee. Ein Mann fährt Fahrrad. Die Frau s
         ("en", "de", ENGLISH, False),  # as a text of names that stay
         ("de", "en", ENGLISH[:60], False),
         (None, "en", ENGLISH, False),
+        ("de+fr", "en", ENGLISH, False),
         ("en", "en-GB", ENGLISH, False),
     ],
 )

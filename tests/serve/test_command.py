@@ -11,6 +11,9 @@ import threading
 import httpx
 import pytest
 
+from cpunmt.errors import CpunmtError
+from cpunmt.serve import server
+from cpunmt.serve.settings import ServeSettings
 from tests.sample_models.real_model import ROOT
 from tests.serve.scheduling import WAIT, until
 from tests.serve.serving import MODELS
@@ -76,6 +79,13 @@ def test_keys_come_from_a_file(process, tmp_path):
     server.process.terminate()
     status, said = server.ended()
     assert status == 0 and "secret" not in said
+
+
+def test_a_port_that_is_taken_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        made = server.server_of(MODELS[:1], "127.0.0.1", taken.getsockname()[1], ServeSettings(preload=False))
+        with pytest.raises(CpunmtError, match="the port is taken; choose another with --port$"):
+            server.run(made)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import os
 import re
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -105,7 +106,8 @@ def _texts_of(given: argparse.Namespace) -> list[str] | None:
     if len(texts) == 1 and _FILE_NAME.fullmatch(texts[0]) and _is_document(texts[0]):
         say(f"cpunmt: there is no file {texts[0]}, so its name is translated")
     if len(texts) > 1 and is_watched() and not any(letter.isspace() for text in texts for letter in text):
-        say(f'cpunmt: {len(texts)} texts; to translate a sentence, put it in quotes: cpunmt translate "A dog runs."')
+        quoted = shlex.quote(" ".join(texts))
+        say(f"cpunmt: these are {len(texts)} texts; as one sentence they need quotes: cpunmt translate {quoted}")
     return texts
 
 
@@ -117,8 +119,6 @@ def _is_document(name: str, format: str | None = None) -> bool:
 
 def _refuse_text(given: argparse.Namespace, text: str, problem: str) -> None:
     """Ends with a usage error. `problem`: the mistake and the remedy; {} is the text in shell quotes."""
-    import shlex  # needed only for a mistake
-
     quoted = shlex.quote(text)
     word = f"`printf '%s\\n' {quoted} | cpunmt translate` translates the word itself"
     given.parser.error(f"{text} {problem.format(quoted)}, {word}")

@@ -38,7 +38,11 @@ def test_texts_are_lines(given):
         (["tour.docx"], False, "cpunmt: there is no file tour.docx, so its name is translated\n"),
         (["tour.org"], True, ""),
         (["a.txt", "b"], False, ""),
-        (["One", "dog"], True, 'cpunmt: 2 texts; to translate a sentence, put it in quotes: cpunmt translate "A'),
+        (
+            ["One", "dog"],
+            True,
+            "cpunmt: these are 2 texts; as one sentence they need quotes: cpunmt translate 'One dog'\n",
+        ),
         (["One dog", "Two"], True, ""),
         (["One"], True, ""),
     ],

@@ -111,6 +111,12 @@ def test_speeds_are_judged(path, changed, expected):
     assert len(found) == (expected is not None) and (expected is None or found[0].startswith(expected))
 
 
+def test_other_work_on_the_core_is_told_and_is_not_odd(quick, group, monkeypatch, capfd):
+    monkeypatch.setattr(doctor, "measure", lambda loaded: FAST._replace(share=0.5))
+    assert cli.main(["doctor"]) == 0
+    assert "(with 50 % of a core: other work was done there, by this machine or its host)" in capfd.readouterr().out
+
+
 def test_findings_are_aligned_and_oddities_are_numbered():
     assert doctor.lines_of({"a": "x", "long": "y"}, ["odd", "too"]) == ["a:    x", "long: y", "", "1. odd", "2. too"]
 
