@@ -62,7 +62,8 @@ def info(given: argparse.Namespace) -> int:
     return 0
 
 
-def convert_arguments(parser: argparse.ArgumentParser) -> None:
+def convert_arguments(parser: Parser) -> None:
+    parser.meant = {"int4": "code4"}
     parser.add_argument("directory", metavar="DIR", help="the model's directory, or the name of a fetched model")
     parser.add_argument("out", metavar="OUT", help="the directory to write")
     parser.add_argument(

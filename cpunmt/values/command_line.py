@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
     ) -> None:
         """`fill` adds the arguments just before the parser is first used, so that unused commands cost nothing.
 
-        It may set `meant`, which maps flags of other programs to the flags of this one, and `most_used`, the `dest` of
+        It may set `meant`, which maps flags and values of other programs to those of this one, and `most_used`, the `dest` of
         the arguments that -h shows; --help shows all. `examples`: lines that end the help.
         """
         super().__init__(**{"allow_abbrev": False, "formatter_class": _Unbroken, "add_help": False, **settings})
@@ -166,7 +166,7 @@ class Parser(argparse.ArgumentParser):
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
             choices = [str(one) for one in action.choices or ()]
-            meant = did_you_mean(value, choices, CLOSELY)
+            meant = hint(self.meant[value]) if value in self.meant else did_you_mean(value, choices, CLOSELY)
             error.message = f"invalid choice: {value!r}{meant}; choose from {', '.join(choices)}"
             raise
 

@@ -8,6 +8,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.layers.schemes import CODEBOOKS, SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.tensors import LARGE, decoder_weights, output_table
+from cpunmt.values.command_line import Parser
 from quantize.commands.shared_options import (
     Kind,
     add_gate_options,
@@ -82,8 +83,9 @@ _LIMITS = """
 """
 
 
-def add_pack_options(pack: argparse.ArgumentParser) -> None:
+def add_pack_options(pack: Parser) -> None:
     """Adds all arguments of the command."""
+    pack.meant = {"int4": "code4"}
     preset = {"choices": PRESETS, "metavar": None}
     add_options(pack, _MODEL, scheme={"choices": SCHEMES, "default": "int8"}, keep=_pattern_scheme, preset=preset)
     add_vocabularies(pack, ", for a file")

@@ -60,7 +60,10 @@ from tests.support.command_line import ROOT, here
         (["score", "--word-penalty", "200"], "word_penalty is 200.0, expected -100.0 to 100.0"),
         (["info", "--verfy"], "unrecognized arguments: --verfy"),
         (["convert", "model"], "cpunmt convert: error: the following arguments are required: OUT"),
-        (["convert", "model", "out", "--scheme", "int4"], "argument --scheme: invalid choice: 'int4'"),
+        (
+            ["convert", "model", "out", "--scheme", "int4"],
+            "argument --scheme: invalid choice: 'int4' (did you mean code4?)",
+        ),
         (["translate", "-m", "a", "-m", "a"], "argument -m/--model: is given twice, 'a' and 'a'; expected it once"),
         (["translate", "-m", "a", "--model=b"], "argument -m/--model: is given twice, 'a' and 'b'"),
         (["translate", "-i", "a", "--input", "b"], "argument -i/--input: is given twice"),
