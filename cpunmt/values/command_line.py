@@ -57,8 +57,8 @@ class Parser(argparse.ArgumentParser):
     ) -> None:
         """`fill` adds the arguments just before the parser is first used, so that unused commands cost nothing.
 
-        It may set `meant`, which maps flags and values of other programs to those of this one, and `most_used`, the `dest` of
-        the arguments that -h shows; --help shows all. `examples`: lines that end the help.
+        It may set `meant`, which maps flags and values of other programs to those of this one, and `most_used`, the
+        `dest` of the arguments that -h shows; --help shows all. `examples`: lines that end the help.
         """
         super().__init__(**{"allow_abbrev": False, "formatter_class": _Unbroken, "add_help": False, **settings})
         self.register("action", None, _Once)
