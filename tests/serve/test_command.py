@@ -81,10 +81,22 @@ def test_keys_come_from_a_file(process, tmp_path):
     assert status == 0 and "secret" not in said
 
 
-def test_a_port_that_is_taken_is_told():
+def _not_permitted(*arguments):
+    raise PermissionError(13, "Permission denied")
+
+
+@pytest.mark.parametrize(
+    ("bind", "said"),
+    [
+        (socket.socket.bind, "the port is taken; choose another with --port$"),
+        (_not_permitted, "the system does not permit it; choose a port above 1023 with --port$"),
+    ],
+)
+def test_a_port_that_cannot_be_used_is_told(bind, said, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         made = server.server_of(MODELS[:1], "127.0.0.1", taken.getsockname()[1], ServeSettings(preload=False))
-        with pytest.raises(CpunmtError, match="the port is taken; choose another with --port$"):
+        monkeypatch.setattr(socket.socket, "bind", bind)
+        with pytest.raises(CpunmtError, match=said):
             server.run(made)
 
 
