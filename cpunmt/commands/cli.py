@@ -54,9 +54,8 @@ COMMANDS = (
         "translate",
         "lines.translate",
         "texts, or lines of a file: n lines in, n lines out",
-        "Translate lines of UTF-8 text: n lines in, n lines out, in order (with --n-best, n lists). Lines that are "
-        "there are translated at once, so it can be used interactively; a file is sorted by length in windows and is "
-        "fast.",
+        "Translate lines of UTF-8 text: n lines in, n lines out, in order (with --n-best, n lists). A line from a pipe "
+        "or a terminal is translated when it arrives; the lines of a file are translated together, which is faster.",
         (
             'cpunmt translate -m firefox:ende "Two dogs."',
             "cpunmt translate -m firefox:ende -i english.txt -o german.txt",
@@ -84,7 +83,7 @@ COMMANDS = (
     Command(
         "batch",
         "batch",
-        "corpora, with several processes; what is done is not done again",
+        "corpora, with several processes; a run that was ended can be resumed",
         "Translate files of any size: text, JSONL, Parquet. Each is cut to parts that together are its translation, "
         "row for row. A run that was ended goes on where it was. With --score, pairs are scored.",
         (
@@ -184,8 +183,8 @@ COMMANDS = (
         "warmup",
         "machine.commands",
         "compile now what the first translation would compile",
-        "Compile the program for this very processor, unless that has been done, and print where it is kept. Without "
-        "Numba: print where the program is that came with the wheel.",
+        "Compile the program for this processor, if that is still to do, and print where it is kept. Without Numba: "
+        "print where the program is that came with the wheel.",
         ("cpunmt warmup",),
         _MACHINE,
         "compile build",
@@ -199,7 +198,7 @@ COMMANDS = (
         "something is odd: then the last lines say what to do.",
         ("cpunmt doctor", "cpunmt doctor --json > machine.json"),
         _MACHINE,
-        "check diagnose version test bench",
+        "check diagnose test bench",
     ),
     Command(
         "completion",
@@ -247,11 +246,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _next_step() -> str:
     """Returns what to type next, by what is installed."""
+    from cpunmt.commands.model_choice import default_model
     from cpunmt.registry.store import installed
 
     names = [model.name for model in installed()]
     if names:
         return f"Next: cpunmt translate -m {names[0]} TEXT; cpunmt models lists what is installed."
+    if default := default_model():
+        return f'Next: cpunmt translate "Two dogs." uses {default}; cpunmt ls lists other models.'
     return "Next: no model is installed; cpunmt fetch firefox:ende gets one, cpunmt ls lists all."
 
 
@@ -268,7 +270,7 @@ class _Commands(Parser):
                 if one.group == group:
                     name, rest = f"  {one.name}".ljust(_INDENT), " " * _INDENT
                     lines += textwrap.wrap(one.help, width - 2, initial_indent=name, subsequent_indent=rest)
-        lines += ["", "cpunmt COMMAND --help describes a command; cpunmt --version prints the version."]
+        lines += ["", "cpunmt COMMAND -h shows the most used flags of a command, --help all of them."]
         return "\n".join([*lines, "", "examples:", *[f"  {line}" for line in _EXAMPLES], ""])
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -284,6 +286,7 @@ def _meant(word: str) -> str:
     from cpunmt.registry.store import is_name
 
     also = {theirs: one.name for one in COMMANDS for theirs in one.also.split()}
+    also |= {"version": "--version", "quantize": "cpunmt-quantize"}  # our own, of another form
     known = also.get(word.lower()) or nearest(word, [one.name for one in COMMANDS])
     quoted = shlex.quote(word)
     if os.path.isfile(word):
@@ -299,7 +302,7 @@ def _meant(word: str) -> str:
 
 def command_parser() -> argparse.ArgumentParser:
     parser = _Commands(prog="cpunmt", description="Fast neural machine translation on one CPU core.")
-    parser.add_argument("--version", action="version", version=f"cpunmt {cpunmt.__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"cpunmt {cpunmt.__version__}")
     made: type[argparse.ArgumentParser] = Parser
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=made)
     for one in COMMANDS:

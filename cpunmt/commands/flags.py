@@ -33,6 +33,10 @@ _CHOOSE = (
     "; without -m, --from and --to choose $CPUNMT_MODEL if it is for both, or a model that has been fetched: Firefox's "
     "before OPUS-MT's before Hugging Face's before Argos' before a checkout's"
 )
+_HELP = {
+    "beam_size": "hypotheses kept at each step; 1 is greedy search (default: the model's, mostly 1, and at least the "
+    "number of translations)"
+}
 
 
 def flag_of(name: str) -> str:
@@ -73,7 +77,8 @@ def add_options(parser: Parser, names: Collection[str], help: Mapping[str, str] 
         settings = _settings(option)
         if name == "source_lang":
             settings["help"] += _CHOOSE
-        settings["help"] = _with_flags(help[name] if help and name in help else settings["help"], flags_of_names)
+        text = {**_HELP, **(help or {})}.get(name, settings["help"])
+        settings["help"] = _with_flags(text, flags_of_names)
         if name == "return_alignments":
             settings = {"help": settings["help"], "type": _alignment, "nargs": "?", "const": "hard"}
             settings["metavar"] = "hard|soft|THRESHOLD"
@@ -130,7 +135,7 @@ def options_of(given: argparse.Namespace, names: Collection[str]) -> dict[str, A
 
 def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None:
     """Ends with a usage error unless the options are valid for some model."""
-    from cpunmt.commands.model_choice import check_weights
+    from cpunmt.commands.model_choice import check_weights, pairs_here
 
     try:
         make_options({name: value for name, value in options.items() if name != "glossary"})
@@ -138,7 +143,9 @@ def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None
     except ValueError as error:
         given.parser.error(_in_flags(str(error)))
     if given.model is None and (given.source_lang is None) != (given.target_lang is None):
-        given.parser.error("give both --from and --to, or neither: they choose a model; or name one with -m")
+        given.parser.error(
+            f"give both --from and --to, or neither: they choose a model{pairs_here()}; or name one with -m"
+        )
     check_weights(given)
 
 

@@ -15,8 +15,10 @@ from cpunmt.files.input_files import METADATA, read_json
 from cpunmt.formats.any_directory import read_metadata
 from cpunmt.options.arguments import MOST_MODELS
 from cpunmt.options.options import GROUPS
+from cpunmt.registry.misspelt import published
 from cpunmt.registry.store import Installed, installed, languages_of, located, models_folder
-from cpunmt.text.languages.codes import named_code, plain, preferred
+from cpunmt.text.languages.codes import NAMES, base_of, named_code, plain, preferred
+from cpunmt.values.checks import shown
 from cpunmt.values.command_line import Parser
 
 SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a checkout; a wheel has no model
@@ -165,13 +167,24 @@ def _between(source: str, target: str) -> str:
         models_between(source, target, _candidates()), key=lambda name: name != os.environ.get("CPUNMT_MODEL")
     )
     if not found:
+        codes = [named_code(language) for language in (source, target)]
+        unknown = " or ".join(shown(code) for code in codes if base_of(code) not in NAMES)
+        name = published("-".join(codes)) or ""
+        fetch = f", `cpunmt fetch {name}` fetches Firefox's" if name.startswith("firefox:") and not unknown else ""
         raise CpunmtError(
-            f"no model in {models_folder()} translates {source} to {target}; `cpunmt ls '{source} > {target}'"
-            f"` lists models that can be fetched, `cpunmt fetch firefox:{source}{target}` fetches Firefox's"
+            f"no model in {models_folder()} translates {source} to {target}"
+            + (f" (no language is known as {unknown})" if unknown else "")
+            + f"; `cpunmt ls '{' > '.join(codes)}'` lists models that can be fetched{fetch}"
         )
     if len(found) > 1 and found[0] != os.environ.get("CPUNMT_MODEL"):
         say(f"cpunmt: {source} to {target} with {found[0]}; others, for -m: {_listed(found[1:])}")
     return found[0]
+
+
+def pairs_here() -> str:
+    """Returns the languages of the models here, for the middle of a message; "" if there are none."""
+    pairs = dict.fromkeys(f"{'+'.join(one.sources)} > {'+'.join(one.targets)}" for one in _candidates())
+    return f" (here {_listed(list(pairs))})" if pairs else ""
 
 
 def _spellings(codes: Sequence[str]) -> set[str]:

@@ -62,10 +62,13 @@ def info(given: argparse.Namespace) -> int:
     return 0
 
 
-def convert_arguments(parser: argparse.ArgumentParser) -> None:
+def convert_arguments(parser: Parser) -> None:
+    parser.meant = {"int4": "code4"}
     parser.add_argument("directory", metavar="DIR", help="the model's directory, or the name of a fetched model")
     parser.add_argument("out", metavar="OUT", help="the directory to write")
-    parser.add_argument("--scheme", choices=SCHEMES, help="what the weights become (default: int8)")
+    parser.add_argument(
+        "--scheme", choices=SCHEMES, help="what the weights become; log4 and code4 have 4 bits (default: int8)"
+    )
     parser.add_argument(
         "--activation-scales",
         choices=ACTIVATION_SCALES,
@@ -118,7 +121,9 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         "format": KINDS[kind].title + (loaded if kind == "packed" else converted),
         "size": f"{sum(sizes) / 1e6:.1f} MB in {len(sizes)} files",
         "weights": weights,
-        "weights twice": f"{twice / 1e6:.1f} MB more in memory, to skip what a ReLU makes zero" if twice else "no",
+        "weights twice": f"{twice / 1e6:.1f} MB more in memory; in exchange, zeros behind a ReLU take no time"
+        if twice
+        else "no",
         **({"kept products": f"up to {kept / 1e6:.1f} MB more, of pieces as they are met"} if kept else {}),
         "activation scales": config.activation_scales if SCHEMES[config.scheme] == "int8" else "none",
         "parameters": f"{parameters:,}",
@@ -141,7 +146,9 @@ def describe(path: Path, verified: bool) -> dict[str, str]:
         if not isinstance(value, dict | list):
             lines.setdefault(_line(key.replace("_", " ")), _line(value))
     if verified and kind == "packed":
-        lines |= {f"SHA-256 of {name}": digest for name, digest in verify(folder).items()}
+        digests = verify(folder)
+        lines |= {f"SHA-256 of {name}": digest for name, digest in digests.items()}
+        lines["verified"] = f"{len(digests)} files are as packed"
     return lines
 
 

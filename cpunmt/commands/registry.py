@@ -73,9 +73,9 @@ def ls(given: argparse.Namespace) -> int:
     if given.installed:
         return models(given)
     from cpunmt.registry import catalogue
-    from cpunmt.registry.connection import is_offline
+    from cpunmt.registry.connection import UnreachableError, is_offline
 
-    status = 0
+    status, is_unreachable = 0, False
     rows: list[list[str]] = []
     here = {model.name: model for model in store.installed()}
     if is_offline():
@@ -85,7 +85,9 @@ def ls(given: argparse.Namespace) -> int:
         try:
             entries = catalogue.list_models(registry, _say)
         except CpunmtError as error:
-            _say(f"error: {error}")
+            if not (is_unreachable and isinstance(error, UnreachableError)):  # without a network all are
+                _say(f"error: {error}")
+            is_unreachable = is_unreachable or isinstance(error, UnreachableError)
             status = 1
             continue
         for entry in entries:

@@ -51,6 +51,7 @@ def serve_arguments(parser: Parser) -> None:
         "believed (default: 127.0.0.1,::1)",
     )
     add_flags(parser)
+    parser.meant = {"-p": "--port"}
 
 
 def serve(given: argparse.Namespace) -> int:

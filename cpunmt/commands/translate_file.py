@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from cpunmt.commands.lines import streams
 from cpunmt.commands.lines.doubts import Doubts, add_doubts
 from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.commands.model_choice import add_model, translator_arguments
+from cpunmt.commands.wrong_direction import WrongDirection
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, progress_bar, say, stream_errors, tell
 from cpunmt.files.line_stream import write_all
@@ -49,7 +51,13 @@ def translate_file_arguments(parser: Parser) -> None:
     files.add_argument(
         "--out", metavar="DIR", help="where all translations go, named as their sources are; it is made if need be"
     )
-    files.add_argument("--format", metavar="NAME", help="format of all IN (default: by the ends of their names)")
+    from cpunmt.documents.known_formats import FORMATS
+
+    files.add_argument(
+        "--format",
+        metavar="NAME",
+        help=f"format of all IN: {', '.join(FORMATS)} (default: by the ends of their names)",
+    )
     files.add_argument(
         "--select",
         metavar="PART",
@@ -66,6 +74,10 @@ def translate_file_arguments(parser: Parser) -> None:
     add_model(parser)
     names = [name for name in Options.__dataclass_fields__ if not name.startswith("return_") and name not in LEFT_OUT]
     add_options(parser, names)
+    parser.most_used = (
+        *("paths", "output", "out", "format", "select", "force", "model", "source_lang", "target_lang"),
+        *("glossary", "beam_size"),
+    )
 
 
 def _refuse_contradictions(given: argparse.Namespace) -> None:
@@ -75,8 +87,14 @@ def _refuse_contradictions(given: argparse.Namespace) -> None:
         given.parser.error("give -o FILE for one translation, or --out DIR for all, not both")
     if given.output is not None and len(given.paths) > 1:
         given.parser.error(f"-o is for the translation of one file, and {len(given.paths)} are given; use --out DIR")
+    if given.output is not None and os.path.isdir(given.output):
+        given.parser.error(f"{given.output} is a directory; give -o the name of a file, or --out {given.output}")
     if folders and given.out is None:
         given.parser.error(f"{folders[0]} is a directory; give --out DIR, where the translations go")
+    for path in given.paths:
+        if " " in path and not os.path.exists(path) and not os.path.splitext(path.rstrip("."))[1]:
+            text = shlex.quote(path)
+            given.parser.error(f"there is no file {text}; to translate a text: cpunmt translate {text}")
     if streams.STANDARD in given.paths:
         if len(given.paths) > 1 or given.out is not None:
             given.parser.error("- is standard input, and has no name for --out and beside other files; give it alone")
@@ -145,6 +163,8 @@ class _Told:
     def begin(self, path: str) -> None:
         """Begins a file."""
         self.path = path
+        source = self.options.get("source_lang") or self.translator.languages.source
+        self.direction = WrongDirection(source, self.language)
         self.doubts = Doubts(self.translator, self.options, self.statistics is not None, self.record)
 
     def translating(self, options: dict[str, Any], pages: bool = False) -> Callable[[Sequence[Unit]], list[Page]]:
@@ -157,6 +177,7 @@ class _Told:
             results = [page.result() for page in made]
             texts = [bare(parts_of(unit.words)) for unit in units]
             self.doubts.add_texts(self.path, texts, results)
+            self.direction.add(texts, [result.text for result in results])
             if self.statistics:
                 self.statistics.add(texts, results, time.perf_counter() - began)
             return made
@@ -166,6 +187,7 @@ class _Told:
     def end(self, name: str | None) -> None:
         """Reports the doubtful translations of the file `name`."""
         self.doubts.report(name)
+        self.direction.report(self.path)
         for heading, count in self.doubts.counts.items():
             self.counts[heading] = self.counts.get(heading, 0) + count
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -73,6 +74,9 @@ FORMATS: dict[str, Format] = {
     "pdf": Format((".pdf",), read_pdf, writes=".txt"),
 }
 
+# Endings of older formats -> what their programs write today.
+_NEWER = {".doc": ".docx", ".dot": ".docx", ".rtf": ".docx", ".xls": ".xlsx", ".ppt": ".pptx", ".pps": ".pptx"}
+
 
 def format_of(name: str, chosen: str | None) -> Format:
     """Returns the format of the file `name`; `chosen`: a name of FORMATS, or None for the file's ending.
@@ -82,8 +86,10 @@ def format_of(name: str, chosen: str | None) -> Format:
     if chosen is None:
         found = next((key for key, known in FORMATS.items() if name.lower().endswith(known.endings)), None)
         if found is None:
-            endings = " ".join(ending for known in FORMATS.values() for ending in known.endings)
-            raise DocumentError(f"its name ends with none of {endings}; choose one of these, or give its format")
+            newer = _NEWER.get(os.path.splitext(name.lower())[1])
+            if newer:
+                raise DocumentError(f"an older format, which is not read; save it as {newer}")
+            raise DocumentError(f"no format is known by the end of its name; give one of {', '.join(FORMATS)}")
     elif chosen in FORMATS:
         found = chosen
     else:

@@ -19,7 +19,7 @@ import numpy as np
 from cpunmt.engine import prebuilt
 from cpunmt.engine.program_files import cache_file, parts, program_digest, read, write
 from cpunmt.errors import CpunmtError
-from cpunmt.files.console import say
+from cpunmt.files.console import is_watched, progress_bar, say
 from cpunmt.process.first_use import LOCK
 from cpunmt.process.native_calls import native
 from cpunmt.simd import isa
@@ -104,7 +104,7 @@ def _load() -> Program:
         if isinstance(unfit, prebuilt.Damaged):
             say(f"cpunmt: {unfit}; install cpunmt again")
     say("cpunmt: compiling for this processor (once; about half a minute) ...")
-    data = _build()
+    data = _build(terminal_progress())
     if data is None:
         return _load()  # for another path
     return of_file(data, "compiled", path if write(path, data) else None)
@@ -115,6 +115,11 @@ def of_file(data: bytes, origin: str, path: Path | None = None) -> Program:
 
     code, signatures = parts(data)
     return Program(ObjectCode(code), signatures, origin, path)
+
+
+def terminal_progress() -> Progress:
+    """Returns a bar if a terminal shows standard error, else `iter`."""
+    return functools.partial(progress_bar, desc="compiling", unit=" kernels") if is_watched() else iter
 
 
 def _build(progress: Progress = iter) -> bytes | None:

@@ -42,7 +42,6 @@ class Kind(NamedTuple):
     """A kind of directory."""
 
     title: str  # for people
-    files: str  # the files of one, for people
     says: Mapping[str, str | None]  # fields of config.json that only this kind has, and their values; None: any
     names: tuple[str, ...]  # of files that only this kind has; empty: its reader `recognizes` them
     reader: str  # module
@@ -52,31 +51,24 @@ _CTRANSLATE2 = "ctranslate2"
 KINDS = {
     "packed": Kind(
         "packed by cpunmt",
-        "config.json of cpunmt, weights.safetensors and vocabulary.spm",
         {"format": "cpunmt"},
         ("weights.safetensors",),
         "cpunmt.formats.packed.packed_directory",
     ),
     _CTRANSLATE2: Kind(
         "CTranslate2",
-        "a CTranslate2 model: model.bin and shared_vocabulary.json, or source_vocabulary.json and "
-        "target_vocabulary.json",
         {"add_source_bos": None, "decoder_start_token": None},
         tuple(f"{part}_vocabulary.{ending}" for part in ("shared", "source", "target") for ending in ("json", "txt")),
         "cpunmt.formats.ctranslate2.ctranslate2_directory",
     ),
     "marian": Kind(
         "Marian, Bergamot or OPUS-MT",
-        "a Marian, Bergamot or OPUS-MT model: *.npz or model*.bin, and vocab*.spm or *vocab.yml with source.spm and "
-        "target.spm, or *vocab.yml of words",
         {},
         (),
         "cpunmt.formats.marian.marian_directory",
     ),
     "huggingface": Kind(
         "Hugging Face",
-        "a MarianMT model of Hugging Face: config.json, model.safetensors or pytorch_model.bin, vocab.json, source.spm "
-        "and target.spm; or one of many languages, with sentencepiece.bpe.model; or a T5, mT5, UMT5, with spiece.model",
         {"model_type": None},
         (
             *("model.safetensors", "model.safetensors.index.json"),
@@ -86,7 +78,6 @@ KINDS = {
     ),
     "argos": Kind(
         "Argos package",
-        "a package of Argos or LibreTranslate: metadata.json, sentencepiece.model or bpe.model, and the folder model",
         {},
         (),
         "cpunmt.formats.argos.argos_package",
@@ -135,8 +126,11 @@ def look(path: str | os.PathLike[str]) -> FoundModel:
         raise ModelFileError(f"{folder}: not a model's directory, but {inner} is a model; name that one")
     names = listing(folder)
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    expected = "; or ".join(kind.files for kind in KINDS.values())
-    raise ModelFileError(f"{folder}: not a model's directory. Found: {shown or 'no file'}. Expected {expected}")
+    titles = ", ".join(kind.title for kind in KINDS.values())
+    raise ModelFileError(
+        f"{folder}: not a model's directory. Found: {shown or 'no file'}. Expected the files of one of these, which "
+        f"docs/models.md lists: {titles}"
+    )
 
 
 def _found(path: str | os.PathLike[str], folder: Path) -> FoundModel | None:
@@ -201,10 +195,18 @@ def marian_file(path: str | os.PathLike[str], folder: Path) -> str | None:
     return name if chooses(name) else None
 
 
+def missing(path: str | os.PathLike[str]) -> ModelFileError:
+    """Returns the error of a path that does not exist, or is not a directory."""
+    return ModelFileError(
+        f"{path}: no such directory; expected a model's directory, or a fetched model's name such as firefox:ende "
+        "(or opus:, argos:, hf:); see cpunmt models, and cpunmt ls for those that can be fetched"
+    )
+
+
 def listing(folder: Path) -> list[str]:
     """Returns the names of the files, sorted; a file and its packed forms, .gz or .zst, count once."""
     if not folder.is_dir():
-        raise ModelFileError(f"{folder}: no such directory; expected one with a model, a vocabulary and a shortlist")
+        raise missing(folder)
     try:
         with os.scandir(folder) as entries:
             names = {entry.name for entry, _ in zip(entries, range(_MAX_FILES + 1), strict=False) if entry.is_file()}

@@ -48,7 +48,8 @@ def our_names(
             ours = "max_batch_tokens"
         if ours not in allowed:
             hinted = _meant(name, allowed, aliases, meant)
-            raise TypeError(f"unknown option {name!r}{hinted}; expected one of: {', '.join(allowed)}")
+            known = "see docs/options.md" if hinted else f"expected one of: {', '.join(allowed)}"
+            raise TypeError(f"unknown option {name!r}{hinted}; {known}")
         if ours in found:
             raise TypeError(f"{ours} is given twice: {name!r} is another name of it")
         found[ours] = value

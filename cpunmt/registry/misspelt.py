@@ -28,7 +28,12 @@ _LANGUAGES = (
 
 
 def beside(path: Path) -> Path | None:
-    """Returns the model's directory whose name is nearly that of `path`, in the same folder, or None."""
+    """Returns the model's directory that `path` most likely means, or None: of this name in models/, or of nearly the
+    same name in the same folder."""
+    inner = Path("models", path)
+    with contextlib.suppress(CpunmtError, OSError, ValueError):  # ValueError: a NUL in the path
+        if len(path.parts) == 1 and kind_of(inner):
+            return inner
     names = _folders(path.parent)
     for _ in range(_MOST_OPENED):
         found = nearest(path.name, names)

@@ -173,7 +173,7 @@ def find_metadata(path: Path) -> dict[str, Any] | None:
 
 
 def located(model: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> Path:
-    """Finds the model that a user names: a path, which need not exist, or the name of a fetched model.
+    """Finds the model that a user names: a path, or the name of a fetched model.
 
     An .argosmodel file is unpacked into the user's folder of models, unless it is there already.
 
@@ -182,20 +182,19 @@ def located(model: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> Path:
     CpunmtError
         As `find`, or as `package_file.unpacked`.
     ModelFileError
-        The path does not exist, and another path or a model's name is probably meant: the message suggests it. Or the
-        path is empty.
+        The path is empty or does not exist; the message suggests another path or a model's name if it is probably
+        meant.
     """
     if is_name(model):
         return find(model)
     text = os.fsdecode(model)
     if not text:  # Path would take it as the current directory
         raise ModelFileError("the model's path is empty; expected a directory, a file in it, or a fetched model's name")
+    with LOCK:
+        from cpunmt.formats.any_directory import is_package_file, missing
     if not os.path.exists(text):
         meant = _meant(text)
-        if meant:
-            raise ModelFileError(f"{text}: no such directory{meant}")
-    with LOCK:
-        from cpunmt.formats.any_directory import is_package_file
+        raise ModelFileError(f"{text}: no such directory{meant}") if meant else missing(text)
     if is_package_file(text):
         with LOCK:
             from cpunmt.registry.package_file import unpacked

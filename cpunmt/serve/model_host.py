@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from cpunmt.decoding.loading import contains_model
 from cpunmt.errors import CpunmtError
-from cpunmt.formats.any_directory import model_folder, read_metadata
+from cpunmt.formats.any_directory import kind_of, read_metadata
 from cpunmt.registry.store import located, model_languages
 from cpunmt.text.languages.codes import plain
 from cpunmt.translator.pivot import Pivot
@@ -71,11 +70,7 @@ class ServedModel:
         """
         found = _NAMED.fullmatch(named)
         self.path = located(found[3] if found else named)
-        model_folder(self.path)  # raises for a device
-        if not contains_model(self.path):
-            raise CpunmtError(
-                f"{self.path}: not found; expected a model's directory, or a fetched model's name such as firefox:ende"
-            )
+        kind_of(self.path)  # raises if there is no model
         said = model_languages(read_metadata(self.path), named)
         source, target = (found[1], found[2]) if found else said
         if source is None or target is None:

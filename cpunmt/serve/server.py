@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import socket
 import time
@@ -129,5 +130,21 @@ def run(server: Server) -> None:
     with contextlib.suppress(KeyboardInterrupt, SystemExit, UnicodeError):
         server.run()
     if not server.started:
-        where = f"{server.config.host}:{server.config.port}"
-        raise CpunmtError(f"cannot serve at {where}: the address is taken, or not of this machine; choose another")
+        host, port = server.config.host, server.config.port
+        raise CpunmtError(f"cannot serve at {host}:{port}: {_why_not(host, port)}")
+
+
+def _why_not(host: str, port: int) -> str:
+    """Returns why a server cannot listen at an address, and what to do: uvicorn only logs it."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(address)
+    except PermissionError:
+        return "the system does not permit it; choose a port above 1023 with --port"
+    except (OSError, UnicodeError) as error:
+        if getattr(error, "errno", None) == errno.EADDRINUSE:
+            return "the port is taken; choose another with --port"
+        return "not an address of this machine; choose another with --host"
+    return "the server could not start; try again"

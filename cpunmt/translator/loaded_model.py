@@ -134,6 +134,10 @@ class ModelOwner:
 
         Raises ModelFileError for a missing or broken directory, ValueError for another value of an argument.
         """
+        models = _listed(model_path)
+        self._names = [str(model) if is_name(model) else None for model in models]
+        self.paths = tuple(map(located, models))  # first: Translator("en", "de") lacks a model, not a device
+        self.path = self.paths[0]
         expect("device", device, ["cpu", "auto"], "cpunmt runs on the CPU only")
         expect("device_index", device_index, [0, [0]], "there is one CPU")
         expect("intra_threads", intra_threads, [0, 1], "one thread translates a batch; use inter_threads")
@@ -148,15 +152,11 @@ class ModelOwner:
         if isinstance(compute_type, dict):
             compute_type = compute_type.get("cpu", "default")
         self._spoken = source_lang, target_lang
-        models = _listed(model_path)
         self.weights = (1.0,)
         if len(models) > 1 or weights is not None:
             with LOCK:  # a process that translates with one model never imports it
                 from cpunmt.decoding.ensemble import checked_weights
             self.weights = checked_weights(weights, len(models))
-        self._names = [str(model) if is_name(model) else None for model in models]
-        self.paths = tuple(map(located, models))
-        self.path = self.paths[0]
         self._wanted = compute_type, activation_scales
         self._workers = Workers(*self._threads)
         self._use(self._load(self.paths))  # messages show the paths as the caller wrote them

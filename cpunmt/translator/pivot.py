@@ -108,8 +108,8 @@ class Pivot(DocumentMethod):
     def translate(  # pyright: ignore[reportOverlappingOverload]
         self,
         text: str,
-        target_prefix: str | None = None,
         *,
+        target_prefix: str | None = None,
         options: Leg | Sequence[Leg] = None,
         **given: Any,
     ) -> Result: ...
@@ -118,8 +118,8 @@ class Pivot(DocumentMethod):
     def translate(
         self,
         text: Iterable[str],
-        target_prefix: str | Iterable[str | None] | None = None,
         *,
+        target_prefix: str | Iterable[str | None] | None = None,
         options: Leg | Sequence[Leg] = None,
         **given: Any,
     ) -> list[Result]: ...
@@ -127,8 +127,8 @@ class Pivot(DocumentMethod):
     def translate(
         self,
         text: str | Iterable[str],
-        target_prefix: str | Iterable[str | None] | None = None,
         *,
+        target_prefix: str | Iterable[str | None] | None = None,
         options: Leg | Sequence[Leg] = None,
         **given: Any,
     ) -> Result | list[Result]:
@@ -152,7 +152,7 @@ class Pivot(DocumentMethod):
         """
         if given and (watch := watch_of(given)):
             with under(watch):
-                return self.translate(text, target_prefix, options=options, **given)
+                return self.translate(text, target_prefix=target_prefix, options=options, **given)
         if isinstance(text, str):
             if target_prefix is not None and not isinstance(target_prefix, str):
                 raise TypeError(f"target_prefix is {shown(target_prefix)}, expected text, as `text` is")

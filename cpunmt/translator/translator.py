@@ -57,8 +57,8 @@ class Translator(PieceTranslator):
     def translate(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
         self,
         text: str,
-        target_prefix: str | None = None,
         *,
+        target_prefix: str | None = None,
         options: Options | SetName | None = None,
         **given: Unpack[TranslationOptions],
     ) -> Result: ...
@@ -67,8 +67,8 @@ class Translator(PieceTranslator):
     def translate(
         self,
         text: Iterable[str],
-        target_prefix: str | Iterable[str | None] | None = None,
         *,
+        target_prefix: str | Iterable[str | None] | None = None,
         options: Options | SetName | None = None,
         **given: Unpack[TranslationOptions],
     ) -> list[Result]: ...
@@ -76,8 +76,8 @@ class Translator(PieceTranslator):
     def translate(
         self,
         text: str | Iterable[str],
-        target_prefix: str | Iterable[str | None] | None = None,
         *,
+        target_prefix: str | Iterable[str | None] | None = None,
         options: Options | SetName | None = None,
         **given: Any,
     ) -> Result | list[Result]:
@@ -102,7 +102,7 @@ class Translator(PieceTranslator):
         """
         if given and (watch := watch_of(given)):
             with under(watch):
-                return self.translate(text, target_prefix, options=options, **given)
+                return self.translate(text, target_prefix=target_prefix, options=options, **given)
         if isinstance(text, str):
             settings = self.call_settings(given, options) if given or options is not None else self._default
             text = str.__str__(text)  # the characters of a subclass, which may print differently
@@ -218,8 +218,8 @@ class Translator(PieceTranslator):
     def generate_text(
         self,
         text: str,
-        target_prefix: str | None = None,
         *,
+        target_prefix: str | None = None,
         options: Options | SetName | None = None,
         **given: Unpack[TranslationOptions],
     ) -> Iterator[str]:

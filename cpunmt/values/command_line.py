@@ -3,7 +3,7 @@
 import argparse
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 from cpunmt.files.console import say, tell
@@ -29,6 +29,18 @@ class _Once(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
+class _Help(argparse.Action):
+    """Action that prints the help, after -h only its most used part, and ends the process."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: Any, values: object, option_string: str | None = None
+    ) -> None:
+        """Prints; called by argparse."""
+        assert isinstance(parser, Parser)
+        tell((parser.format_brief_help() if option_string == "-h" else parser.format_help()).removesuffix("\n"))
+        parser.exit()
+
+
 class _Unbroken(argparse.HelpFormatter):
     """Formatter that does not break flags at their hyphens."""
 
@@ -45,11 +57,17 @@ class Parser(argparse.ArgumentParser):
     ) -> None:
         """`fill` adds the arguments just before the parser is first used, so that unused commands cost nothing.
 
-        It may set `meant`, which maps flags of other programs to the flags of this one. `examples`: lines that end the
-        help.
+        It may set `meant`, which maps flags and values of other programs to those of this one, and `most_used`, the
+        `dest` of the arguments that -h shows; --help shows all. `examples`: lines that end the help.
         """
-        super().__init__(**{"allow_abbrev": False, "formatter_class": _Unbroken, **settings})
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _Unbroken, "add_help": False, **settings})
         self.register("action", None, _Once)
+        suppressed: Any = argparse.SUPPRESS
+        self._help = self.add_argument(
+            *("-h", "--help"),
+            **{"action": _Help, "nargs": 0, "dest": suppressed, "help": "show this help message and exit"},
+        )
+        self.most_used: Collection[str] = ()
         self._fill, self._examples = fill, examples
         self._groups: dict[str, argparse._ArgumentGroup] = {}
         self.meant: Mapping[str, str] = {}
@@ -70,6 +88,8 @@ class Parser(argparse.ArgumentParser):
         fill, self._fill = self._fill, None
         if fill:
             fill(self)
+            if self.most_used:
+                self._help.help = "-h shows the most used arguments, --help all"
             if self.usage is None and len(self._optionals_shown()) > _MOST_FLAGS:
                 self.usage = self._synopsis()
 
@@ -85,8 +105,24 @@ class Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """Formats the help of all arguments."""
         self._filled()
-        text = super().format_help()
-        return text + "\nexamples:\n" + "".join(f"  {line}\n" for line in self._examples) if self._examples else text
+        return super().format_help() + self._shown_examples()
+
+    def format_brief_help(self) -> str:
+        """Formats the help of the most used arguments, or of all if the command does not name them."""
+        self._filled()
+        if not self.most_used:
+            return self.format_help()
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, [])
+        formatter.add_text(self.description)
+        formatter.start_section("most used")
+        formatter.add_arguments([one for one in self._actions if one.dest in self.most_used])
+        formatter.end_section()
+        formatter.add_text(f"{self.prog} --help describes all {len(self._optionals_shown())} flags.")
+        return formatter.format_help() + self._shown_examples()
+
+    def _shown_examples(self) -> str:
+        return "\nexamples:\n" + "".join(f"  {line}\n" for line in self._examples) if self._examples else ""
 
     def error(self, message: str) -> NoReturn:
         """Exits with 2 after one line; argparse would print the whole synopsis first."""
@@ -130,7 +166,7 @@ class Parser(argparse.ArgumentParser):
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
             choices = [str(one) for one in action.choices or ()]
-            meant = did_you_mean(value, choices, CLOSELY)
+            meant = hint(self.meant[value]) if value in self.meant else did_you_mean(value, choices, CLOSELY)
             error.message = f"invalid choice: {value!r}{meant}; choose from {', '.join(choices)}"
             raise
 

@@ -42,10 +42,12 @@ def read_float_checkpoint(
     refused = sorted({scheme for scheme, static in used if SCHEMES[scheme] != "float32" and (static or not rounded)})
     if refused:
         found = ", ".join(refused)
-        told = f"{found} with static scales, expected dynamic ones" if rounded else f"{found}, expected float32"
-        raise ModelFileError(
-            f"{path}: packed as {told}: the checkpoint it was made of, or a directory packed with --scheme float32"
+        told = (
+            f"{found} with static scales, expected dynamic ones" if rounded else f"{found}, expected float32 or float16"
         )
+        beside = next((path / name for name in ("float32", "float16") if (path / name).is_dir()), None)
+        other = beside if beside and not rounded else "the checkpoint it was made of"
+        raise ModelFileError(f"{path}: packed as {told}; use {other}")
     check_tensors(packed.tensors, expected_tensors(config), path / WEIGHTS)
     check_finite(packed.tensors, path / WEIGHTS)
     return config.changed(scheme="float32", schemes=()), unpacked_tensors(config, packed.tensors)

@@ -1,5 +1,6 @@
 """Command line of the offline tools: `python -m quantize pack ...`, also installed as `cpunmt-quantize`."""
 
+import cpunmt
 from cpunmt.commands.flags import error_line
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
@@ -16,7 +17,9 @@ COMMANDS = (pack_command, report_command, shortlist_command, clusters_command, e
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status: 0, or 1 after an error. Wrong usage exits with 2."""
-    parser = Parser(prog="cpunmt-quantize", description=__doc__.splitlines()[0])
+    example = "cpunmt-quantize pack models/ende-student/float32 packed --scheme log4"
+    parser = Parser(prog="cpunmt-quantize", description=__doc__.splitlines()[0], examples=[example])
+    parser.add_argument("-V", "--version", action="version", version=f"cpunmt {cpunmt.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
         own = command.add_parser(commands)

@@ -8,6 +8,7 @@ from cpunmt.errors import CpunmtError
 from cpunmt.layers.schemes import CODEBOOKS, SCHEMES
 from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
 from cpunmt.model.tensors import LARGE, decoder_weights, output_table
+from cpunmt.values.command_line import Parser
 from quantize.commands.shared_options import (
     Kind,
     add_gate_options,
@@ -43,7 +44,7 @@ _MODEL = f"""
 checkpoint CHECKPOINT  a Marian file (model.npz), or the directory of a model: of Marian, Bergamot, OPUS-MT or Hugging
                        Face, or packed as float32
 out OUT                the model directory to make
---scheme S             how weights are stored: {", ".join(SCHEMES)} (default: int8)
+--scheme S             how weights are stored: {", ".join(SCHEMES)} (default: int8); log4 and code4 have 4 bits
 --keep PATTERN=S...    another scheme for matrices whose names match, as in 'embedding=float16' or 'decoder.*=int8'; may
                        be given several times, the last match counts
 --preset NAME          latency: int8 that reads fewer bytes in each decoding step, for one sentence at a time: 4 bits
@@ -82,8 +83,9 @@ _LIMITS = """
 """
 
 
-def add_pack_options(pack: argparse.ArgumentParser) -> None:
+def add_pack_options(pack: Parser) -> None:
     """Adds all arguments of the command."""
+    pack.meant = {"int4": "code4"}
     preset = {"choices": PRESETS, "metavar": None}
     add_options(pack, _MODEL, scheme={"choices": SCHEMES, "default": "int8"}, keep=_pattern_scheme, preset=preset)
     add_vocabularies(pack, ", for a file")

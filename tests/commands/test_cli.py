@@ -271,13 +271,17 @@ def test_info_verifies_a_model(tmp_path, capfd):
     shutil.copytree(DIRECTORIES["int8"], model, ignore=shutil.ignore_patterns("float32"))
     assert cli.main(["info", "--verify", str(model)]) == 0
     digest = hashlib.sha256((model / "weights.safetensors").read_bytes()).hexdigest()
-    assert statistics(capfd.readouterr().out)["SHA-256 of weights.safetensors"] == digest
+    told = statistics(capfd.readouterr().out)
+    assert told["SHA-256 of weights.safetensors"] == digest and [*told.items()][-1] == (
+        "verified",
+        "4 files are as packed",
+    )
     content = bytearray((model / "weights.safetensors").read_bytes())
     content[-1000] ^= 1
     (model / "weights.safetensors").write_bytes(content)
     assert cli.main(["info", "--verify", str(model)]) == 1
     shown = capfd.readouterr().err
-    assert shown.count("\n") == 1 and "weights.safetensors: found" in shown
+    assert shown.count("\n") == 1 and "weights.safetensors: SHA-256 differs" in shown
 
 
 def test_info_refuses_a_model_without_one_of_its_tensors(tmp_path, capfd):

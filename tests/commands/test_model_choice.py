@@ -116,7 +116,11 @@ def test_a_directory_beside_it_is_told(empty, tmp_path, capfd):
     assert cli.main(["info", "mine/my-modle"]) == 1
     assert refusal(capfd) == "mine/my-modle: no such directory (did you mean mine/my-model?)\n"
     assert cli.main(["info", "mine/other"]) == 1  # no name of the hub: there is a folder `mine`
-    assert "did you mean" not in refusal(capfd)
+    told = refusal(capfd)
+    assert "did you mean" not in told and "such as firefox:ende (or opus:, argos:, hf:); see cpunmt models" in told
+    shutil.copytree(DIRECTORIES["int8"], tmp_path / "models" / "small", ignore=ignore)
+    assert cli.main(["info", "small"]) == 1
+    assert refusal(capfd) == "small: no such directory (did you mean models/small?)\n"
 
 
 def test_a_fetched_model_is_told_for_a_name_that_is_nearly_it(empty, tmp_path, capfd):
@@ -193,6 +197,11 @@ def test_languages_that_no_model_has(empty, tmp_path, capfd):
     told = refusal(capfd)
     assert told.startswith(f"no model in {tmp_path / 'models'} translates en to fr; ")
     assert "`cpunmt ls 'en > fr'`" in told and "`cpunmt fetch firefox:enfr`" in told
+    assert cli.main(["translate", "--from", "English", "--to", "xx", "Hello."]) == 1
+    told = refusal(capfd)
+    assert " (no language is known as 'xx'); `cpunmt ls 'en > xx'` lists" in told and "cpunmt fetch" not in told
+    assert cli.main(["translate", "--from", "fr", "--to", "de", "Hello."]) == 1  # Firefox's are from or to English
+    assert "cpunmt fetch" not in refusal(capfd)
 
 
 def test_a_model_of_several_languages_follows_those_of_one(empty, capfd):

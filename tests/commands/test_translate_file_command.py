@@ -59,7 +59,7 @@ def test_parts_are_selected(tmp_path):
 @pytest.mark.parametrize(
     "name, content, said",
     [
-        ("a.rtf", b"PK", "its name ends with none of .txt"),
+        ("a.rtf", b"PK", "an older format, which is not read; save it as .docx"),
         ("a.json", b"PK\x03\x04", "a.json: line 1, column 1: is not JSON"),
         ("a.po", b"PK\x03\x04", "a.po: line 1: cannot be read as a line of a catalogue"),
         ("a.yaml", b"PK\x03\x04", "a.yaml: line 1: is not YAML"),
@@ -83,7 +83,9 @@ def test_a_file_is_never_written_over_itself(page):
 
 def test_a_directory_is_no_file_to_write(page, tmp_path):
     done = here("translate-file", str(page), "-o", str(tmp_path), "-m", str(SHIPPED))
-    assert done.returncode == 1 and b"is a directory; give the name of a file to write" in done.stderr
+    assert done.returncode == 2 and b"is a directory; give -o the name of a file, or --out " in done.stderr
+    with pytest.raises(CpunmtError, match="is a directory; give the name of a file to write"):
+        Translator(SHIPPED).translate_document(page, tmp_path)
 
 
 def test_a_pivot_translates_documents_and_formats_can_be_named(page, tmp_path):

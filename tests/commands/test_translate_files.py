@@ -98,7 +98,7 @@ def test_contradictions_are_wrong_usage(folder, capsys, arguments, told):
         (["a.md", "none.md"], "none.md: cannot read it: No such file or directory; check the path"),
         (["none.md", "-o", "b.md"], "none.md: cannot read it: No such file or directory; check the path"),
         (["a.md", "/dev/zero"], "/dev/zero: is not a regular file"),
-        (["a.md", "deep/d.rtf"], "deep/d.rtf: its name ends with none of"),
+        (["a.md", "deep/d.rtf"], "deep/d.rtf: an older format, which is not read; save it as .docx"),
         (["a.md", "-o", "b.md"], "b.md: exists; choose another name, or replace it (--force)"),
         (["a.md", "b.md", "--out", "."], "a.md: is read, and would be replaced; choose another name to write to"),
         (["a.md", "--out", "deep/c.txt"], "deep/c.txt: cannot be made: File exists; give --out another directory"),

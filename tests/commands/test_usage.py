@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from cpunmt.commands import cli
+from cpunmt.commands import cli, model_choice
 from tests.sample_models.real_model import SHIPPED
 from tests.support.command_line import ROOT, here
 
@@ -60,7 +60,10 @@ from tests.support.command_line import ROOT, here
         (["score", "--word-penalty", "200"], "word_penalty is 200.0, expected -100.0 to 100.0"),
         (["info", "--verfy"], "unrecognized arguments: --verfy"),
         (["convert", "model"], "cpunmt convert: error: the following arguments are required: OUT"),
-        (["convert", "model", "out", "--scheme", "int4"], "argument --scheme: invalid choice: 'int4'"),
+        (
+            ["convert", "model", "out", "--scheme", "int4"],
+            "argument --scheme: invalid choice: 'int4' (did you mean code4?)",
+        ),
         (["translate", "-m", "a", "-m", "a"], "argument -m/--model: is given twice, 'a' and 'a'; expected it once"),
         (["translate", "-m", "a", "--model=b"], "argument -m/--model: is given twice, 'a' and 'b'"),
         (["translate", "-i", "a", "--input", "b"], "argument -i/--input: is given twice"),
@@ -84,14 +87,26 @@ from tests.support.command_line import ROOT, here
             ["translate", "--alignment", "A man."],
             "a number from 0 to 1; put TEXT first, or -- before it; see",
         ),
-        (["translate", "--from", "en"], "give both --from and --to, or neither"),
+        (
+            ["translate-file", "A dog."],
+            "there is no file 'A dog.'; to translate a text: cpunmt translate 'A dog.'; see",
+        ),
+        (["version"], "no command is called 'version' (did you mean --version?)"),
+        (["quantize", "pack"], "no command is called 'quantize' (did you mean cpunmt-quantize?)"),
+        (["serve", "-p", "80"], "unrecognized arguments: -p (did you mean --port?)"),
+        (
+            ["translate-file", "README.md", "-o", "docs"],
+            "docs is a directory; give -o the name of a file, or --out docs",
+        ),
+        (["translate", "--from", "en"], "give both --from and --to, or neither: they choose a model (here en > de"),
         (["score", "--to", "de"], "give both --from and --to, or neither"),
         (
             ["translate", "--from", " ", "--to", "de"],
             "--from is '', expected a code or a name, as de, deu_Latn or",
         ),
         (["translate", "Hello.", "-i", "a"], "give TEXT, or a file of lines with -i, not both: 'Hello.' and 'a'"),
-        (["translate", "README.md"], "README.md is a file; -i README.md translates the lines in it"),
+        (["translate", "README.md"], "README.md is a file; cpunmt translate-file README.md translates it, `printf"),
+        (["translate", "LICENSE"], "LICENSE is a file; -i LICENSE translates the lines in it, `printf"),
         (["translate", "models/ende-tiny"], "models/ende-tiny is a directory; -m models/ende-tiny names a model"),
         (
             ["translate", "firefox:ende", "Hello."],
@@ -112,10 +127,16 @@ def test_wrong_usage_is_one_line_and_exits_with_two(arguments, message, capfd, m
 def test_no_command_is_answered_by_the_help_and_the_next_step(capfd, monkeypatch, tmp_path):
     monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path))
     monkeypatch.setenv("ARGOS_PACKAGES_DIR", str(tmp_path))
+    monkeypatch.delenv("CPUNMT_MODEL", raising=False)
+    monkeypatch.setattr(model_choice, "SHIPPED", tmp_path / "none")
     assert cli.main([]) == 2
     output, shown = capfd.readouterr()
     assert output.startswith("usage: cpunmt COMMAND ...\n") and shown == ""
     assert output.endswith("\nNext: no model is installed; cpunmt fetch firefox:ende gets one, cpunmt ls lists all.\n")
+    monkeypatch.setattr(model_choice, "SHIPPED", tmp_path)
+    assert cli.main([]) == 2
+    said = f'\nNext: cpunmt translate "Two dogs." uses {tmp_path}; cpunmt ls lists other models.\n'
+    assert capfd.readouterr().out.endswith(said)
     (tmp_path / "firefox" / "encs").mkdir(parents=True)
     (tmp_path / "firefox" / "encs" / "metadata.json").write_text('{"name": "firefox:encs"}')
     assert cli.main([]) == 2
@@ -163,6 +184,19 @@ def test_the_list_of_commands_fits_a_terminal(capfd, monkeypatch):
     ] == [one.name for one in cli.COMMANDS]
 
 
+@pytest.mark.parametrize(
+    ("command", "shown", "hidden"), [("translate", "--n-best", "--patience"), ("info", "--w", "-")]
+)
+def test_the_short_help_has_the_most_used_flags(command, shown, hidden, capfd):
+    with pytest.raises(SystemExit) as caught:
+        cli.main([command, "-h"])
+    output = capfd.readouterr().out
+    assert caught.value.code == 0 and shown in output and output.count("\n") < 60
+    if hidden != "-":
+        assert hidden not in output and re.search(r"--help describes all \d\d flags", output)
+        assert output.index("most used:") < output.index("examples:")
+
+
 def test_help_has_groups_and_the_names_of_flags(capfd):
     with pytest.raises(SystemExit):
         cli.main(["translate", "--help"])
@@ -170,7 +204,7 @@ def test_help_has_groups_and_the_names_of_flags(capfd):
     titles = re.findall(r"^([a-z ]+):$", output, re.M)
     assert titles[2:6] == ["input and output", "model and languages", "text", "length"] and titles[-1] == "examples"
     assert not re.search(r"--[a-z-]+-\n", output)
-    assert "(default: --num-hypotheses)" in " ".join(output.split()) and "in Python" not in output
+    assert "at most --beam-size (without N: as many as" in " ".join(output.split()) and "in Python" not in output
     assert output.index("--to LANGUAGE") < output.index("--split {") < output.index("--max-length N")
     assert output.index("  --copy-numbers") < output.index("  --no-copy-numbers")
 

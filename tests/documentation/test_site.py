@@ -72,7 +72,7 @@ def test_arguments_are_listed(site):
 
 def test_signatures_are_short_and_the_usual_call_comes_first(site):
     shown = re.sub("<[^>]+>", "", (site / "docs" / "api.html").read_text("utf-8"))
-    assert "translate(text: str, target_prefix: str | None = None, **options) → Result" in html.unescape(shown)
+    assert "translate(text: str, *, target_prefix: str | None = None, **options) → Result" in html.unescape(shown)
     hidden = ("**given", "\n_parts:", "tensor_parallel: bool =", "PathLike[bytes]")
     assert [text for text in hidden if text in shown] == []
     names = re.findall(r'id="cpunmt\.Translator\.(\w+)"', (site / "docs" / "api.html").read_text("utf-8"))

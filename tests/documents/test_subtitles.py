@@ -206,6 +206,8 @@ def cues(*texts):
         (["a man", "Is"], 1),
         (["a man", "1 2", "is"], 1),
         (["a man", "x <b>is</b>", "go"], 3),
+        (["<b>" * 8 + "a man", "<b>is" + "</b>" * 9], 1),
+        (["<b>" * 9 + "a man", "<b>is" + "</b>" * 10], 2),  # of tags that are left open, the last 8 count
     ],
 )
 def test_where_a_sentence_ends(texts, count):
@@ -239,7 +241,11 @@ def test_lines_have_42_characters_or_those_of_the_longest_in_the_source(source, 
         (read_srt, cues("<i>a man</i>"), ["a man"]),
         (read_srt, cues("<i>a man<i>"), ['<x n="1"/>a man<x n="2"/>']),
         (read_srt, cues("</i>a man</i>"), ['<x n="1"/>a man<x n="2"/>']),
-        (read_srt, cues("<i>a man"), ['<x n="1"/>a man']),
+        (read_srt, cues("<i>a man"), ["a man"]),
+        (read_srt, cues("<i>a man", "is", "here</i>"), ['a man <x n="1"/>is <x n="2"/>here']),
+        (read_srt, cues("<i><b>a man</b>", "is</i>"), ['a man <x n="1"/>is']),
+        (read_srt, cues("<i>a man", "<b>is</i>"), ["a man", '<x n="1"/>is<x n="2"/>']),
+        (read_srt, cues("<i>a man", "</i>is"), ["a man", '<x n="1"/>is']),
         (read_srt, cues("a</i> man"), ['a<x n="1"/> man']),
         (read_srt, cues("<i><b>a man</b></i>"), ["a man"]),
         (read_srt, cues("\u266a a man \u266a"), ["a man"]),

@@ -186,6 +186,19 @@ def test_a_path_that_llvm_cannot_compile_is_given_up(cold, monkeypatch, capsys):
     )
 
 
+def test_compiling_shows_a_bar_on_a_terminal(monkeypatch):
+    def build(progress):
+        raise KeyError(progress)
+
+    assert program.terminal_progress() is iter
+    monkeypatch.setattr(program, "is_watched", lambda: True)
+    monkeypatch.setattr(program, "read", lambda path: None)
+    monkeypatch.setattr(program, "_build", build)
+    with pytest.raises(KeyError) as caught:
+        program._load()
+    assert caught.value.args[0].keywords["desc"] == "compiling"
+
+
 def test_what_is_no_file_is_neither_read_nor_replaced(tmp_path, capsys):
     """A pipe would wait for a writer."""
     tmp_path.chmod(0o700)

@@ -57,7 +57,7 @@ def test_neither_as_the_other_side(student, kind):
     given, message = WITHOUT_ORDER[kind]
     if kind != "None":
         for call in (
-            lambda: student.translate(TEXTS, given),
+            lambda: student.translate(TEXTS, target_prefix=given),
             lambda: student.translate_batch([["A"]], given),
             lambda: student.translate_iterable(TEXTS, given),
         ):
@@ -108,7 +108,8 @@ def test_neither_as_a_sentence_of_pieces(student, kind):
 def test_whatever_has_an_order_is_a_list(student, make):
     expected = student.translate(TEXTS)
     assert student.translate(make(TEXTS)) == expected == list(student.translate_iterable(make(TEXTS)))
-    assert student.translate(TEXTS, make(["Ein", "", "Zwei"])) == student.translate(TEXTS, ["Ein", "", "Zwei"])
+    prefixes = ["Ein", "", "Zwei"]
+    assert student.translate(TEXTS, target_prefix=make(prefixes)) == student.translate(TEXTS, target_prefix=prefixes)
     assert student.score(make(TEXTS), make(TEXTS)) == student.score(TEXTS, TEXTS)
     assert student.translate(np.str_("A dog.")) == expected[0]
 
@@ -143,7 +144,7 @@ def test_what_is_no_text_is_named_by_its_row(student, kind):
             list(student.score_iterable(source, target))
     if "None" not in said:
         with pytest.raises(TypeError, match=f"^target_prefix 3 is {said}, expected str or None"):
-            student.translate(["x"] * 4, given)
+            student.translate(["x"] * 4, target_prefix=given)
 
 
 def test_a_hole_among_pieces_is_named_by_sentence_and_place(student):
@@ -189,8 +190,8 @@ def test_a_subclass_of_str_is_its_characters(student, kind):
     expected, prefix = student.translate(plain), kind("▁One")
     assert student.translate(texts[0], return_alignments=True) == student.translate(plain[0], return_alignments=True)
     assert student.translate(texts) == list(student.translate_iterable(texts)) == expected
-    assert student.translate(plain, texts) == student.translate(plain, plain)
-    assert list(student.translate_iterable(plain, texts)) == student.translate(plain, plain)
+    expected = student.translate(plain, target_prefix=plain)
+    assert student.translate(plain, target_prefix=texts) == list(student.translate_iterable(plain, texts)) == expected
     assert student.score(texts, texts) == list(student.score_iterable(texts, texts)) == student.score(plain, plain)
     assert student.score(texts[0], texts[1]) == student.score(*plain)
     pieces = [[prefix, kind("▁man")], [prefix]] if kind is Loud else [[prefix]]
@@ -227,7 +228,7 @@ def test_what_is_wrong_is_not_read_to_its_end(student):
         (lambda: student.translate(numbers()), "^text 0 is 1, expected str"),
         (lambda: student.score(numbers(), numbers()), "^source 0 is 1, expected str"),
         (lambda: student.score(["A"], numbers()), "^target 0 is 1, expected str"),
-        (lambda: student.translate(["A"], numbers()), "^target_prefix 0 is 1, expected str or None"),
+        (lambda: student.translate(["A"], target_prefix=numbers()), "^target_prefix 0 is 1, expected str or None"),
         (lambda: student.translate_batch([good], numbers()), "^target_prefix 0 is 1, expected a list of pieces"),
         (lambda: student.translate_batch([good, numbers()]), "^sentence 1: piece 0 is 1, expected str"),
         (lambda: student.score_batch([numbers()], [good]), "^sentence 0: piece 0 is 1, expected str"),
@@ -252,7 +253,7 @@ def test_of_the_other_side_one_too_many_is_enough(student):
 
     for call, message in (
         (
-            lambda: student.translate(["A"] * 2, endless("Ein")),
+            lambda: student.translate(["A"] * 2, target_prefix=endless("Ein")),
             "^target_prefix has more than 2 items, expected one for",
         ),
         (lambda: student.translate_batch([["A"]] * 2, endless(["Ein"])), "^target_prefix has more than 2 items"),
@@ -343,7 +344,9 @@ def test_repeated_prefixes_are_counted_if_they_end(student, count, right):
     prefixes = itertools.repeat("Der", *([] if count is None else [count]))
     results = student.translate_iterable(TEXTS, target_prefix=prefixes)
     if right:
-        assert [found.text for found in results] == [found.text for found in student.translate(TEXTS, "Der")]
+        assert [found.text for found in results] == [
+            found.text for found in student.translate(TEXTS, target_prefix="Der")
+        ]
     else:
         with pytest.raises(ValueError, match="^target_prefix has .* items, expected one for each sentence"):
             list(results)

@@ -34,7 +34,7 @@ def test_the_same_bits_in_the_same_order(student, threaded):
     told = {"return_alignments": True, "return_token_log_probs": True}
     assert with_attention(threaded.translate(texts, **told)) == with_attention(student.translate(texts, **told))
     prefixes = ["Der", None, ""] * (len(texts) // 3) + ["Die"] * (len(texts) % 3)
-    assert threaded.translate(texts, prefixes) == student.translate(texts, prefixes)
+    assert threaded.translate(texts, target_prefix=prefixes) == student.translate(texts, target_prefix=prefixes)
 
 
 def test_threads_of_ones_own_share_threads(student, threaded):

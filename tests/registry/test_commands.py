@@ -109,6 +109,14 @@ def test_a_registry_that_is_down(registries, capsys):
     assert shown.startswith("cpunmt: error: http") and "not valid JSON" in shown and shown.count("\n") == 1
 
 
+def test_without_a_network_one_line_says_so(monkeypatch, capsys):
+    for registry in ("FIREFOX", "OPUS", "ARGOS"):
+        monkeypatch.setenv(f"CPUNMT_{registry}_REGISTRY", f"https://{registry.lower()}.invalid/list")
+    assert run(["ls"]) == 1
+    output, shown = capsys.readouterr()
+    assert output == "" and shown.startswith("cpunmt: error: host not found") and shown.count("\n") == 1
+
+
 def test_fetch(registries, capsys):
     assert run(["fetch", "firefox:ende"]) == 0
     output, shown = capsys.readouterr()

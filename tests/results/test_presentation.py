@@ -88,10 +88,12 @@ def test_a_result_as_json():
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3, "num_hypotheses": 3, "return_alignments": True}])
 def test_real_results_go_through_json(student, options):
     """Strict JSON: without NaN and Infinity, which other programs do not read, and without NumPy's numbers."""
-    whole = [*student.translate(["A dog.", "", "Two men."], "Ein", return_token_log_probs=True, **options)]
+    whole = [
+        *student.translate(["A dog.", "", "Two men."], target_prefix="Ein", return_token_log_probs=True, **options)
+    ]
     whole += student.translate_batch([["▁A"]], return_scores=True, return_attention=True)
     whole += student.score(["A dog.", ""], ["Ein Hund.", "Ja."])
-    whole += student.translate(["A dog.", "\ud800"], "Wasser", vocabulary="shortlist", **options)
+    whole += student.translate(["A dog.", "\ud800"], target_prefix="Wasser", vocabulary="shortlist", **options)
     for result in whole:
         found = result.to_dict()
         assert json.loads(json.dumps(found, allow_nan=False)) == found

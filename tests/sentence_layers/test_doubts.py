@@ -83,7 +83,7 @@ def test_a_result_has_the_doubts_of_its_sentences(tiny):
     assert page.doubts == ("echo", "script") and page.doubts in page.doubts_by_sentence
     message = "Ask {name} about https://www.example.com/a?b=1 in the garden."
     assert tiny.translate(message).doubts == () and "kept" in tiny.translate(message, protect="none").doubts
-    assert "kept" in tiny.translate(message, "Frag").doubts  # a forced beginning protects nothing
+    assert "kept" in tiny.translate(message, target_prefix="Frag").doubts  # a forced beginning protects nothing
 
 
 def test_doubts_are_the_same_however_a_text_is_translated(tiny):

@@ -56,7 +56,7 @@ def test_sentence_by_sentence(tiny):
 
 
 def test_prefixes_markup_and_lists_of_several(tiny):
-    assert tiny.translate(LOST, "Der", retry="beam").text.startswith("Der")
+    assert tiny.translate(LOST, target_prefix="Der", retry="beam").text.startswith("Der")
     page = tiny.translate(f"<p>{GOOD}</p><p>A <b>dog</b>. {LOST}</p>", html=True, retry="beam")
     assert page.retried and page.doubts == ()
     several = tiny.translate(LOST, num_hypotheses=3, retry="beam")

@@ -48,7 +48,11 @@ def test_results_are_the_same_to_the_bit(student):
         made = cached.translate(chosen, **options)
         assert made == expected and [m.sentences for m in made] == [e.sentences for e in expected]
         assert len(cached._cache) <= 30
-    assert cached.translate(lines[0], "Das") == student.translate(lines[0], "Das") != cached.translate(lines[0])
+    assert (
+        cached.translate(lines[0], target_prefix="Das")
+        == student.translate(lines[0], target_prefix="Das")
+        != cached.translate(lines[0])
+    )
     assert cached.translate(lines[0]) == student.translate(lines[0])
 
 

@@ -11,6 +11,9 @@ import threading
 import httpx
 import pytest
 
+from cpunmt.errors import CpunmtError
+from cpunmt.serve import server
+from cpunmt.serve.settings import ServeSettings
 from tests.sample_models.real_model import ROOT
 from tests.serve.scheduling import WAIT, until
 from tests.serve.serving import MODELS
@@ -78,15 +81,34 @@ def test_keys_come_from_a_file(process, tmp_path):
     assert status == 0 and "secret" not in said
 
 
+def _not_permitted(*arguments):
+    raise PermissionError(13, "Permission denied")
+
+
+@pytest.mark.parametrize(
+    ("bind", "said"),
+    [
+        (socket.socket.bind, "the port is taken; choose another with --port$"),
+        (_not_permitted, "the system does not permit it; choose a port above 1023 with --port$"),
+    ],
+)
+def test_a_port_that_cannot_be_used_is_told(bind, said, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        made = server.server_of(MODELS[:1], "127.0.0.1", taken.getsockname()[1], ServeSettings(preload=False))
+        monkeypatch.setattr(socket.socket, "bind", bind)
+        with pytest.raises(CpunmtError, match=said):
+            server.run(made)
+
+
 @pytest.mark.parametrize(
     "flags, status, said",
     [
-        (["no/such/model"], 1, "error: no/such/model: not found"),
+        (["no/such/model"], 1, "error: no/such/model: no such directory; expected a model's"),
         ([MODELS[0], "--workers", "0"], 2, "error: workers is 0, expected 1 to 256"),
         ([MODELS[0], "--port", "70000"], 2, "error: argument --port: 70000 is not a port"),
         ([MODELS[0], "--api-keys", "no/such/file"], 1, "error: no/such/file: cannot read the API keys"),
         ([MODELS[0], "--api-keys", "/dev/zero"], 1, "error: /dev/zero: API keys of more than 16777216 characters"),
-        ([MODELS[0], "--host", "no..host"], 1, "error: cannot serve at no..host:5000: the address is taken, or not"),
+        ([MODELS[0], "--host", "no..host"], 1, "error: cannot serve at no..host:5000: not an address of "),
         (["de-xq"], 1, "error: CPUNMT_OFFLINE is set, so https://"),
     ],
 )

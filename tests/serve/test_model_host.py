@@ -131,7 +131,7 @@ def test_a_directory_that_is_replaced_goes_on(tmp_path, student):
 def test_models_that_cannot_be_served_are_told_at_once(tmp_path):
     with pytest.raises(CpunmtError, match="no model is named"):
         ModelHost([])
-    with pytest.raises(CpunmtError, match=r"not found; expected a model's directory"):
+    with pytest.raises(CpunmtError, match="not a model's directory. Found: no file"):
         ModelHost([str(tmp_path)])
     with pytest.raises(CpunmtError, match=r"firefox:xxyy is not in .*; run: cpunmt fetch firefox:xxyy"):
         ModelHost(["firefox:xxyy"])

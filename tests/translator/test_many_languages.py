@@ -291,9 +291,11 @@ def test_lists_of_languages(directories, name):
         assert made[number] == model.translate_batch([pieces[number]], return_scores=True, **LAST, **alone)[0]
         assert scores[number] == model.score(texts[number], targets[number], **alone)
         assert of_pieces[number] == model.score_batch([pieces[number]], [surfaces[number]], **alone)[0]
-    begun = model.translate(texts, ["Ein"] * len(texts), source_lang="en", target_lang=languages["target_lang"], **LAST)
+    begun = model.translate(
+        texts, target_prefix=["Ein"] * len(texts), source_lang="en", target_lang=languages["target_lang"], **LAST
+    )
     for text, target, result in zip(texts, languages["target_lang"], begun, strict=True):
-        assert result == model.translate(text, "Ein", source_lang="en", target_lang=target, **LAST)
+        assert result == model.translate(text, target_prefix="Ein", source_lang="en", target_lang=target, **LAST)
     given = Translator(model.path, source_lang="en", sentence_cache=100)
     for _ in range(2):
         found = given.translate([*texts, texts[0]], target_lang=["de", "fr"] * 3 + ["fr"], **LAST)
@@ -471,9 +473,9 @@ def test_a_beginning_is_forced_in_the_language_of_a_pivots_last_model():
     found = chain._forced(chain._settings(None, options))(texts, ["There"] * 2)
     for text, one in zip(texts, found, strict=True):
         middle = chain.translators[0].translate(text, split="none").text
-        expected = both.translate(f">>en<< {middle}", "There", split="none", vocabulary="full")
+        expected = both.translate(f">>en<< {middle}", target_prefix="There", split="none", vocabulary="full")
         assert one.source == text and one.target == expected.text
-        assert both.translate(middle, "There", split="none", vocabulary="full").text != expected.text
+        assert both.translate(middle, target_prefix="There", split="none", vocabulary="full").text != expected.text
         assert one.links and all(end <= len(text) for _, end in one.source_spans)
 
 

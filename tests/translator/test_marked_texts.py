@@ -195,11 +195,11 @@ def test_functions_that_can_be_no_keys():
 
 def test_a_forced_beginning_is_the_engines_alone(student):
     texts = ["Two dogs in {x}.", "Two dogs in {x}."]
-    free, forced = student.translate(texts, [None, "Ein paar"], protect="all")
+    free, forced = student.translate(texts, target_prefix=[None, "Ein paar"], protect="all")
     assert free == student.translate(texts[0], protect="all") and forced.text.startswith("Ein paar")
-    assert forced == student.translate(texts[1], "Ein paar")
+    assert forced == student.translate(texts[1], target_prefix="Ein paar")
     with pytest.raises(ValueError, match="target_prefix is given, and html is True"):
-        student.translate("<p>A dog.</p>", "Ein", html=True)
+        student.translate("<p>A dog.</p>", target_prefix="Ein", html=True)
 
 
 def test_pieces_have_no_marks(student):

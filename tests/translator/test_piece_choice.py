@@ -68,9 +68,9 @@ def test_alternatives_differ_behind_the_prefix(student):
         assert alone.hypotheses == [pieces]
     (greedy,) = student.translate_batch([student.tokenize(SENTENCE)], [["▁Ein"]])
     assert greedy.hypotheses[0] in found.hypotheses
-    few = student.translate(SENTENCE, "Ein", split="none", min_alternative_expansion_prob=0.3, **ways)
+    few = student.translate(SENTENCE, target_prefix="Ein", split="none", min_alternative_expansion_prob=0.3, **ways)
     assert few.pieces == tuple(greedy.hypotheses[0]) and len(few.hypotheses) < 4
-    assert len(student.translate(SENTENCE, "Ein", split="none", **ways).hypotheses) == 4
+    assert len(student.translate(SENTENCE, target_prefix="Ein", split="none", **ways).hypotheses) == 4
     likely = {"min_alternative_expansion_prob": 0.3}
     (told,) = student.translate_batch([student.tokenize(SENTENCE)], [["▁Ein"]], **likely, **ways)
     assert len(told) == len(few.hypotheses)  # without duplicates
@@ -79,12 +79,12 @@ def test_alternatives_differ_behind_the_prefix(student):
 def test_a_biased_prefix_may_be_followed(student):
     """More bias makes the prefix more frequent; sentences without a prefix do not change."""
     full = {"vocabulary": "full"}
-    plain, forced = student.translate(SENTENCE, **full), student.translate(SENTENCE, "Der Kerl", **full)
+    plain, forced = student.translate(SENTENCE, **full), student.translate(SENTENCE, target_prefix="Der Kerl", **full)
     assert plain.text.startswith("Ein Mann") and forced.text.startswith("Der Kerl")
-    assert student.translate(SENTENCE, "Der Kerl", prefix_bias_beta=0.001, **full).text == plain.text
-    assert student.translate(SENTENCE, "Der Kerl", prefix_bias_beta=0.99, **full).text == forced.text
+    assert student.translate(SENTENCE, target_prefix="Der Kerl", prefix_bias_beta=0.001, **full).text == plain.text
+    assert student.translate(SENTENCE, target_prefix="Der Kerl", prefix_bias_beta=0.99, **full).text == forced.text
     assert student.translate(SENTENCE, prefix_bias_beta=0.9, **full) == plain
-    other, followed = student.translate([SENTENCE] * 2, [None, "Der Kerl"], prefix_bias_beta=0.99, **full)
+    other, followed = student.translate([SENTENCE] * 2, target_prefix=[None, "Der Kerl"], prefix_bias_beta=0.99, **full)
     assert (other, followed.text) == (plain, forced.text)
     source, target = student.tokenize(SENTENCE), list(plain.pieces)
     scored = student.score_batch([source], [target], options=Options(prefix_bias_beta=0.9))

@@ -169,9 +169,9 @@ def test_options_of_all_and_of_each(pivot):
     assert len(best.hypotheses) == 3 and best.token_log_probs is not None
     assert best.hypotheses[0].text == pivot.translate(line, options=Options(beam_size=4)).text
     assert pivot.translate(line, options=[None, {"beam_size": 4}], beam_size=1).text == plain.text  # keywords win
-    forced = pivot.translate(line, "Die")
+    forced = pivot.translate(line, target_prefix="Die")
     assert forced.text.startswith("Die")
-    assert pivot.translate([line, line], ["Die", None])[1].text == plain.text
+    assert pivot.translate([line, line], target_prefix=["Die", None])[1].text == plain.text
 
 
 def test_what_is_suppressed_is_what_the_last_model_must_not_say(round_trip):
@@ -250,7 +250,7 @@ def test_what_is_refused(pivot, second):
     with pytest.raises(TypeError, match="text 1 is None"):
         pivot.translate(["a", None])
     with pytest.raises(TypeError, match="target_prefix is"):
-        pivot.translate("a", ["b"])
+        pivot.translate("a", target_prefix=["b"])
 
 
 def test_three_models(second):

@@ -114,11 +114,11 @@ def test_a_prefix_is_kept_and_its_own_translation_is_found_again(student, number
 
 def test_prefixes_of_texts(student):
     texts = [SENTENCE, "Two dogs.", SENTENCE]
-    one_for_all = student.translate(texts, "Der")
+    one_for_all = student.translate(texts, target_prefix="Der")
     assert all(result.text.startswith("Der") for result in one_for_all)
-    mixed = student.translate(texts, ["Ein Kerl", None, ""])
+    mixed = student.translate(texts, target_prefix=["Ein Kerl", None, ""])
     assert mixed[0].text.startswith("Ein Kerl ") and mixed[1:] == student.translate(texts[1:])
-    assert student.translate(SENTENCE, "Ein Kerl") == mixed[0]
+    assert student.translate(SENTENCE, target_prefix="Ein Kerl") == mixed[0]
     assert student.translate(SENTENCE, target_prefix="") == student.translate(SENTENCE)
     assert list(student.translate_iterable(texts, ["Ein Kerl", None, ""])) == mixed
 
@@ -130,26 +130,28 @@ def test_a_prefix_is_never_cut(student):
 
 
 def test_a_prefix_of_blank_text_is_kept_and_impossible(student):
-    results = student.translate(["", SENTENCE, " "], ["Ja", None, None])
+    results = student.translate(["", SENTENCE, " "], target_prefix=["Ja", None, None])
     assert (results[0].text, results[0].log_prob) == ("Ja", -math.inf)
     assert results[1:] == student.translate([SENTENCE, " "])
 
 
 def test_a_prefix_outside_the_shortlist_is_kept_and_impossible(student):
-    listed = student.translate(SENTENCE, "Das Wasser")
+    listed = student.translate(SENTENCE, target_prefix="Das Wasser")
     assert listed.text.startswith("Das Wasser") and listed.log_prob == -math.inf
-    assert math.isfinite(student.translate(SENTENCE, "Das Wasser", vocabulary="full").log_prob)
+    assert math.isfinite(student.translate(SENTENCE, target_prefix="Das Wasser", vocabulary="full").log_prob)
 
 
 def test_wrong_prefixes(student):
     with pytest.raises(ValueError, match="^target_prefix has 1 items, expected one for each of the 2 sentences$"):
-        student.translate(["a", "b"], ["c"])
+        student.translate(["a", "b"], target_prefix=["c"])
     with pytest.raises(
         ValueError, match="^target_prefix has more than 1 items, expected one for each of the 1 sentences$"
     ):
         student.translate_batch([["a"]], [["b"], None])
+    with pytest.raises(TypeError, match="positional argument"):  # it would begin the translation
+        student.translate(SENTENCE, "de")
     with pytest.raises(TypeError, match="^target_prefix 0 is list, expected str or None; they are counted from 0$"):
-        student.translate(SENTENCE, ["Der"])
+        student.translate(SENTENCE, target_prefix=["Der"])
     with pytest.raises(
         TypeError, match="^target_prefix 0 is str, expected a list of pieces; translate and score take text$"
     ):
@@ -200,9 +202,9 @@ def test_alignments_of_parts_are_those_of_each_part(student):
 
 
 def test_unknown_pieces_that_are_forced_are_replaced_if_asked_for(student):
-    plain = student.translate("A man with a 🚲.", "Ein Mann mit einem 🚲")
+    plain = student.translate("A man with a 🚲.", target_prefix="Ein Mann mit einem 🚲")
     assert "<unk>" in plain.pieces
-    changed = student.translate("A man with a 🚲.", "Ein Mann mit einem 🚲", replace_unknowns=True)
+    changed = student.translate("A man with a 🚲.", target_prefix="Ein Mann mit einem 🚲", replace_unknowns=True)
     assert "<unk>" not in changed.pieces and changed.attention is None
     place = plain.pieces.index("<unk>")
     assert changed.pieces[place] in student.tokenize("A man with a 🚲.")

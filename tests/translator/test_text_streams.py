@@ -23,8 +23,8 @@ Line"""
 
 
 def assert_same(translator, text, prefix=None, **options):
-    increments = list(translator.generate_text(text, prefix, **options))
-    assert "".join(increments) == translator.translate(text, prefix, **options).text
+    increments = list(translator.generate_text(text, target_prefix=prefix, **options))
+    assert "".join(increments) == translator.translate(text, target_prefix=prefix, **options).text
     assert "" not in increments
     return increments
 

@@ -266,7 +266,7 @@ def test_ctrl_c_of_the_source_ends_the_stream(stream):
 
 def test_prefixes_of_a_stream(student):
     texts = sentences(5)
-    expected = student.translate(texts, "Ein")
+    expected = student.translate(texts, target_prefix="Ein")
     assert list(student.translate_iterable(texts, "Ein")) == expected  # not one letter for each
     assert list(student.translate_iterable(iter(texts), itertools.repeat("Ein"))) == expected
     found, error = taken(student.translate_iterable(texts, itertools.repeat("Ein", 3)))

@@ -32,7 +32,7 @@ for sentence in assert_type(several.sentences, tuple[Sentence, ...]):
     print(several.text[slice(*sentence.target)], sentence.score, sentence.truncated, sentence.alignments or [])
 assert_type(translator.translate(["A dog."], split="paragraph"), list[Result])
 
-assert_type(translator.translate("A dog.", "Ein", options=Options(beam_size=2), vocabulary="full"), Result)
+assert_type(translator.translate("A dog.", target_prefix="Ein", options=Options(beam_size=2), split="line"), Result)
 pieces = [translator.tokenize("A dog."), translator.tokenize("A man.")]
 done = assert_type(translator.translate_batch(pieces, return_scores=True), list[TranslationResult])
 later = translator.translate_batch(pieces, [["▁Ein"], None], asynchronous=True, max_decoding_length=9)

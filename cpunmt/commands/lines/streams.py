@@ -18,6 +18,7 @@ from cpunmt.files.line_stream import count_lines, read_windows, write_all
 from cpunmt.process.interrupts import begin, finish, keep, uncut
 
 _GATHERED = 1 << 18  # bytes written at once, about
+_DOCUMENTS = (b"PK\3\4", b"%PDF-")  # begin a ZIP archive, which DOCX, EPUB and others are, and a PDF
 FIRST = 64  # lines in a file's first window: early output at little cost
 
 
@@ -179,9 +180,18 @@ def refuse_same_file(read_from: int, output: Output, path: str | None) -> None:
 
 
 def input_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]]:
-    """Yields windows as `line_stream.read_windows` does; an OSError becomes a CpunmtError."""
+    """Yields windows as `line_stream.read_windows` does.
+
+    Raises CpunmtError if reading fails, or if the first line is not text: a ZIP archive's, a PDF's, or one with NUL.
+    """
     with stream_errors("cannot read the input"):
-        yield from read_windows(descriptor, first, most)
+        for number, window in enumerate(read_windows(descriptor, first, most)):
+            if number == 0 and (window[0].startswith(_DOCUMENTS) or b"\0" in window[0]):
+                raise CpunmtError(
+                    "the input is a document or other binary data, expected lines of UTF-8 text; `cpunmt "
+                    "translate-file FILE` translates documents"
+                )
+            yield window
 
 
 def no_bar() -> AbstractContextManager[Callable[[int], object]]:

@@ -6,6 +6,8 @@ import argparse
 import contextlib
 import itertools
 import os
+import re
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -18,6 +20,7 @@ from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.decoding.loading import contains_model
 from cpunmt.errors import CpunmtError
+from cpunmt.files.console import is_watched, say
 from cpunmt.files.line_stream import decode_line
 from cpunmt.files.output_files import refuse_overwriting
 from cpunmt.files.windows import windows
@@ -26,6 +29,15 @@ from cpunmt.registry.store import is_name
 from cpunmt.results.results import Result
 from cpunmt.translator.translator import WINDOW, Translator
 from cpunmt.values.command_line import Parser
+
+# The flags of lists, and one that is taken for theirs.
+_HELP = {
+    "num_hypotheses": "translations of each sentence, best first; at most beam_size (without N: as many as beam_size); "
+    "a search may find fewer (default: 1)",
+    "length_penalty": "exponent a of the score (log_prob - p n) / n^a of a translation of n pieces, where p is "
+    "word_penalty; -n is Marian's name of it, not a number of translations: see --n-best (default: 1)",
+}
+_FILE_NAME = re.compile(r"\S+\.[A-Za-z]+")
 
 
 def translate_arguments(parser: Parser) -> None:
@@ -40,7 +52,11 @@ def translate_arguments(parser: Parser) -> None:
     )
     add_doubts(parser, "number of the line")
     add_model(parser)
-    add_options(parser, Options.__dataclass_fields__)
+    add_options(parser, Options.__dataclass_fields__, _HELP)
+    parser.most_used = (
+        *("text", "input", "output", "model", "source_lang", "target_lang"),
+        *("html", "glossary", "beam_size", "num_hypotheses"),
+    )
 
 
 def translate(given: argparse.Namespace) -> int:
@@ -68,7 +84,8 @@ def translate(given: argparse.Namespace) -> int:
 def _texts_of(given: argparse.Namespace) -> list[str] | None:
     """Returns the texts on the command line; None if there are none, or "-", which stands for standard input.
 
-    Ends with a usage error if a text is the name of a file, model or directory without its flag.
+    Ends with a usage error if a text is the name of a file, model or directory without its flag. Says on stderr if the
+    texts are probably the name of a missing file, or, on a terminal, the words of a sentence.
     """
     texts: list[str] = given.text
     if given.text in ([], [streams.STANDARD]):
@@ -81,16 +98,27 @@ def _texts_of(given: argparse.Namespace) -> list[str] | None:
         if is_name(text):
             _refuse_text(given, text, "names a model; -m {} translates with it")
         if os.path.isfile(text):
-            _refuse_text(given, text, "is a file; -i {} translates the lines in it")
+            is_document = _is_document(text) and not _is_document(text, "txt")
+            advice = "cpunmt translate-file {} translates it" if is_document else "-i {} translates the lines in it"
+            _refuse_text(given, text, f"is a file; {advice}")
         if os.path.isdir(text) and (os.sep in text or contains_model(text)):
             _refuse_text(given, text, "is a directory; -m {} names a model")
+    if len(texts) == 1 and _FILE_NAME.fullmatch(texts[0]) and _is_document(texts[0]):
+        say(f"cpunmt: there is no file {texts[0]}, so its name is translated")
+    if len(texts) > 1 and is_watched() and not any(letter.isspace() for text in texts for letter in text):
+        quoted = shlex.quote(" ".join(texts))
+        say(f"cpunmt: these are {len(texts)} texts; as one sentence they need quotes: cpunmt translate {quoted}")
     return texts
+
+
+def _is_document(name: str, format: str | None = None) -> bool:
+    from cpunmt.documents.translate import has_format  # the readers of all formats, needed only for a mistake
+
+    return has_format(name, format)
 
 
 def _refuse_text(given: argparse.Namespace, text: str, problem: str) -> None:
     """Ends with a usage error. `problem`: the mistake and the remedy; {} is the text in shell quotes."""
-    import shlex  # needed only for a mistake
-
     quoted = shlex.quote(text)
     word = f"`printf '%s\\n' {quoted} | cpunmt translate` translates the word itself"
     given.parser.error(f"{text} {problem.format(quoted)}, {word}")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import json
-from typing import Any
 
 from cpunmt.engine import program
-from cpunmt.files.console import is_watched, progress_bar, say, tell
+from cpunmt.files.console import is_watched, say, tell
 from cpunmt.simd import isa
 
 
@@ -21,12 +19,9 @@ def doctor_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def warmup(given: argparse.Namespace) -> int:
-    progress: Any = iter
-    if is_watched():
-        progress = functools.partial(progress_bar, desc="compiling", unit=" kernels")
-    elif program.can_compile():
+    if not is_watched() and program.can_compile():
         say(f"cpunmt: compiling for {isa.current().value}, unless that has been done ...")
-    where = program.warm_up(progress)
+    where = program.warm_up(program.terminal_progress())
     if where is None:
         return 1  # stderr has said why
     tell(str(where))

@@ -82,18 +82,17 @@ def _program() -> surroundings.Found:
         f"{speeds.int8:.0f} billion 8-bit products a second, {speeds.floats:.0f} of float32, "
         f"{speeds.reading:.0f} GB/s of weights read"
     )
+    if speeds.share < _LEAST_SHARE:
+        told["speed"] += (
+            f" (with {100 * speeds.share:.0f} % of a core: other work was done there, by this machine or its host)"
+        )
     return told, odd + judged(speeds, isa.current())
 
 
 def judged(speeds: Speeds, path: Isa) -> list[str]:
     """Returns the oddities of a path's speeds."""
     odd = []
-    if speeds.share < _LEAST_SHARE:
-        odd.append(
-            f"this process had {100 * speeds.share:.0f} % of its core: other work is done on it, here or by its host; "
-            "measure again when that has ended"
-        )
-    elif speeds.spread > _MOST_SPREAD:
+    if speeds.share >= _LEAST_SHARE and speeds.spread > _MOST_SPREAD:
         odd.append(
             f"the slowest calls took {speeds.spread:.1f} times as long as most: the processor's clock changes, or its "
             "host gives it to others"

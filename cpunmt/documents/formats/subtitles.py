@@ -1,6 +1,6 @@
 """Subtitles: SubRip (.srt) and WebVTT (W3C, .vtt). Numbers, times, settings, notes and styles stay.
 
-A sentence over several cues is translated as one, and divided among them again.
+A sentence over several cues is translated as one, and divided among them again. A style may span them, too.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _EDGE = re.compile(r"(?:\s|\u266a|\u266b|<[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,
 _SPACES = re.compile(r"\s+")
 _DASH = re.compile(r"(?:[ \t]|<[^<>\n]{0,500}>|\{[\\a-zA-Z][^{}\n]{0,500}\})*[-\u2010-\u2015][ \t]*")
 _ARROW = re.compile("(?<!-)--+>")  # between times only
+_STYLES = {"b", "c", "font", "i", "u"}  # tags that may be open across cues
+_MOST_OPEN = 8
 _NO_TEXT = re.compile(r"WEBVTT|NOTE(?=\s|$)|STYLE\s*$|REGION\s*$|X-TIMESTAMP-MAP")
 
 
@@ -42,6 +44,7 @@ class _Reader:
         self.is_vtt = is_vtt
         self.places: list[Place] = []
         self.group: list[Cue] = []
+        self.opened: list[str] = []  # names of the tags that are open after the last cue
         for times, span in self._blocks():
             self._block(times, span)
         self._end()
@@ -82,13 +85,13 @@ class _Reader:
         core = body[begin:end]
         if not has_letters(core):
             return
-        if times is None or _TAG.search(core) or _TAG.match(body):
-            is_whole = times is not None and not _TAG.search(core) and _nests(body[:begin], body[end:])
-            if not is_whole:
-                self._end()
-                self._marked(span, width)
-                return
-        assert times is not None
+        has_tags = bool(_TAG.search(core))
+        opened = None if has_tags else _left_open(self.opened, body[:begin], body[end:])
+        self.opened = opened or []
+        if times is None or has_tags or (opened is None and _TAG.match(body)):
+            self._end()
+            self._marked(span, width)
+            return
         cue = Cue(*times, (span[0] + begin, span[0] + end), " ".join(self._read(core).split()), width)
         if self.group and not goes_on(self.group, cue):
             self._end()
@@ -163,12 +166,18 @@ def _marked(body: str) -> Marked:
     return marked
 
 
-def _nests(before: str, after: str) -> bool:
-    """Returns whether the tags before and after a text match."""
-    opened = [tag for tag in _TAG.finditer(before) if tag[2]]
-    closed = [tag for tag in _TAG.finditer(after) if tag[2]]
-    names = [tag[2] for tag in opened] == [tag[2] for tag in reversed(closed)]
-    return names and not any(tag[1] for tag in opened) and all(tag[1] for tag in closed)
+def _left_open(opened: list[str], before: str, after: str) -> list[str] | None:
+    """Returns the names of the tags that are open after a cue; None if its tags do not nest, or no style is left open.
+
+    `opened`: those before it. `before`, `after`: the text around its words.
+    """
+    tags = [[tag for tag in _TAG.finditer(edge) if tag[2]] for edge in (before, after)]
+    if any(tag[1] for tag in tags[0]) or not all(tag[1] for tag in tags[1]):
+        return None
+    left = [*opened, *(tag[2] for tag in tags[0])]
+    if any(not left or left.pop() != tag[2] for tag in tags[1]) or not _STYLES.issuperset(left):
+        return None
+    return left[-_MOST_OPEN:]
 
 
 def _trimmed(body: str, begin: int) -> int:

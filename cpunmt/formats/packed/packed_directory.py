@@ -294,6 +294,14 @@ def _is_description(entry: Any) -> bool:
     )
 
 
+def _difference(found: object, expected: object) -> str:
+    """Describes two different descriptions of a file, or the texts in their places."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        sizes = found["size"], expected["size"]
+        return "SHA-256 differs" if sizes[0] == sizes[1] else f"{sizes[0]} bytes, expected {sizes[1]}"
+    return str(expected if isinstance(found, dict) else found)
+
+
 def verify(path: AnyPath) -> dict[str, str]:
     """Compares size and SHA-256 of every file with metadata.json; returns {file name: SHA-256}.
 
@@ -313,7 +321,7 @@ def verify(path: AnyPath) -> dict[str, str]:
             found = error.strerror
         expected = listed.get(name, "not in metadata.json")
         if found != expected:
-            problems.append(f"{name}: found {found}, expected {expected}")
+            problems.append(f"{name}: {_difference(found, expected)}")
     if problems:
         lines = "\n  ".join(problems)
         raise ModelFileError(f"{path}: not as it was packed; fetch or pack the model again\n  {lines}")

@@ -4,7 +4,7 @@ import pytest
 
 from cpunmt.commands import cli
 from cpunmt.commands.lines import translate
-from tests.support.command_line import ROOT, here, texts
+from tests.support.command_line import ROOT, here, refusal, texts
 from tests.support.speeds import slow_after
 
 
@@ -30,6 +30,37 @@ def test_texts_are_lines(given):
     assert (finished.returncode, finished.stdout) == (0, as_lines.stdout)
     assert finished.stderr == as_lines.stderr
     assert finished.stdout.count(b"\n") == sum(text.count(b"\n") + 1 for text in arguments)
+
+
+@pytest.mark.parametrize(
+    ("given", "watched", "hint"),
+    [
+        (["tour.docx"], False, "cpunmt: there is no file tour.docx, so its name is translated\n"),
+        (["tour.org"], True, ""),
+        (["a.txt", "b"], False, ""),
+        (
+            ["One", "dog"],
+            True,
+            "cpunmt: these are 2 texts; as one sentence they need quotes: cpunmt translate 'One dog'\n",
+        ),
+        (["One dog", "Two"], True, ""),
+        (["One"], True, ""),
+    ],
+)
+def test_hints_at_another_meaning(given, watched, hint, monkeypatch, capfd):
+    monkeypatch.setattr(translate, "translate_lines", lambda *arguments: None)
+    monkeypatch.setattr(translate, "is_watched", lambda: watched)
+    assert cli.main(["translate", *given]) == 0
+    output, shown = capfd.readouterr()
+    assert output == "" and shown.startswith(hint) and bool(shown) == bool(hint)
+
+
+@pytest.mark.parametrize("content", [b"PK\3\4rest", b"%PDF-1.7\n", b"a\0b\n"])
+def test_a_document_is_no_lines(content, tmp_path, capfd):
+    (tmp_path / "in").write_bytes(content)
+    assert cli.main(["translate", "-i", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 1
+    assert refusal(capfd).endswith("expected lines of UTF-8 text; `cpunmt translate-file FILE` translates documents\n")
+    assert not (tmp_path / "out").exists()
 
 
 def test_options_and_files_go_with_them(student, tmp_path, capfd):

@@ -93,8 +93,7 @@ def test_wrong_results_are_told(quick, group, monkeypatch):
     ("path", "changed", "expected"),
     [
         (Isa.AVX512_VNNI, {}, None),
-        (Isa.AVX512_VNNI, {"share": 0.5}, "this process had 50 % of its core"),
-        (Isa.AVX512_VNNI, {"share": 0.5, "spread": 9.0}, "this process had 50 % of its core"),
+        (Isa.AVX512_VNNI, {"share": 0.89, "spread": 9.0}, None),  # other work on the core is no fault of the machine
         (Isa.AVX512_VNNI, {"share": 0.9, "spread": 2.0}, None),
         (Isa.AVX512_VNNI, {"spread": 4.0}, "the slowest calls took 4.0 times as long"),
         (Isa.AVX512_VNNI, {"int8": 20.0}, "8-bit products are slow: 20 billion a second, where 80 are the least"),
@@ -110,6 +109,12 @@ def test_wrong_results_are_told(quick, group, monkeypatch):
 def test_speeds_are_judged(path, changed, expected):
     found = doctor.judged(FAST._replace(**changed), path)
     assert len(found) == (expected is not None) and (expected is None or found[0].startswith(expected))
+
+
+def test_other_work_on_the_core_is_told_and_is_not_odd(quick, group, monkeypatch, capfd):
+    monkeypatch.setattr(doctor, "measure", lambda loaded: FAST._replace(share=0.5))
+    assert cli.main(["doctor"]) == 0
+    assert "(with 50 % of a core: other work was done there, by this machine or its host)" in capfd.readouterr().out
 
 
 def test_findings_are_aligned_and_oddities_are_numbered():

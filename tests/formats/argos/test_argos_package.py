@@ -221,7 +221,7 @@ def test_a_package_without_metadata_but_with_another_file_is_not_one(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "metadata.json").write_text(json.dumps(METADATA))
-    refused(folder, "not a model's directory. Found: metadata.json. Expected .* package of Argos")
+    refused(folder, "not a model's directory. Found: metadata.json. Expected .* Argos package")
     assert not contains_model(folder)
 
 

@@ -149,7 +149,7 @@ def test_other_files_are_ignored_and_a_shortlist_may_be_added(written):
     edit(written / "metadata.json", lambda fields: fields["files"].pop("shortlist.bin"))
     packed = read_directory(written)
     assert packed.shortlist == written / "shortlist.bin" and packed.shortlist_sha256 is None
-    assert "shortlist.bin: found {" in refusal(verify, written)
+    assert "shortlist.bin: not in metadata.json" in refusal(verify, written)
 
 
 def test_a_model_has_a_shortlist_or_a_vocabulary_map(written, vocabulary, tmp_path):
@@ -320,7 +320,12 @@ def test_verify_names_all_changed_files(written):
         (written / name).write_bytes(content)
     read_directory(written)  # does not look
     text = refusal(verify, written)
-    assert "weights.safetensors: found {" in text and "vocabulary.spm: found {" in text
+    assert "weights.safetensors: SHA-256 differs" in text and "vocabulary.spm: SHA-256 differs" in text
+    (written / "vocabulary.spm").write_bytes(content + b"x")
+    (written / "shortlist.bin").unlink()
+    size = len(content)
+    text = refusal(verify, written)
+    assert f"vocabulary.spm: {size + 1} bytes, expected {size}" in text and "shortlist.bin: no such file" in text
     assert "config.json" not in text
 
 

@@ -74,9 +74,11 @@ def test_half_precision_is_widened(tmp_path, pack, scheme, schemes):
 
 @pytest.mark.parametrize("schemes", [{}, {"embedding": "float32"}])
 def test_integers_are_refused(tmp_path, pack, schemes):
-    assert "packed as int16, int8, expected float32" in refusal(read_float_checkpoint, DIRECTORIES["int8"])
+    beside = f"packed as int16, int8, expected float32 or float16; use {DIRECTORIES['int8'] / 'float32'}"
+    assert beside in refusal(read_float_checkpoint, DIRECTORIES["int8"])
     pack("log4", schemes=schemes)
-    assert "packed as log4, expected float32" in refusal(read_float_checkpoint, tmp_path / "packed")
+    told = refusal(read_float_checkpoint, tmp_path / "packed")
+    assert "packed as log4, expected float32 or float16; use the checkpoint it was made of" in told
 
 
 def test_integers_stand_for_what_they_are_multiplied_with(tmp_path, pack):
