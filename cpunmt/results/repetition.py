@@ -43,11 +43,13 @@ def repeats(pieces: Sequence[str]) -> bool:
     pairs_again = len(pieces) - 1 - len(set(pairwise(pieces)))
     if pairs_again < _LEAST_PAIRS_AGAIN:  # true for most others
         return False
+    if _repeats_exactly(pieces, pairs_again):
+        return True
+    if again > LONGEST_GROUP * (LONG_TIMES - 1) and _repeats_long_groups(pieces):
+        return True
+    if len(pieces) <= STRETCHES[0].pairs:
+        return False
     of_pair = max(Counter(pairwise(pieces)).values())  # occurrences of the most frequent pair
-    if of_pair >= LEAST_TIMES and _repeats_exactly(pieces, again):
-        return True
-    if of_pair >= LONG_TIMES and again > LONGEST_GROUP * (LONG_TIMES - 1) and _repeats_long_groups(pieces):
-        return True
     return any(
         (pairs_again > stretch.pairs - stretch.different or of_pair >= stretch.alike)
         and _repeats_nearly(pieces, stretch)
@@ -56,10 +58,11 @@ def repeats(pieces: Sequence[str]) -> bool:
     )
 
 
-def _repeats_exactly(pieces: Sequence[str], again: int) -> bool:
+def _repeats_exactly(pieces: Sequence[str], pairs_again: int) -> bool:
     for size in range(1, LONGEST_GROUP + 1):
         wanted = max(LEAST_TIMES * size, LEAST_PIECES) - size  # pieces equal to the piece `size` before
-        if wanted <= again and b"\1" * wanted in bytes(map(operator.eq, pieces, pieces[size:])):
+        # as many pairs of neighbours stand again, except for one
+        if pairs_again >= wanted - 1 and b"\1" * wanted in bytes(map(operator.eq, pieces, pieces[size:])):
             return True
     return False
 
