@@ -32,6 +32,7 @@ THOROUGH_ONLY = {
     "train",
     "typing",
     "documentation/test_site.py",
+    "quick",  # `make test-pythons` runs it on every Python
     "support/test_test_runs.py",
     "test_editable_install.py",
     "test_macos.py",
@@ -100,6 +101,7 @@ def pytest_collection_finish(session):
     if compiled._load_once.cache_info().currsize:
         raise pytest.UsageError("a module of the tests loads cpunmt's program at its import: make it a fixture")
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 # Programs started by the tests must react to signals, even if this run was started with some ignored (nohup). Programs

@@ -28,6 +28,7 @@ from tests.corpora.running import (
 from tests.sample_models.real_model import DIRECTORIES, GERMAN, SHIPPED
 from tests.support.command_line import here, on_terminal
 from tests.support.processes import processor_seconds, wait_for
+from tests.support.speeds import crossed
 
 COUNT = 120
 SMALL = ["--shard-rows", "25"]
@@ -194,8 +195,7 @@ def test_a_part_that_workers_die_of_is_named_and_the_others_are_made(source, tmp
     assert b"".join(parts.values()) == b"".join(expected.splitlines(True)[:50] + expected.splitlines(True)[75:])
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["the run", "workers first"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number, whole", crossed([signal.SIGINT, signal.SIGTERM], [False, True]))
 def test_a_signal_ends_all_and_leaves_nothing_unfinished(source, tmp_path, number, whole):
     """A signal to a group of processes may reach the workers before the run: they are not reported as ended."""
     out = tmp_path / "out"

@@ -153,6 +153,7 @@ def test_workers_that_end_at_their_start_are_not_started_without_end(tmp_path, s
         assert len(made(pool, tasks(tmp_path, 3))) == 3
 
 
+@pytest.mark.slow
 def test_there_are_no_more_workers_than_parts(tmp_path, starts):
     for count in (1, 2):
         (starts / "starts").unlink(missing_ok=True)

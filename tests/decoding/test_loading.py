@@ -295,6 +295,7 @@ print(most, len(expected), found == expected)
 """
 
 
+@pytest.mark.slow
 def test_a_directory_that_is_replaced_meanwhile_is_loaded_from_one_of_both(tmp_path):
     """Tests one or two swaps, before the opening of any file; or one in every attempt, for ever."""
     models = {name: tmp_path / name for name in ("student", "tiny")}

@@ -285,6 +285,7 @@ def test_every_byte_of_any_file_stays_or_it_is_refused(text):
     keeps_every_byte(read_po, text.encode())
 
 
+@pytest.mark.slow
 def test_time_is_linear():
     takes_linear_time(
         lambda text: rewritten(read_po, text),

@@ -157,6 +157,7 @@ def test_members_have_a_limit(path, monkeypatch, pack):
     assert "more than 3 " in refusal(path)
 
 
+@pytest.mark.slow
 def test_what_is_read_without_an_end_may_have_any_number_of_members(path):
     """bgzip writes a large text like this: one for each 64 KB."""
     path.write_bytes(gzip.compress(b"a\tb\n") * 70_000)

@@ -39,6 +39,7 @@ def test_around_the_first_call_of_a_kind(kind, count):
     assert forks(kind, count, 1) == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, pytest.param(400, marks=SLOW)])
 def test_around_late_imports_and_the_load_of_the_program(tmp_path, count):
     """These happen once per process."""

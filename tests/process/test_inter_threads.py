@@ -90,6 +90,7 @@ print(threading.active_count(), "concurrent.futures.thread" in sys.modules)
     assert run(code, DIRECTORIES["int8"]).stdout == "1 False\n"
 
 
+@pytest.mark.slow
 def test_a_forked_child_translates_with_the_translator_of_its_parent():
     """The parent's threads are working meanwhile; a child of the child translates, too."""
     code = """
@@ -169,6 +170,7 @@ atexit.register(lambda: print(len(translator.translate(lines)), flush=True))
     assert (done.returncode, done.stdout, done.stderr) == (0, "400\n400 late\n", "")
 
 
+@pytest.mark.slow
 def test_what_was_registered_for_the_exit_earlier_may_wait_for_translations():
     """It runs after cpunmt's exit handler; threads that it needs must continue."""
     before = """

@@ -224,6 +224,7 @@ def test_too_little_memory_is_one_line_wherever_it_shows(megabytes):
 # Streams
 
 
+@pytest.mark.slow
 @LINUX
 def test_streams_that_do_not_block_are_waited_for(student):
     lines = sentences(300)

@@ -315,6 +315,7 @@ def test_control_c_leaves_a_rest_to_go_on_with(server, monkeypatch):
     assert (store.find("firefox:ende") / "model.ende.intgemm.alphas.bin").stat().st_size == 400_000
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(server, monkeypatch):
     path = large_model(server, monkeypatch)
     server.faults[path] = [Fault(trickle=40_000)]

@@ -134,6 +134,7 @@ def test_offline_nothing_is_asked(hub, monkeypatch):
     assert status == 1 and "unset HF_HUB_OFFLINE" in shown and shown.count("\n") == 1 and hub.requests == []
 
 
+@pytest.mark.slow
 def test_its_own_variable_names_a_mirror(server, monkeypatch):
     monkeypatch.delenv("CPUNMT_HF_REGISTRY")
     monkeypatch.setenv("HF_ENDPOINT", serve_hub(server, NAME))

@@ -60,6 +60,7 @@ def test_a_second_signal_ends_at_once(process):
     assert server.process.wait(WAIT) == 130
 
 
+@pytest.mark.slow
 def test_what_takes_longer_than_the_drain_is_left(process):
     server = process("--drain", "0")
     thread, answers = asked_at_once(server, MANY)

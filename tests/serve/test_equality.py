@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from cpunmt.serve import service
 from tests.serve.serving import serving
 from tests.support.command_line import sentences
+from tests.support.speeds import slow_after
 
 LINES = sentences(60)
 LONG = " ".join(LINES)
@@ -94,7 +95,7 @@ def test_all_answers_are_those_of_a_translator(served, translators, requests):
         assert answer == list(expected(translators, request))
 
 
-@pytest.mark.parametrize("workers, batch_tokens, cache_mb", [(3, 16, 0), (1, 4096, 1)])
+@pytest.mark.parametrize("workers, batch_tokens, cache_mb", slow_after(1, [(3, 16, 0), (1, 4096, 1)]))
 def test_so_they_are_with_other_settings(translators, workers, batch_tokens, cache_mb):
     requests = [(("en", ("de", "fr")[n % 2]), LINES[n : n + 5], {"beam_size": 1 + n % 3}) for n in range(12)]
     with serving(workers=workers, batch_tokens=batch_tokens, cache_mb=cache_mb) as served:

@@ -17,6 +17,7 @@ from cpunmt.serve import connections, server
 from tests.serve.scheduling import WAIT, until
 from tests.serve.serving import MODELS, serving
 from tests.serve.test_connections import ASKED, BODY, RIGHT, connected, to_the_end
+from tests.support.speeds import slow_after
 
 PAIR = {"source": "en", "target": "en"}
 
@@ -75,7 +76,7 @@ def unread(served, size, keep, room=4096):
     return connection
 
 
-@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("keep", slow_after(1, [True, False]))
 def test_who_does_not_read_is_cut_off(keep):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(server, "_MORE", 0.3)
@@ -174,7 +175,7 @@ def test_slow_bodies_take_no_place(hasty):
         one.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", slow_after(1, [signal.SIGTERM, signal.SIGHUP]))
 def test_a_slow_body_does_not_delay_the_end(process, number):
     started = process("--body-seconds", "600")
     host, port = started.client.base_url.host, started.client.base_url.port
@@ -188,6 +189,7 @@ def test_a_slow_body_does_not_delay_the_end(process, number):
     assert answer.startswith(b"HTTP/1.1 503 ") and b"The server is shutting down" in answer
 
 
+@pytest.mark.slow
 def test_broken_forms_are_not_told_on_stderr(process):
     started = process()
     for body in (b"no boundary", b"--b\r\nx: y\r\n", b"--b--\r\nmore and more", b"--b\r\n\r\nx\r\n--b--\r\n\r\nmore"):
@@ -271,7 +273,7 @@ def test_a_request_that_cannot_arrive_is_not_too_slow(monkeypatch):
 LARGE = {"max_body": 9_000_000, "max_characters": 9_000_000}
 
 
-@pytest.mark.parametrize("end", ["closed", "idle", "refused", "slow"])
+@pytest.mark.parametrize("end", slow_after(1, ["closed", "idle", "refused", "slow"]))
 def test_who_does_not_read_the_last_answer_is_cut_off(monkeypatch, end):
     """Closing waits until all is sent. The limits on the buffer would end it too: here they are high."""
     made = connections.Connection.connection_made
@@ -294,6 +296,7 @@ def test_who_does_not_read_the_last_answer_is_cut_off(monkeypatch, end):
             until(lambda: not there)
 
 
+@pytest.mark.slow
 def test_who_reads_slowly_gets_the_last_answer(monkeypatch):
     """A reader that is slower than a connection's time, but not too slow."""
     made = connections.Connection.connection_made

@@ -176,6 +176,7 @@ def test_a_handler_multiplies_too(program, long_product, alarm):
     assert len(made) > 10 and all(same_bits(product, small) for product in made)
 
 
+@pytest.mark.slow
 def test_signals_are_handled_on_the_stack_of_faulthandler(long_product, alarm, tmp_path):
     """Its size was chosen before larger frames were requested here."""
     expected = long_product()

@@ -101,6 +101,7 @@ def test_the_command_lists(tmp_path, capsys):
     assert ended.value.code == 2 and "--only: python3 is not a version" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_the_quick_set_says_of_a_failure_is_told(tmp_path):
     """The real one, against a package that is not in its place."""
     log = tmp_path / "log"

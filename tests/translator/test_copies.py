@@ -148,6 +148,7 @@ def translated(translator, text):
     return os.getpid(), translator.translate(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", slow_after(1, ["spawn", "forkserver"]))
 def test_processes_that_are_started_anew(student, method):
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:

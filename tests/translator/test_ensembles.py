@@ -57,6 +57,7 @@ def test_alignments_are_the_weighted_mean(ensemble, both):
     assert compared > 100
 
 
+@pytest.mark.slow
 def test_all_calls_agree(ensemble):
     results = ensemble.translate(LINES, **ASKED)
     assert list(ensemble.translate_iterable(LINES, **ASKED)) == results
@@ -88,6 +89,7 @@ def test_one_model_is_that_model(student):
             assert made.translate(LINES, **options) == student.translate(LINES, **options)
 
 
+@pytest.mark.slow
 def test_only_the_ratio_of_weights_counts():
     one, other = (Translator(ENSEMBLE, weights=weights).translate(LINES, **ASKED) for weights in ([1, 3], [0.25, 0.75]))
     assert one == other

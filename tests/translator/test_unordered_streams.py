@@ -170,6 +170,7 @@ print(sum(1 for _ in itertools.islice(results, 1000)))
 """
 
 
+@pytest.mark.slow
 def test_a_fork_does_not_wait_for_what_its_parent_makes():
     command = [sys.executable, "-W", "ignore", "-c", FORK, str(DIRECTORIES["int8"])]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=TIMEOUT)

@@ -341,6 +341,7 @@ def test_alphas_in_npz_are_checked_too(tmp_path, value):
             read_marian_file(path)
 
 
+@pytest.mark.slow
 def test_a_table_of_many_small_items_costs_little(path):
     """8,192 items of 45 bytes: only their list is allocated."""
     items = [Item(b"%04x\0" % i, 0x404, (1,), b"\0\0\0\0") for i in range(8191)] + items_of({}, SMALL_OPTIONS)

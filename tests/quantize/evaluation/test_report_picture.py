@@ -28,6 +28,7 @@ def pixels(drawn: bytes) -> np.ndarray:
     return imread(io.BytesIO(drawn))[:, :, :3]
 
 
+@pytest.mark.slow
 def test_it_is_a_png_in_shades_of_grey(report):
     png = picture(report)
     drawn = pixels(png)

@@ -183,6 +183,7 @@ def test_laws_of_any_alignment(words, terms, generator):
         assert after is before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", slow_after(1, ["dog cat", "dog dog", "cat x"]))
 def test_long_texts_take_linear_time(words):
     terms = Glossary({"dog": "Hund", "dog cat": "Hundekatze", **{f"w{n}": f"dog {n}" for n in range(2000)}})
