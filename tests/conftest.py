@@ -96,7 +96,7 @@ def pytest_collection_modifyitems(config, items):
 def pytest_collection_finish(session):
     """Refuses modules that load the program when they are imported: each worker would compile it by itself.
 
-    Tests and modules live to the end, so the garbage collector need not visit them: a quarter of the time.
+    Tests and modules live to the end, so the garbage collector need not visit them: a tenth of the time.
     """
     if compiled._load_once.cache_info().currsize:
         raise pytest.UsageError("a module of the tests loads cpunmt's program at its import: make it a fixture")
