@@ -16,7 +16,7 @@ from cpunmt.search.settings import Search
 from cpunmt.text.shortlists.clusters import Clusters
 from cpunmt.text.shortlists.shortlist import Shortlist
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_map, random_sources, random_tensors
-from tests.support.searches import bits, searches, work
+from tests.support.searches import bits, searches, tagged, work
 
 VOCAB, DEPTH = 600, 64
 WHOLE = "LEAST_WHOLE_BYTES"  # tables from this size on may be multiplied as a whole
@@ -59,7 +59,7 @@ def test_clusters_of_all_pieces_are_the_whole_vocabulary(models, seed, search, s
 def test_one_cluster_is_a_shortlist_that_all_sentences_have(models, seed, search, scheme, with_prefix):
     """Every source piece has the same list, which includes all of the sentences' own pieces."""
     sources, limits, prefixes = work(seed, VOCAB, 12, with_prefix, most=2)
-    own = np.unique(np.concatenate(sources))
+    own = np.unique(np.concatenate([tagged(source, search) for source in sources]))
     active = np.union1d(random_sets(seed, 1)[0], own)
     active = np.union1d(active, np.setdiff1d(np.arange(VOCAB), active)[: -len(active) % 8])  # shortlists are filled up
     lists = np.tile(active, VOCAB).astype(np.int32)
