@@ -270,7 +270,7 @@ class _Commands(Parser):
                 if one.group == group:
                     name, rest = f"  {one.name}".ljust(_INDENT), " " * _INDENT
                     lines += textwrap.wrap(one.help, width - 2, initial_indent=name, subsequent_indent=rest)
-        lines += ["", "cpunmt COMMAND -h shows the most used flags of a command, --help all of them."]
+        lines += ["", "cpunmt COMMAND --help shows a command's flags; -h, of many, the most used ones."]
         return "\n".join([*lines, "", "examples:", *[f"  {line}" for line in _EXAMPLES], ""])
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -13,6 +13,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _KEPT = 0.3  # share of the words that stay: 0.1 in the right direction, 0.5 to 0.8 in the wrong one
 _LEAST = 20  # words that are enough to judge
 _SAMPLE = 2000  # characters
+_LEAST_CONFIDENCE = 0.5  # 0 if py3langid does not know the source language
 
 
 class WrongDirection:
@@ -39,5 +40,8 @@ class WrongDirection:
         if self._words < _LEAST or self._kept < _KEPT * self._words or len(set(self._languages)) < 2:
             return
         source, target = self._languages
-        if Detector.is_installed() and Detector([source, target]).best(self._sample).language == target:
+        if not Detector.is_installed():
+            return
+        best = Detector([source, target]).best(self._sample)
+        if best.language == target and best.confidence > _LEAST_CONFIDENCE:
             say(f"cpunmt: {name}: seems to be in {target}, but was translated from {source}; choose another model (-m)")

@@ -137,10 +137,10 @@ def run(server: Server) -> None:
 def _why_not(host: str, port: int) -> str:
     """Returns why a server cannot listen at an address, and what to do: uvicorn only logs it."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as tried:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            tried.bind(address)
+        for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            with socket.socket(family, kind, protocol) as tried:
+                tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                tried.bind(address)
     except PermissionError:
         return "the system does not permit it; choose a port above 1023 with --port"
     except (OSError, UnicodeError) as error:

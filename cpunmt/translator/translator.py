@@ -283,9 +283,9 @@ class Translator(PieceTranslator):
         found = model.engine.translate([ids], [target_limit(len(ids), 0, options, model.config)], settings.search)
         judge = Judge(self.spoken(settings).target, options.protect == "all")
         source = Source(len(text), judged=(text, judge))
-        return self._mended(
-            text, make_result(found, [len(ids) - 1], model.target_vocabulary, source, options), settings
-        )
+        result = make_result(found, [len(ids) - 1], model.target_vocabulary, source, options)
+        mended = self._mended(text, result, settings)
+        return result if mended is result else mended.judged(text, judge)
 
     def _ids_alone(self, text: str, settings: Settings, begun: bool = False) -> list[int] | None:
         """Returns the ids of a sentence in one part that no layer changes beforehand; else None.

@@ -21,6 +21,7 @@ GERMAN_TEXT = "Zwei Hunde spielen im Schnee. Ein Mann fährt Fahrrad. Die Frau s
         ("de", "en", ENGLISH[:60], False),
         (None, "en", ENGLISH, False),
         ("de+fr", "en", ENGLISH, False),
+        ("tlh", "en", GERMAN_TEXT, False),  # py3langid does not know Klingon
         ("en", "en-GB", ENGLISH, False),
     ],
 )

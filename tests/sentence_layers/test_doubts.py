@@ -100,6 +100,15 @@ def test_doubts_are_the_same_however_a_text_is_translated(tiny):
     assert Pivot([tiny, SHIPPED.parent / "deen-student"]).translate(RUSSIAN).doubts == ("echo", "script")
 
 
+@pytest.mark.parametrize("options", [{}, {"beam_size": 4}, {"protect": "all"}])
+def test_doubts_stay_where_a_layer_mends_the_translation(tiny, options):
+    text = "Call 5551234 or 99 before 2031."  # the first two numbers are written anew
+    (together,) = tiny.translate([text], **options)
+    alone = tiny.translate(text, **options)
+    assert alone.doubts == together.doubts == ("numbers",)
+    assert alone.doubts_by_sentence == together.doubts_by_sentence == (("numbers",),)
+
+
 def test_many_kept_parts_take_little_time():
     source = " by ".join(f"a{number}@example.com" for number in range(2000))
     assert found(source, source.replace("a99@", "a98@")) == ("kept",)

@@ -175,7 +175,31 @@ def test_errors_before_a_stream_and_in_it(served, monkeypatch):
         calls = iter([lambda *_: None] * room)
         monkeypatch.setattr(translated_files.FileStore, "put", lambda *given, calls=calls: next(calls, full)(*given))
         *_, last = streamed(served, "a.json", b'["One man."]')
-        assert last == ("error", {"code": 503, "message": "The server is busy: too many files wait to be fetched"})
+        message = "The server is busy: too many files wait to be fetched"
+        assert last == ("error", {"code": 503, "message": message, "retry_after": 1})
+
+
+def test_a_large_file_is_streamed():
+    """While it is translated its source counts, afterwards only its translation: a client may have 16 MB."""
+    content = json.dumps(["One man.", "1" * 9_000_000]).encode()
+    with serving(max_text=10_000_000, max_characters=10_000_000) as server:
+        *_, (last, made) = streamed(server, "a.json", content)
+        assert last == "result" and len(server.client.get(made["translatedFileUrl"]).content) > 9_000_000
+
+
+def test_a_stream_that_fails_costs_nothing(monkeypatch):
+    def full(*_):
+        raise ServeError(503, "full", detail="Wait")
+
+    with serving(quota=1000) as server:
+        *_, (last, _) = streamed(server, "a.json", b'["One man."]')
+        assert last == "result" and server.client.get("/v2/usage").json()["character_count"] == 8
+        monkeypatch.setattr(translated_files, "_translated", full)
+        assert streamed(server, "a.json", b'["One man."]')[-1] == (
+            "error",
+            {"code": 503, "message": "full", "detail": "Wait"},
+        )
+        assert server.client.get("/v2/usage").json()["character_count"] == 8
 
 
 def test_a_file_that_takes_too_long_to_read():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import fcntl
 import itertools
@@ -182,11 +183,14 @@ def refuse_same_file(read_from: int, output: Output, path: str | None) -> None:
 def input_windows(descriptor: int, first: int, most: int) -> Iterator[list[bytes]]:
     """Yields windows as `line_stream.read_windows` does.
 
-    Raises CpunmtError if reading fails, or if the first line is not text: a ZIP archive's, a PDF's, or one with NUL.
+    Raises CpunmtError if reading fails, or if the first line is not text: of a ZIP archive, of a PDF, UTF-16, or a
+    quarter NUL.
     """
     with stream_errors("cannot read the input"):
         for number, window in enumerate(read_windows(descriptor, first, most)):
-            if number == 0 and (window[0].startswith(_DOCUMENTS) or b"\0" in window[0]):
+            if number == 0 and window[0].startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise CpunmtError("the input is UTF-16, expected UTF-8; `cpunmt translate-file FILE` reads both")
+            if number == 0 and (window[0].startswith(_DOCUMENTS) or 4 * window[0].count(b"\0") > len(window[0])):
                 raise CpunmtError(
                     "the input is a document or other binary data, expected lines of UTF-8 text; `cpunmt "
                     "translate-file FILE` translates documents"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -56,25 +56,29 @@ async def event_stream(
         )
         return told(wanted, result)
 
-    return streamed(ask, work)
+    return streamed(ask, [text], work)
 
 
 def streamed(
     ask: Ask,
+    texts: Sequence[str],
     work: Callable[[Task, Tell], Any],
     answer: Callable[[Any], Any] = lambda made: made,
     *,
     share: Callable[[Task], float] | None = None,
     during: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext,
 ) -> Response:
-    """Returns the response with the events of `work`, which runs in a thread.
+    """Returns the response with the events of `work`, which runs in a thread. Raises QuotaError.
 
+    texts   are charged, unless the work fails or the client leaves
     answer  converts the result of `work` to JSON; called in the event loop
     share   returns the finished share of the work, for `progress`
     during  returns a context for the time of the work; entered in the event loop
     """
     service, loop = ask.service, asyncio.get_running_loop()
     events: asyncio.Queue[Event] = asyncio.Queue()
+    charge = contextlib.ExitStack()
+    charge.enter_context(service.usage.charged(ask.owner, texts))
 
     def tell(event: Event) -> None:
         loop.call_soon_threadsafe(events.put_nowait, event)
@@ -83,7 +87,7 @@ def streamed(
         try:
             tell(("result", work(task, tell)))
         except Exception as error:
-            tell(_failure(error))
+            tell(("error", error))
 
     async def found(task: Task) -> AsyncIterator[Event]:
         """Yields the events of a task to the last one, with those of its progress between them."""
@@ -93,23 +97,30 @@ def streamed(
                 yield "progress", {"share": now}
                 before = now
             try:
-                name, content = await asyncio.wait_for(events.get(), None if share is None else _PAUSE)
+                event = await asyncio.wait_for(events.get(), None if share is None else _PAUSE)
             except asyncio.TimeoutError:
                 continue
-            yield name, answer(content) if name == "result" else content
-            if name in ("result", "error"):
+            yield event
+            if event[0] in ("result", "error"):
                 return
 
     async def sent() -> AsyncIterator[str]:
         service.in_flight += 1
-        task = service.scheduler.task()
+        task, result = service.scheduler.task(), None
         try:
-            with during():
-                working = loop.run_in_executor(service.pool, run, task)
-                async for event in found(task):
-                    yield _line(event)
-                await working
-        except ServeError as error:
+            with charge:
+                with during():
+                    working = loop.run_in_executor(service.pool, run, task)
+                    async for name, content in found(task):
+                        if name == "error":
+                            raise content
+                        if name == "result":
+                            result = content
+                        else:
+                            yield _line((name, content))
+                    await working
+                yield _line(("result", answer(result)))
+        except Exception as error:
             yield _line(_failure(error))
         finally:  # at the end, or the client has left
             task.cancel()
@@ -124,7 +135,12 @@ def _failure(error: Exception) -> Event:
     if isinstance(error, CancelledError):  # the client has left otherwise
         return "error", {"code": 503, "message": "The server is shutting down"}
     if isinstance(error, ServeError):
-        return "error", {"code": error.status, "message": error.message}
+        found: dict[str, Any] = {"code": error.status, "message": error.message}
+        if error.detail:
+            found["detail"] = error.detail
+        if error.retry_after:
+            found["retry_after"] = error.retry_after
+        return "error", found
     LOG.error("a request failed: %s", type(error).__name__)
     return "error", {"code": 500, "message": "Internal server error"}
 

@@ -50,8 +50,7 @@ async def translate(ask: Ask) -> Response:
     if given.switch("stream"):
         if not alone:
             raise bad("Invalid request: stream takes one text, not a list")
-        with service.usage.charged(ask.owner, texts):
-            return await event_stream(ask, texts[0], (source, target), options, functools.partial(_told, returns))
+        return await event_stream(ask, texts[0], (source, target), options, functools.partial(_told, returns))
 
     pairs = await ask.translated(texts, source, target, options)
 

@@ -246,8 +246,7 @@ async def streamed_file(
     def work(task: Task, _: object) -> TranslatedFile:
         return _translated(task, ask, files, read, wanted, {}, advance)
 
-    with service.usage.charged(ask.owner, read.texts):
-        return streamed(ask, work, answer, share=share, during=lambda: files.held(ask.owner, read.content))
+    return streamed(ask, read.texts, work, answer, share=share, during=lambda: files.held(ask.owner, read.content))
 
 
 async def _read_in_turn(ask: Ask, files: FileStore, content: bytes, form: Format, ending: str) -> _ReadFile:

@@ -40,10 +40,16 @@ export async function ask(path, content, signal) {
 const brokenOff = () => new Refused(0, "The server's answer broke off.", AGAIN);
 
 function refusal(answer, told) {
-  const said = told?.error?.message ?? told?.error ?? `The server refused it (${answer.status})`;
-  const detail = told?.error?.detail ? `. ${told.error.detail}` : "";
-  return new Refused(answer.status, `${said}${detail}`, Number(answer.headers.get("Retry-After")) || 0);
+  const error = typeof told?.error === "string" ? { message: told.error } : told?.error;
+  return refused(answer.status, error, answer.headers.get("Retry-After"));
 }
+
+const refused = (status, error, seconds) =>
+  new Refused(
+    status,
+    [error?.message ?? `The server refused it (${status})`, error?.detail].filter(Boolean).join(". "),
+    Number(seconds) || 0,
+  );
 
 // Returns the result of a stream of events; `progress` gets the finished share.
 async function lastOf(path, content, signal, progress) {
@@ -61,7 +67,7 @@ async function lastOf(path, content, signal, progress) {
       const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(event);
       const told = JSON.parse(data);
       if (name === "result") return told;
-      if (name === "error") throw new Refused(told.code, told.message, told.code === 503 ? AGAIN : 0);
+      if (name === "error") throw refused(told.code, told, told.retry_after);
       progress(told.share);
     }
   }

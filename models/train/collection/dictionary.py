@@ -12,14 +12,15 @@ from typing import NamedTuple
 
 WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LINE = re.compile(r":([A-Za-zÄÖÜäöüß -]{3,}):(?:\(([mfn])\) )?(.*)")
+_COMMA = re.compile(r",\s*(?![^()]*\))")  # outside parentheses
 _GLOSS = re.compile(r"[A-Za-z][A-Za-z' -]+")
+_VOWEL = re.compile(r"(?!uni|us[eu]|ut[ei]|eu|one|ewe)[aeiou]|hour|honest|heir|honou?r")  # by its sound
 _GLOSSES = 3  # of a word, the first ones
 _SHARE = 0.3  # a word that is rarer than this share of the most frequent word with the same meaning is left out
 
 # Nouns that change their end with the case, or are adjectives: these have no sentence, or only the nominative.
 _WEAK = re.compile(r"(e|ist|ent|ant|at|et|ot|oge|graph|soph|nom|bär|Herr|Mensch)$")
 _ADJECTIVAL = re.compile(r"(iger|ierter|ener|licher|scher)$")
-_VERB = re.compile(r"(en|ern|eln)$")
 _ADJECTIVE = re.compile(r"(ig|lich|isch|bar|sam|los|voll|haft)$")
 _NOMINATIVE = re.compile(r"\{(the|The|a|this|your|new)\}")
 
@@ -70,7 +71,7 @@ def entries(lines: Iterable[str]) -> Iterator[Entry]:
     for line in lines:
         if (found := _LINE.fullmatch(line)) is None:
             continue
-        glosses = (gloss.split(" (")[0].strip() for gloss in found[3].split("), "))
+        glosses = (gloss.split(" (")[0].strip() for gloss in _COMMA.split(found[3]))
         usable = (gloss for gloss in glosses if _GLOSS.fullmatch(gloss) and len(gloss.split()) <= 3)
         for gloss in list(dict.fromkeys(usable))[:_GLOSSES]:
             yield Entry(found[1], found[2] or "", gloss)
@@ -117,11 +118,9 @@ def _texts(entry: Entry, count: int, chance: random.Random) -> Iterator[tuple[st
         usable = [pair for pair in _SENTENCES if not is_weak or _NOMINATIVE.search(pair[1])]
         number = 8 if count > 20 else 5 if count > 2 else 3
         for ours, theirs in chance.sample(usable, min(len(usable), number)):
-            if english[0] in "aeiou":
+            if _VOWEL.match(english):
                 ours = re.sub(r"\ba \{e\}", "an {e}", ours)
             yield ours.format(e=english), theirs.format(d=german, **forms)
-    elif german[0].islower() and _VERB.search(german) and not english.endswith(("ed", "ing", "ly")):
-        yield f"to {english.removeprefix('to ')}", german
     else:
         yield english, german
         if _ADJECTIVE.search(german):

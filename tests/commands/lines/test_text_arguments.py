@@ -55,12 +55,22 @@ def test_hints_at_another_meaning(given, watched, hint, monkeypatch, capfd):
     assert output == "" and shown.startswith(hint) and bool(shown) == bool(hint)
 
 
-@pytest.mark.parametrize("content", [b"PK\3\4rest", b"%PDF-1.7\n", b"a\0b\n"])
+@pytest.mark.parametrize("content", [b"PK\3\4rest", b"%PDF-1.7\n", b"\0a\0\n"])
 def test_a_document_is_no_lines(content, tmp_path, capfd):
     (tmp_path / "in").write_bytes(content)
     assert cli.main(["translate", "-i", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 1
     assert refusal(capfd).endswith("expected lines of UTF-8 text; `cpunmt translate-file FILE` translates documents\n")
     assert not (tmp_path / "out").exists()
+
+
+def test_utf_16_is_told_and_one_nul_is_text(tmp_path, capfd):
+    (tmp_path / "in").write_bytes("Two dogs.\n".encode("utf-16"))
+    assert cli.main(["translate", "-i", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 1
+    told = "the input is UTF-16, expected UTF-8; `cpunmt translate-file FILE` reads both\n"
+    assert refusal(capfd).endswith(told)
+    (tmp_path / "in").write_bytes(b"Two dogs.\0\nOne man.\n")
+    assert cli.main(["translate", "-i", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out").read_bytes().count(b"\n") == 2
 
 
 def test_options_and_files_go_with_them(student, tmp_path, capfd):
