@@ -1,8 +1,6 @@
 """Settings and fixtures of all tests."""
 
-import contextlib
 import gc
-import importlib
 import os
 import signal
 from pathlib import Path
@@ -17,6 +15,7 @@ from cpunmt.engine.program_files import cache_file
 from tests.sample_models.real_model import DIRECTORIES, ENSEMBLE
 from tests.support.built_programs import quick_paths, warmed_up
 from tests.support.command_line import sentences
+from tests.support.shared_imports import import_share
 
 # No deadline: a busy or emulated machine may be slow.
 settings.register_profile("cpunmt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -62,16 +61,16 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection(session):
-    """Lets each worker of a new checkout prepare its share of the modules first, and find the others prepared: pytest
-    rewrites assertions for a quarter of a minute."""
+    """Imports a share of the test modules in each worker, before all are collected."""
     worker = getattr(session.config, "workerinput", None)
     if worker is None or session.config.args != session.config.getini("testpaths"):
         return
-    number, count = int(worker["workerid"][2:]), worker["workercount"]
-    for module in sorted(TESTS.rglob("test_*.py"))[number::count]:
-        if not any(pytest_ignore_collect(path, session.config) for path in (module, *module.parents)):
-            with contextlib.suppress(Exception, pytest.skip.Exception):  # both are told when it is collected
-                importlib.import_module(".".join(module.relative_to(TESTS.parent).with_suffix("").parts))
+    modules = [
+        ".".join(module.relative_to(TESTS.parent).with_suffix("").parts)
+        for module in sorted(TESTS.rglob("test_*.py"))
+        if not any(pytest_ignore_collect(path, session.config) for path in (module, *module.parents))
+    ]
+    import_share(modules, int(worker["workerid"][2:]), worker["workercount"])
 
 
 def pytest_collection_modifyitems(config, items):
