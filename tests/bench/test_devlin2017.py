@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 
-from bench.papers.devlin2017 import baseline, ladder, sgemm, speeds, systems
+from bench.papers.devlin2017 import baseline, known, ladder, sgemm, speeds, systems
 from bench.papers.devlin2017.__main__ import main
 from bench.papers.devlin2017.work import random_work
 
 TINY = systems.Sizes(vocabulary=500, divisor=16)
 LINES = ["one two three four", "five six seven", "a longer line of these that has ten words now"]
+
+
+def test_the_share_of_frequent_words():
+    lines = ["a a a b, b", "c a d"]  # a 4, b 2, then one comma, c, d; the vocabulary lacks one of these
+    assert known.measure(lines, 4, 2) == {"words": 9, "different": 5, "known": 2, "share": 6 / 8}
+    assert known.measure([], 4, 2)["share"] == 0
 
 
 def test_systems_have_the_papers_widths():

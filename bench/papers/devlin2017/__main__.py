@@ -1,6 +1,7 @@
 """The tables and the figure of Devlin 2017 in kind. On one core: taskset -c 1 python -m bench.papers.devlin2017
 
-    --only TABLE ...        of products (Figure 1), ladder (Table 1), speeds (Table 2), quality (Table 2 in kind)
+    --only TABLE ...        of products (Figure 1), ladder (Table 1), speeds (Table 2), quality (Table 2 in kind), known
+                            (the share of frequent words, whose first products are stored, in all of --input)
     --trained NAME=PATH     a trained model: a checkpoint, several with commas between them are an ensemble. `ladder`
                             climbs with the first one too, `quality` judges all. May be given several times
     --test NAME=FILE        a set to judge by, lines of source TAB reference; may be given several times
@@ -19,7 +20,7 @@ from bench.harness.texts import SENTENCES, SHIPPED
 from quantize.evaluation.evaluation_set import named_set, read_evaluation_set
 
 MORE = 10  # times as many sentences for a trained model, which is smaller, and whose translations are compared
-TABLES = ("products", "ladder", "speeds", "quality")
+TABLES = ("products", "ladder", "speeds", "quality", "known")
 
 
 def parse(arguments):
@@ -104,7 +105,16 @@ def _quality(chosen, folder, lines, sizes, libraries):
     return rows
 
 
-TABLE = {"products": _products, "ladder": _ladder, "speeds": _speeds, "quality": _quality}
+def _known(chosen, folder, lines, sizes, libraries):
+    from bench.harness.texts import read_lines
+    from bench.papers.devlin2017 import known
+
+    found = known.measure(read_lines(chosen.input), chosen.vocabulary)
+    known.show(found)
+    return found
+
+
+TABLE = {"products": _products, "ladder": _ladder, "speeds": _speeds, "quality": _quality, "known": _known}
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,7 @@ from cpunmt import Translator
 from models.train.distillation.distillation import distil, nearest, proposals, sentence_bleu
 from models.train.text.corpora import Example
 from tests.papers.definitions import ludicrously_fast as paper
-from tests.sample_models.real_model import DIRECTORIES
+from tests.sample_models.real_model import DIRECTORIES, GERMAN
 
 SOURCES = ["A man is riding a bicycle.", "The committee has not decided yet whether it wants to."]
 
@@ -55,3 +55,19 @@ def test_rows(student):
     (texts,) = proposals(student, [SOURCES[0]], 4)
     assert sentence_bleu(best, examples[0].targets) == max(sentence_bleu(text, examples[0].targets) for text in texts)
     assert empty == ["", "Ja", "Ja"]
+
+
+def test_the_joined_sets_of_dual_learning_are_the_papers(teacher):
+    back = Translator(GERMAN)
+    pairs = list(zip(SOURCES, ["Ein Herr fährt.", "Das Komitee hat es noch nicht entschieden."], strict=True))
+
+    def chosen(translator):
+        return lambda text, wanted: paper.interpolated(
+            proposals(translator, [text], 8)[0], wanted, lambda a, b: sentence_bleu(a, (b,))
+        )
+
+    targets = distil(teacher, [Example((source,), (target,)) for source, target in pairs], 8)
+    sources = distil(back, [Example((target,), (source,)) for source, target in pairs], 8)
+    ours = [*pairs, *((source, best) for source, best, _ in targets), *((best, target) for target, best, _ in sources)]
+    assert ours == paper.dual_sets(pairs, chosen(teacher), chosen(back))
+    assert len(set(ours)) == 6

@@ -1,18 +1,21 @@
 """Drawing translations by their probabilities."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from cpunmt.text.vocabularies.vocabulary import Vocabulary
+from models.train.distillation.distillation import proposals, sentence_bleu
 from models.train.distillation.sampling import noisy_pairs, sample
 from models.train.network.families import network_of
 from models.train.network.network import Network, torch_tensors
 from quantize.reference.formulas import softmax
 from quantize.reference.network import Reference
 from tests.definitions.greedy import greedy
+from tests.papers.definitions import ludicrously_fast as paper
 from tests.sample_models.random_models import random_tensors
 from tests.sample_models.recurrents import NAMED as RECURRENT
 from tests.sample_models.recurrents import make_config as recurrent_config
@@ -62,3 +65,26 @@ def test_noisy_pairs_are_new_sources_of_the_same_targets(toy, student):
     assert all(source and translation for source, translation, _ in rows)
     assert rows == noisy_pairs(network, student, Vocabulary(toy.vocabulary), targets, seed=1, beam_size=2)
     assert rows != noisy_pairs(network, student, Vocabulary(toy.vocabulary), targets, seed=2, beam_size=2)
+
+
+def test_the_noisy_set_of_several_inverse_teachers_is_the_papers(toy, student):
+    """Cold samples, which do not depend on chance, of two inverse teachers."""
+    vocabulary = Vocabulary(toy.vocabulary)
+    parameters = toy.trainer("noisy set").updates.parameters
+    short = replace(toy.config, max_length_factor=0.2)  # the teacher ends the translations of short sources
+    inverses = [Network(short, {name: sign * tensor for name, tensor in parameters.items()}) for sign in (1, -1)]
+    pairs = [(example.sources[0], example.targets[0]) for example in toy.data.train[0].examples[:4]]
+
+    def sampling(network):
+        return lambda target: vocabulary.decode(
+            sample(network, vocabulary.encode_batch([target]), torch.Generator(), temperature=1e-4)[0]
+        ).strip()
+
+    def forward(source, target):
+        return paper.interpolated(proposals(student, [source], 8)[0], target, lambda a, b: sentence_bleu(a, (b,)))
+
+    targets = [target for _, target in pairs]
+    ours = [noisy_pairs(network, student, vocabulary, targets, 1, 8, temperature=1e-4) for network in inverses]
+    noisy = [(source, translation) for rows in ours for source, translation, _ in rows]
+    assert [*pairs, *noisy] == paper.noisy_set(pairs, list(map(sampling, inverses)), forward)
+    assert len(noisy) == 2 * len(pairs)
