@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from bench.papers.wngt2019 import cost
 from cpunmt.layers.schemes import codebook, log4
 from cpunmt.search.settings import Search
-from cpunmt.text.shortlists.shortlist import Shortlist
 from quantize.reference.integers import offset_columns
-from quantize.shortlist.lists import best_pairs
 from tests.papers.definitions import ludicrously_fast as paper
+from tests.papers.random_shortlists import PIECES, random_shortlist
 from tests.sample_models.random_models import engine_of, random_tensors
 from tests.sample_models.transformers import make_config
 
@@ -91,17 +90,8 @@ def test_four_bits_are_powers_of_two(seed):
 
 @given(seeds, st.lists(st.integers(0, 19), min_size=1, max_size=8))
 def test_the_shortlist_has_75_common_pieces_and_75_translations_of_each(seed, sentence):
-    generator = np.random.default_rng(seed)
-    counts = generator.integers(0, 200, 20)
-    targets = [generator.choice(400, count, replace=False) for count in counts]
-    chances = [np.sort(generator.random(count))[::-1] for count in counts]
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    kept = best_pairs(offsets, np.concatenate(targets).astype(np.int32), np.concatenate(chances), 75)
-    lists = [np.sort(kept.targets[kept.sources == word]) for word in range(20)]
-    ends = np.concatenate([[0], np.cumsum([len(some) for some in lists])]).astype(np.int64)
-    shortlist = Shortlist(ends, np.concatenate(lists).astype(np.int32), 75, 75, 400)
-    translations = {word: some.tolist() for word, some in enumerate(targets)}
-    expected = paper.shortlist([sentence], list(range(400)), translations)
+    shortlist, translations = random_shortlist(seed, 75, 75)
+    expected = paper.shortlist([sentence], list(range(PIECES)), translations)
     found = shortlist.candidates(sentence, shared=False).tolist()
     assert set(expected) <= set(found) and len(found) < len(expected) + 8  # filled up to a multiple of 8
 

@@ -1,11 +1,14 @@
-"""Paper C against its definitions: the systems of Table 2, their stack of layers, and merged states."""
+"""Paper C against its definitions: the systems of Table 2, their stack of layers, merged states, candidates."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bench.papers.devlin2017 import systems
 from cpunmt.search.settings import Search
 from tests.papers.definitions import sharp_models as paper
+from tests.papers.random_shortlists import random_shortlist
 from tests.sample_models.random_models import engine_of, random_tensors
 from tests.support.searches import watch_calls
 
@@ -138,3 +141,11 @@ def test_a_search_stops_as_early_as_defined(monkeypatch, beam):
         engine.translate([source], [30], whole._replace(num_hypotheses=1, to_the_end=False))
         assert len(calls) - before == limit
     assert len(set(expected)) > 2
+
+
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 19), min_size=1, max_size=8))
+def test_candidates_are_20_translations_of_each_word(seed, sentence):
+    shortlist, translations = random_shortlist(seed, systems.ALWAYS, systems.CANDIDATES)
+    expected = set(paper.candidates(sentence, translations)) | set(range(systems.ALWAYS))  # ours adds frequent words
+    found = shortlist.candidates(sentence, shared=False).tolist()
+    assert expected <= set(found) and len(found) < len(expected) + 8  # filled up to a multiple of 8

@@ -103,6 +103,11 @@ def merged(histories):
     return len({words[:-1] for words in histories})
 
 
+def candidates(sentence, translations, best=20):
+    """The words that the output layer scores: the `best` context-free translations of each word of the source."""
+    return sorted({target for word in sentence for target in translations.get(word, [])[:best]})
+
+
 def may_stop(partial, complete):
     """Early stopping: ends when the best partial hypothesis has a worse log score than the best complete one."""
     return bool(complete) and max(partial, default=-math.inf) < max(complete)
