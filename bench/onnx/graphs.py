@@ -14,7 +14,7 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 
-from quantize.onnx.export import GRAPHS, WEIGHTS
+from quantize.onnx.export import CONFIG, GRAPHS, WEIGHTS
 
 QUANTIZED = ("encoder.onnx", "step.onnx", "candidates_step.onnx")  # graphs with products with constant weights
 
@@ -26,7 +26,8 @@ def prepare(exported: Path, target: Path, int8: bool = False):
     `quantize_dynamic`: activations per tensor, weights per column.
     """
     target.mkdir()
-    shutil.copy(exported / WEIGHTS, target)
+    for name in (WEIGHTS, CONFIG):
+        shutil.copy(exported / name, target)
     for name in GRAPHS:
         if int8 and name in QUANTIZED:
             _quantize(_untied(_without_alignment(onnx.load(exported / name))), target / name)

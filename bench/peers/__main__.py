@@ -37,7 +37,7 @@ from pathlib import Path
 from bench.harness.command import command, hypotheses, machine, positive, save
 from bench.harness.texts import evenly, length_range, read_lines, segments
 from bench.peers.contests import MODES, compete, summary
-from bench.peers.engines import python_of
+from bench.peers.engines import PEERS, installed
 from bench.peers.models import HOME_SHORTLIST, HOME_VOCABULARY, INTEGERS, synthetic, trained
 from bench.peers.recurrent import WIDTHS, recurrent
 from bench.peers.sizes import PIECES, SHAPES, sized
@@ -63,6 +63,7 @@ def main(arguments=None):
     parser.add_argument("--lengths", type=parsed(length_range), nargs="+", metavar="LOW-HIGH", help="words of segments")
     parser.add_argument("--calibration", type=positive, default=100, metavar="N", help="lines for activation scales")
     parser.add_argument("--beam", type=hypotheses, default=1, help="hypotheses (default: 1)")
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS), help="other engines (default: all)")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     chosen = parser.parse_args(arguments)
     needed = () if chosen.trained else NEEDED if chosen.recurrent else (*NEEDED, *STUDENT)
@@ -71,6 +72,7 @@ def main(arguments=None):
     if missing:
         parser.error(f"--home {chosen.home}: lacks {', '.join(missing)}; bench/peers lists the needed files")
     home = chosen.home.resolve()
+    peers = installed(home, chosen.peers)
     text = [] if chosen.size else read_lines(chosen.text or home / TEXT)
     workloads = {WHOLE: evenly(text, chosen.sentences)}
     if chosen.size:
@@ -82,15 +84,15 @@ def main(arguments=None):
         if chosen.recurrent:
             contests = recurrent(home, folder, chosen.recurrent)
         elif chosen.size:
-            contests = {"": sized(folder, SHAPES[chosen.size])}
+            contests = {"": sized(folder, SHAPES[chosen.size], peers)}
         elif chosen.trained:
             used = set(workloads.get(WHOLE, ()))
             spare = evenly([line for line in text if line not in used] or text, chosen.calibration)
-            contests = {"": trained(home, folder, chosen.trained, spare, python_of(home, "CTranslate2"))}
+            contests = {"": trained(home, folder, chosen.trained, spare, peers.get("CTranslate2"))}
         else:
             contests = {"": synthetic(home, folder)}
         options = {"modes": chosen.modes, "beam": chosen.beam, "rounds": chosen.rounds}
-        results = compete(home, folder, contests, workloads, **options)
+        results = compete(peers, folder, contests, workloads, **options)
     print("", *summary(results), sep="\n")
     save(chosen.json, {"machine": machine(), "beam": chosen.beam, "workloads": results})
 

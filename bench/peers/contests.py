@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.harness.command import machine
 from bench.harness.texts import count_words
 from bench.harness.timing import median_ratio
-from bench.peers.engines import PEERS, engines, python_of, run
+from bench.peers.engines import PEERS, engines, run
 from bench.peers.models import Contest
 from cpunmt.files.tables import aligned
 
@@ -16,7 +16,7 @@ MODES = ("single", "bulk")
 
 
 def compete(
-    home: Path,
+    peers: Mapping[str, str],
     folder: Path,
     contests: Mapping[str, Contest],
     workloads: Mapping[str, Sequence[str]],
@@ -27,12 +27,10 @@ def compete(
 ) -> dict[str, dict]:
     """Measures each contest on each workload, prints it, and returns all figures by name.
 
-    `contests` are named by their precision (or ""), `workloads` are lines by name; `folder` takes a file of them.
+    `peers` are those of `engines.installed`. `contests` are named by their precision (or ""), `workloads` are lines by
+    name; `folder` takes a file of them.
     """
     results = {}
-    for peer in PEERS:
-        if not python_of(home, peer):
-            print(f"{peer} is left out: {home}/venv-{PEERS[peer]}/bin/python does not exist", flush=True)
     for (workload, sample), (precision, contest) in itertools.product(workloads.items(), contests.items()):
         name, words = f"{workload} {precision}".rstrip(), count_words(sample)
         print(machine(), f"{name}: {len(sample)} lines, {words} words, beam {beam}", flush=True)
@@ -40,15 +38,15 @@ def compete(
         lines.write_text("".join(line + "\n" for line in sample), encoding="utf8")
         results[name] = {"words": words, "lines": len(sample)}
         for mode in modes:
-            found = results[name][mode] = measure(home, contest, lines, mode, beam, rounds)
+            found = results[name][mode] = measure(peers, contest, lines, mode, beam, rounds)
             tell(mode, found, words, len(sample))
     return results
 
 
-def measure(home: Path, contest: Contest, lines: Path, mode: str, beam: int, rounds: int) -> dict:
+def measure(peers: Mapping[str, str], contest: Contest, lines: Path, mode: str, beam: int, rounds: int) -> dict:
     """Returns seconds of each round, target pieces, and number of texts equal to cpunmt's, by engine, interleaved."""
     seconds, pieces, texts = {}, {}, {}
-    found = engines(home, contest, mode, beam)
+    found = engines(peers, contest, mode, beam)
     for _ in range(rounds):
         for name, (started, environment) in found.items():
             measured = run(started, environment, lines)
@@ -74,20 +72,28 @@ def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
 
 
 def summary(results: dict[str, dict]) -> list[str]:
-    """Returns lines of a table: a workload each, cpunmt's words/s, and its speed over each peer, by mode."""
+    """Returns lines of a table: a workload each, cpunmt's words/s, and its speed over each peer that ran, by mode."""
     heading, rows = ["cpunmt"], []
+    ran = {
+        name.split()[0]
+        for found in results.values()
+        for mode in MODES
+        if mode in found
+        for name in found[mode]["seconds"]
+    }
+    peers = [peer for peer in PEERS if peer in ran]
     for mode in MODES:
-        heading += [f"{mode}: words/s", *(f"x {peer}" for peer in PEERS)]
+        heading += [f"{mode}: words/s", *(f"x {peer}" for peer in peers)]
     for name, workload in results.items():
         row = [name]
         for mode in MODES:
             if mode not in workload:
-                row += ["-"] * (1 + len(PEERS))
+                row += ["-"] * (1 + len(peers))
                 continue
             seconds = workload[mode]["seconds"]
             faster = ratios(seconds)
             row.append(f"{workload['words'] / statistics.median(seconds['cpunmt']):,.0f}")
-            row += [f"{faster[peer]:.2f}" if peer in faster else "-" for peer in PEERS]
+            row += [f"{faster[peer]:.2f}" if peer in faster else "-" for peer in peers]
         rows.append(row)
     return aligned(heading, rows)
 

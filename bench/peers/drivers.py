@@ -60,6 +60,48 @@ def one(line):
     return run([line])[0]
 """
 
+# of ids: `pieces` lists the vocabulary
+_IDS = """
+pieces = json.load(open(vocabulary, encoding="utf8"))
+ids = {piece: id for id, piece in enumerate(pieces)}
+lines = [[ids[piece] for piece in line.split()] for line in open(lines, encoding="utf8")]
+def one(line):
+    return run([line])[0]
+def figures(results):
+    texts = [" ".join(pieces[id] for id in result) for result in results]
+    return {"pieces": sum(map(len, results)), "texts": texts}
+"""
+
+TRANSFORMERS_PIECES = """
+import sys, time, json
+import torch
+from transformers import AutoModelForSeq2SeqLM
+lines, mode, beam, model, length, vocabulary, batch = sys.argv[1:8]
+beam, length, batch = int(beam), int(length), int(batch)
+torch.set_num_threads(1)
+model = AutoModelForSeq2SeqLM.from_pretrained(model)
+def run(lines):
+    found = []
+    for first in range(0, len(lines), batch):
+        sources = torch.tensor(lines[first : first + batch])
+        made = model.generate(sources, attention_mask=torch.ones_like(sources), num_beams=beam, do_sample=False,
+                              min_new_tokens=length, max_new_tokens=length)
+        found += made[:, 1:].tolist()  # behind the decoder's first input
+    return found
+"""
+
+ONNXRUNTIME_PIECES = """
+import sys, time, json
+from pathlib import Path
+from bench.onnx.engine import OnnxEngine
+from cpunmt.model.config import ModelConfig
+lines, mode, beam, model, length, vocabulary, batch = sys.argv[1:8]
+config = ModelConfig.from_json(json.loads(Path(model, "config.json").read_text())["model"])
+engine = OnnxEngine(Path(model), config, batch=int(batch))
+def run(lines):
+    return [hypotheses[0].ids for hypotheses in engine.translate(lines, [int(length)] * len(lines))]
+"""
+
 BERGAMOT = """
 import sys, time, json, glob
 sys.path.insert(0, glob.glob(sys.argv[1] + "/lib/python3*/site-packages/bergamot")[0])
@@ -116,3 +158,4 @@ def figures(results):
 
 OURS, BERGAMOT, CTRANSLATE2 = (driver + _TIMED for driver in (OURS, BERGAMOT, CTRANSLATE2))
 OUR_PIECES, CTRANSLATE2_PIECES = OUR_PIECES + _TIMED, CTRANSLATE2_PIECES + _TIMED
+TRANSFORMERS_PIECES, ONNXRUNTIME_PIECES = TRANSFORMERS_PIECES + _IDS + _TIMED, ONNXRUNTIME_PIECES + _IDS + _TIMED

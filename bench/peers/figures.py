@@ -13,14 +13,14 @@ import datetime
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
 from bench.harness.command import command, machine, positive, save
 from bench.harness.texts import ROOT, SHIPPED, evenly, read_lines, segments
 from bench.peers.contests import MODES, compete, ratios
-from bench.peers.engines import PEERS, python_of
+from bench.peers.engines import PEERS, installed
 from bench.peers.models import trained
 from bench.peers.sizes import SHAPES, sized
 from bench.peers.sizes import lines as lines_of
@@ -57,27 +57,29 @@ def rows(model: str, beam: int, results: dict[str, dict]) -> Iterator[dict]:
             }  # fmt: skip
 
 
-def student(home: Path, folder: Path, *, model: Path, most: int, rounds: int) -> Iterator[dict]:
+def student(
+    home: Path, peers: Mapping[str, str], folder: Path, *, model: Path, most: int, rounds: int
+) -> Iterator[dict]:
     """Yields the rows of a trained model."""
     text = read_lines(home / TEXT)
     whole = evenly(text, min(LINES, most))
     used = set(whole)
     spare = evenly([line for line in text if line not in used] or text, min(CALIBRATION, most))
-    contests = {"": trained(home, folder, model, spare, python_of(home, "CTranslate2"))}
+    contests = {"": trained(home, folder, model, spare, peers.get("CTranslate2"))}
     cut = {name: segments(text, low, high, min(count, most)) for name, (low, high, count) in SEGMENTS.items()}
     name = str(model.resolve().relative_to(ROOT)) if model.resolve().is_relative_to(ROOT) else model.name
-    yield from rows(name, 1, compete(home, folder, contests, {**cut, WHOLE: whole}, rounds=rounds))
+    yield from rows(name, 1, compete(peers, folder, contests, {**cut, WHOLE: whole}, rounds=rounds))
     with_beam = {WHOLE: evenly(whole, BEAM_LINES)}
-    yield from rows(name, 4, compete(home, folder, contests, with_beam, beam=4, rounds=rounds))
+    yield from rows(name, 4, compete(peers, folder, contests, with_beam, beam=4, rounds=rounds))
 
 
-def size(home: Path, folder: Path, *, name: str, most: int, rounds: int) -> Iterator[dict]:
+def size(peers: Mapping[str, str], folder: Path, *, name: str, most: int, rounds: int) -> Iterator[dict]:
     """Yields the rows of a Transformer of random weights; its lines have as many words as pieces."""
     shape = SHAPES[name]
-    contests = {"": sized(folder, shape)}
+    contests = {"": sized(folder, shape, peers)}
     for beam, count, modes in SIZES[name]:
         lines = {"": lines_of(shape, min(count, most))}
-        yield from rows(name, beam, compete(home, folder, contests, lines, modes=modes, beam=beam, rounds=rounds))
+        yield from rows(name, beam, compete(peers, folder, contests, lines, modes=modes, beam=beam, rounds=rounds))
 
 
 def main(arguments=None):
@@ -86,31 +88,37 @@ def main(arguments=None):
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--model", type=Path, default=SHIPPED, help="a packed student with its weights in float16/")
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES), help="larger models (default: all)")
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS), help="other engines (default: all)")
     parser.add_argument("--sentences", type=positive, default=1000, help="limit on the lines of each kind")
     parser.add_argument("--note", default="", help="what else a reader should know, such as other work beside")
     chosen = parser.parse_args(arguments)
     home, most, rounds = chosen.home.resolve(), chosen.sentences, chosen.rounds
     if not (home / TEXT).is_file():
         parser.error(f"--home {chosen.home}: lacks {TEXT}; bench/peers lists the needed files")
-    parts = [partial(student, model=chosen.model), *(partial(size, name=name) for name in chosen.sizes)]
+    peers = installed(home, chosen.peers)
+    parts = [partial(student, home, peers, model=chosen.model)]
+    parts += [partial(size, peers, name=name) for name in chosen.sizes]
     found = []
     for part in parts:
         with tempfile.TemporaryDirectory() as folder:
-            found += part(home, Path(folder), most=most, rounds=rounds)
+            found += part(Path(folder), most=most, rounds=rounds)
     today = datetime.date.today().isoformat()
-    told = {"machine": machine(), "commit": commit(), "date": today, "rounds": rounds, "versions": versions(home)}
+    told = {"machine": machine(), "commit": commit(), "date": today, "rounds": rounds, "versions": versions(peers)}
     told["note"] = chosen.note
     save(chosen.json, {**told, "rows": found})
 
 
-def versions(home: Path) -> dict[str, str]:
-    """Returns the version of each installed peer."""
-    asked = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
+def versions(peers: Mapping[str, str]) -> dict[str, str]:
+    """Returns the version of each peer, with those of the packages that it runs on."""
+    asked = "import importlib.metadata, sys; print(*map(importlib.metadata.version, sys.argv[1:]))"
     found = {}
-    for peer in PEERS:
-        if python := python_of(home, peer):
-            done = subprocess.run([python, "-c", asked, peer.lower()], capture_output=True, text=True, check=True)
-            found[peer] = done.stdout.strip()
+    for peer, python in peers.items():
+        packages = PEERS[peer].packages
+        done = subprocess.run([python, "-c", asked, *packages], capture_output=True, text=True, check=True)
+        own, *others = done.stdout.split()
+        found[peer] = " ".join(
+            [own, *(f"with {name} {number}" for name, number in zip(packages[1:], others, strict=True))]
+        )
     return found
 
 

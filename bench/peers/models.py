@@ -2,7 +2,9 @@
 
 import itertools
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bench.packing import pack_quietly
@@ -52,12 +54,13 @@ class Contest(NamedTuple):
 
     ours: dict[str, Path]  # name of our engine, "cpunmt" first -> a model's directory
     marian: list[tuple[Path, str]]  # a file for bergamot, and the precision of products with it
-    vocabulary: Path
+    vocabulary: Path  # of SentencePiece, or the list of all pieces in JSON if lines are pieces
     shortlist: Path
     ctranslate2: Path | None  # a Transformer of equal dimensions; it may be missing
     length_factor: float = 2.5  # bergamot's limit; ours is the model's
     pieces: int = 0  # lines are pieces with blanks between them, and every translation has this many; 0: lines are text
     cut: bool = False  # every translation ends at the limit: figures are for cpunmt's number of pieces
+    float32: Mapping[str, Path] = MappingProxyType({})  # peer that computes in float32 -> its directory of the model
 
 
 def _contest(packed, npz, integers, vocabulary, shortlist, ctranslate2, folder) -> Contest:

@@ -1,6 +1,7 @@
 """Small random models in the layout of Hugging Face's MarianMT, for tests: weights from seeds that never change."""
 
 import json
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -105,6 +106,11 @@ def safetensors_bytes(tensors, kind="F32") -> bytes:
     """Makes a file like the safetensors library, with the tensors in sequence."""
     convert = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": bfloat16}[kind]
     arrays = {name: (bfloat16(a) if kind == "BF16" else a.astype(convert)) for name, a in tensors.items()}
+    return b"".join(safetensors_parts(arrays, kind))
+
+
+def safetensors_parts(arrays, kind="F32") -> Iterator[bytes]:
+    """Yields the header of such a file and the data of each tensor, which is of that type."""
     header, offset = {"__metadata__": {"format": "pt"}}, 0
     for name, array in arrays.items():
         span = [offset, offset + array.nbytes]
@@ -112,7 +118,8 @@ def safetensors_bytes(tensors, kind="F32") -> bytes:
         offset = span[1]
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + b"".join(array.tobytes() for array in arrays.values())
+    yield len(text).to_bytes(8, "little") + text
+    yield from (array.tobytes() for array in arrays.values())
 
 
 def write_huggingface(folder, shape="shared", seed=0, kind="F32", **changes):

@@ -73,7 +73,7 @@ def stored_tensors(
 
     Raises ModelFileError that lists every missing, unexpected, wrong-shaped and non-finite array.
     """
-    names, shapes = _names(config.changed(start_vector=False), arrays), checkpoint_tensors(config)
+    names, shapes = file_names(config.changed(start_vector=False), arrays), checkpoint_tensors(config)
     sinusoids = () if config.architecture.positions == "trained" else _SINUSOIDS
     aliases = {*TABLES, _OUTPUT, *sinusoids}
     optional = set() if has_pad else {_BIAS}
@@ -158,7 +158,7 @@ def _is_finite(array: Array | Bfloat16) -> bool:
     return all(np.isfinite(floats(_rows(array, begin, begin + _ROWS))).all() for begin in parts)
 
 
-def _names(config: ModelConfig, arrays: FloatTensors) -> dict[str, str]:
+def file_names(config: ModelConfig, arrays: FloatTensors) -> dict[str, str]:
     """Maps the canonical name of every tensor to its name in the file; of a shared table, to one of its names."""
     found = {}
     for name in checkpoint_tensors(config):
