@@ -74,14 +74,8 @@ def ratios(seconds: dict[str, list[float]]) -> dict[str, float]:
 def summary(results: dict[str, dict]) -> list[str]:
     """Returns lines of a table: a workload each, cpunmt's words/s, and its speed over each peer that ran, by mode."""
     heading, rows = ["cpunmt"], []
-    ran = {
-        name.split()[0]
-        for found in results.values()
-        for mode in MODES
-        if mode in found
-        for name in found[mode]["seconds"]
-    }
-    peers = [peer for peer in PEERS if peer in ran]
+    ran = [ratios(workload[mode]["seconds"]) for workload in results.values() for mode in MODES if mode in workload]
+    peers = [peer for peer in PEERS if any(peer in faster for faster in ran)]
     for mode in MODES:
         heading += [f"{mode}: words/s", *(f"x {peer}" for peer in peers)]
     for name, workload in results.items():

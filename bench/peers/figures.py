@@ -116,9 +116,7 @@ def versions(peers: Mapping[str, str]) -> dict[str, str]:
         packages = PEERS[peer].packages
         done = subprocess.run([python, "-c", asked, *packages], capture_output=True, text=True, check=True)
         own, *others = done.stdout.split()
-        found[peer] = " ".join(
-            [own, *(f"with {name} {number}" for name, number in zip(packages[1:], others, strict=True))]
-        )
+        found[peer] = " with ".join([own, *map(" ".join, zip(packages[1:], others, strict=True))])
     return found
 
 

@@ -69,11 +69,12 @@ def write(folder: Path, shape: Shape) -> Path:
         array = variables.pop(name)
         if name.rpartition("/")[0].endswith(ADDING):
             array *= np.float32(shape.added)
-        if name == "decoder/projection/bias":
-            array *= not shape.pre_norm
-            array[EOS] = -1e4
-        if shape.pre_norm and name == "decoder/position_encodings/encodings":
+        if name == "decoder/position_encodings/encodings" and shape.pre_norm:
             array = position_signal(POSITIONS, shape.d, "fairseq")
+        if name == "decoder/projection/bias":
+            if shape.pre_norm:
+                array[:] = 0
+            array[EOS] = -1e4
         parts = quantized(array, "int8") if name.endswith("/weight") else {"": array}
         stored |= {name + suffix: part for suffix, part in parts.items()}
     stored["decoder/start_from_zero_embedding"] = np.int8(0)

@@ -1,25 +1,38 @@
 """The workloads beside other engines, and their printed figures; no other engine is needed."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bench.harness.texts import evenly, length_range, read_lines, segments
+from bench.packing import pack_quietly
 from bench.peers.__main__ import main
 from bench.peers.contests import measure, ratios, summary
+from bench.peers.engines import BATCH, engines, installed
+from bench.peers.figures import versions
+from bench.peers.float32 import float32_models
 from bench.peers.models import INTEGERS, Contest, trained
 from bench.peers.recurrent import random_recurrent
-from bench.peers.sizes import PIECES, SHAPES
+from bench.peers.sizes import PIECES, SHAPES, lines, sized, write
+from cpunmt import Translator
+from cpunmt.formats.huggingface.huggingface import read_huggingface_config
+from cpunmt.formats.huggingface.stored_tensors import stored_tensors
+from cpunmt.formats.huggingface.weight_files import read_weights
 from cpunmt.formats.marian.marian import read_marian
+from cpunmt.kernels.tables import position_signal
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 from quantize.checkpoints.marian_export import write_marian_npz
 from tests.sample_models.real_model import DIRECTORIES, ROOT, SENTENCES, SHIPPED
 
 LINES = ["a b c d e", "", "f g", "h i j", "k"]
+SMALL = {"d": 32, "width": 64, "heads": 2, "layers": 1, "pieces": 90}
+FAMILIES = {"opus": "tensor2tensor", "nllb": "fairseq"}  # size -> its positions
 
 
 def test_segments_have_the_words_they_should_and_go_on_into_the_next_lines():
@@ -140,7 +153,7 @@ def test_a_recurrent_network_end_to_end(tmp_path):
 
 def test_a_size_end_to_end(tmp_path, monkeypatch):
     """In int8 and 4 bits; </s> is never chosen."""
-    monkeypatch.setitem(SHAPES, "opus", SHAPES["opus"]._replace(d=32, width=64, heads=2, layers=1, pieces=90))
+    monkeypatch.setitem(SHAPES, "opus", SHAPES["opus"]._replace(**SMALL))
     figures = tmp_path / "figures.json"
     flags = ["--size", "opus", "--beam", "2", "--sentences", "6", "--rounds", "1", "--json", str(figures)]
     main(["--home", str(tmp_path), *flags])
@@ -149,6 +162,82 @@ def test_a_size_end_to_end(tmp_path, monkeypatch):
     for mode in ("single", "bulk"):
         assert list(found[mode]["seconds"]) == ["cpunmt", "cpunmt, 4 bits"]
         assert set(found[mode]["pieces"].values()) == {6 * PIECES} and found[mode]["same"]["cpunmt"] == 6
+
+
+def test_a_peer_that_lacks_a_package_is_left_out(tmp_path, capsys):
+    python = tmp_path / "venv-peers" / "bin" / "python"
+    packages = tmp_path / "venv-peers" / "lib" / "python3.11" / "site-packages"
+    for folder in (python.parent, packages / "ctranslate2", packages / "transformers"):
+        folder.mkdir(parents=True)
+    assert installed(tmp_path, ["CTranslate2"]) == {}
+    python.touch()
+    capsys.readouterr()
+    assert installed(tmp_path, ["bergamot", "CTranslate2", "transformers"]) == {"CTranslate2": str(python)}
+    lacks = (
+        f"{tmp_path}/venv-bergamot/bin/python does not exist or lacks bergamot",
+        f"{python} does not exist or lacks torch",
+    )
+    assert capsys.readouterr().out == f"bergamot is left out: {lacks[0]}\ntransformers is left out: {lacks[1]}\n"
+
+
+def test_a_peer_has_the_versions_of_the_packages_that_it_runs_on():
+    onnxruntime, onnx = pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
+    expected = {"onnxruntime": f"{onnxruntime.__version__} with onnx {onnx.__version__}"}
+    assert versions({"onnxruntime": sys.executable}) == expected
+
+
+def test_engines_of_float32_run_their_own_model_and_onnxruntime_has_no_beam(tmp_path):
+    models = {"transformers": tmp_path / "a", "onnxruntime": tmp_path / "b"}
+    contest = Contest({}, [], tmp_path, tmp_path, None, pieces=PIECES, float32=models)
+    found = engines(dict.fromkeys(models, "python"), contest, "bulk", 1)
+    for (name, (command, _)), (peer, model) in zip(found.items(), models.items(), strict=True):
+        assert name == f"{peer} float32" and command[0] == "python"
+        assert command[3:] == ["LINES", "bulk", "1", str(model), str(PIECES), str(tmp_path), BATCH]
+    assert list(engines(dict.fromkeys(models, "python"), contest, "single", 4)) == ["transformers float32"]
+
+
+@pytest.mark.parametrize("size", SHAPES)
+def test_float32_weights_are_those_of_the_integers(size, tmp_path):
+    """As a directory of transformers, which cpunmt's own reader reads back."""
+    shape = SHAPES[size]._replace(**SMALL)
+    found = float32_models(tmp_path, write(tmp_path / "ct2", shape), 0, {"transformers"})
+    assert list(found) == ["transformers"] and float32_models(tmp_path, tmp_path, 0, {"CTranslate2"}) == {}
+    config, expected = read_float_checkpoint(tmp_path / "ct2")
+    fields = json.loads((found["transformers"] / "config.json").read_text("utf-8"))
+    theirs = config.changed(positions=FAMILIES[size], alignment_layer=None)
+    if size == "opus":
+        assert (fields["pad_token_id"], fields["vocab_size"]) == (90, 91)
+        marian = read_huggingface_config(fields, {}, config.unk_id, True, "config")
+        assert marian.architecture == theirs.changed(start_vector=False).architecture
+    else:
+        assert (fields["pad_token_id"], fields["vocab_size"], fields["activation_function"]) == (1, 90, "relu")
+    arrays = read_weights(found["transformers"] / "model.safetensors")
+    _, tensors = stored_tensors(theirs, arrays, "weights", fields["decoder_start_token_id"], has_pad=size == "opus")
+    positions = expected.pop("positions")
+    np.testing.assert_allclose(positions, position_signal(len(positions), shape.d, FAMILIES[size]), atol=1e-5)
+    if size == "nllb":  # without a bias of the output, so </s> is barred by the search
+        assert not expected["output.bias"][np.arange(90) != config.eos_id].any()
+        expected["output.bias"][config.eos_id] = 0
+    assert tensors.keys() == expected.keys()
+    assert all(np.array_equal(tensors[name], value) for name, value in expected.items())
+
+
+@pytest.mark.parametrize("size", ["opus", pytest.param("nllb", marks=pytest.mark.slow)])
+def test_float32_peers_choose_cpunmts_pieces(size, tmp_path):
+    """Those that are installed in the folder $PEERS, and onnxruntime beside cpunmt. Translations differ."""
+    pytest.importorskip("onnxruntime")
+    peers = installed(Path(os.environ.get("PEERS", tmp_path)), ["transformers", "onnxruntime"])
+    shape = SHAPES[size]._replace(**SMALL, added=1.0)
+    contest = sized(tmp_path, shape, peers)
+    pack_quietly(contest.ctranslate2, tmp_path / "float32", "--scheme", "float32")
+    contest = contest._replace(ours={"cpunmt": tmp_path / "float32"})
+    sources = lines(shape, 6)
+    (tmp_path / "lines").write_text("\n".join([*sources, ""]), "utf-8")
+    found = measure(peers, contest, tmp_path / "lines", "single", 1, 1)
+    assert found["same"] == dict.fromkeys(["cpunmt", *(f"{peer} float32" for peer in peers)], 6)
+    assert set(found["pieces"].values()) == {6 * PIECES}
+    made = Translator(tmp_path / "float32").translate_batch([line.split() for line in sources], max_length=PIECES)
+    assert len({tuple(result.hypotheses[0]) for result in made}) > 4
 
 
 @pytest.mark.parametrize("width", ["0", "24", "8192", "x"])

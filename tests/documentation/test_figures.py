@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from docs.figures import CHART, FIGURES, PAGES, chart, machine_line, size_table, student_table, written
+from docs.figures import CHART, FIGURES, PAGES, chart, float_table, machine_line, size_table, student_table, written
 from docs.picture import Group, picture
 
 SHAPE = "{http://www.w3.org/2000/svg}rect"
@@ -53,6 +53,30 @@ def test_tables_of_a_run():
     )
 
 
+def with_floats() -> dict:
+    """Returns a run in which transformers ran the last row, in float32."""
+    *rows, last = MADE["rows"]
+    faster = {
+        engine: {**ratios, "transformers": 10 * ratios["CTranslate2"]} for engine, ratios in last["faster"].items()
+    }
+    row = {**last, "speeds": {**last["speeds"], "transformers": 1000}, "faster": faster}
+    return {**MADE, "rows": [*rows, row], "versions": {**MADE["versions"], "transformers": "5.0 with torch 2.0"}}
+
+
+def test_engines_of_float32_have_a_table_of_their_own_and_no_bars():
+    made = with_floats()
+    assert float_table(MADE)[1:] == []
+    heading, *rows = float_table(made)
+    assert heading[1:3] == ["one at a time", "x int8; 4 bits"] and len(heading) == 9
+    assert rows == [["OPUS-MT's size, transformers", "1,000", "25.0; 60.0", "", "", "", "", "", ""]]
+    assert student_table(made) == student_table(MADE) and size_table(made) == size_table(MADE)
+    assert picture(chart(made)) == picture(chart(MADE))
+    assert "CTranslate2 4.8, transformers 5.0 with torch 2.0, commit" in machine_line(made)
+    page = "<!-- figures: float32 -->\nold\n<!-- end -->\n"
+    assert written(page, MADE) == "<!-- figures: float32 -->\n<!-- end -->\n"
+    assert "\n| OPUS-MT's size, transformers | 1,000 | 25.0; 60.0 | | | | | | |\n" in written(page, made)
+
+
 def test_a_page_changes_between_the_marks_only():
     page = "a\n\n<!-- figures: machine -->\nold\n<!-- end -->\n\n<!-- figures: sizes -->\n<!-- end -->\nz\n"
     made = written(page, MADE)
@@ -80,7 +104,7 @@ def test_the_chart_has_a_bar_for_each_engine():
 def test_pages_and_chart_show_the_measured_figures():
     """`python -m docs.figures` would change nothing."""
     figures = json.loads(FIGURES.read_text("utf-8"))
-    for page in PAGES:
+    for page, tables in zip(PAGES, (3, 4), strict=True):
         text = page.read_text("utf-8")
-        assert text.count("<!-- figures: ") == 3 and written(text, figures) == text
+        assert text.count("<!-- figures: ") == tables and written(text, figures) == text
     assert CHART.read_bytes() == picture(chart(figures))
