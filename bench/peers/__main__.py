@@ -1,19 +1,24 @@
-"""cpunmt beside bergamot (Marian) and CTranslate2: the same sentences, interleaved, each in a process of its own.
+"""cpunmt beside other engines: the same sentences, interleaved, each engine in a process of its own.
+
+The other engines are bergamot (Marian) and CTranslate2, and for --size transformers (PyTorch) and onnxruntime.
 
     taskset -c 1 python -m bench.peers --home DIR [--rounds 5] [--sentences 500] [--beam 4]
     taskset -c 1 python -m bench.peers --home DIR --trained models/ende-tiny --text newstest2014.en [--lengths 1-3 5-9]
     taskset -c 1 python -m bench.peers --home DIR --recurrent 1024 [--beam 4]
-    taskset -c 1 python -m bench.peers --home DIR --size opus|nllb [--beam 4]
+    taskset -c 1 python -m bench.peers --home DIR --size opus|nllb [--beam 4] [--peers CTranslate2 transformers]
 
 DIR holds the engines' files, made once (none of it comes with cpunmt):
 
     data/              wmt14.en (the sentences), vocab.deen.spm, lex.50.50.ende.s2t.bin: all that --recurrent needs
     models/copy/       a tiny11-size SSRU student: model.npz, model.intgemm.alphas.bin
-    venv-bergamot/     Python 3.10 with bergamot==0.4.5; without it bergamot is left out
-    venv-peers/        Python with ctranslate2, sentencepiece; without it CTranslate2 is left out
+    venv-bergamot/     Python 3.10 with bergamot==0.4.5
+    venv-peers/        Python with ctranslate2, sentencepiece; for --size with transformers, torch
     models/ct2/int8/   a Transformer of equal dimensions in CTranslate2's format, with a vocabulary map
     gen_model.py, calib.py, marian_io.py, ref.py
                        for --trained: they make CTranslate2's Transformer of equal dimensions
+
+onnxruntime is that of cpunmt's own environment, with the package onnx. Engines that are not installed are left out, and
+so are those that --peers does not name.
 
 cpunmt runs bergamot's own int8 file ("cpunmt, bergamot's file"), and the same weights quantized by column. With
 --trained it runs a packed model whose weights before rounding are in its directory float16. That model's file for
@@ -24,7 +29,10 @@ float32 and in int8 (`recurrent`). CTranslate2 does not have such networks. The 
 float32, one at a time, all but near-ties.
 
 --size is a Transformer of the size of an OPUS-MT or NLLB-200 600M model, without a shortlist (`sizes`): cpunmt and
-CTranslate2 run the same integers, and cpunmt also runs 4 bits. It needs only venv-peers.
+CTranslate2 run the same integers, and cpunmt also runs 4 bits. transformers and onnxruntime run their values in float32
+(`float32`), on one thread, in bulk in batches of 32. onnxruntime runs the graphs of `quantize export-onnx` by
+`bench.onnx.engine`, greedy only, for a beam would measure our NumPy. The number of texts equal to cpunmt's is printed.
+--size needs only venv-peers. NLLB's size takes up to 4 GB of memory in float32, and 13 GB while its 4 bits are packed.
 
 Bergamot and CTranslate2 run with the better of their settings in `engines`. Words per second of wall time on one core,
 tokenization included, loading and a warm-up excluded. All engines take and return text, a line at a time: sentences are

@@ -1,7 +1,7 @@
 """The measuring programs: one for each engine, run in a process of its own, as a text for its interpreter.
 
 Each prints one JSON line: seconds for all sentences, the number of target pieces, and the texts, except for
-CTranslate2, whose model differs. Lines, mode and beam are the first arguments; `engines` has the others.
+CTranslate2 with text, whose model differs. Lines, mode and beam are the first arguments; `engines` has the others.
 """
 
 # the end of each: `one` translates a line, `run` some, and `figures` counts their pieces
