@@ -20,7 +20,7 @@ QUANTIZED = ("encoder.onnx", "step.onnx", "candidates_step.onnx")  # graphs with
 
 
 def prepare(exported: Path, target: Path, int8: bool = False):
-    """Writes the graphs of the directory `exported` to the new directory `target`, for translating.
+    """Writes the graphs of the directory `exported` to the new directory `target`, for translating, with its config.
 
     The alignment is left out. With `int8` every product with a constant matrix becomes one of integers, by
     `quantize_dynamic`: activations per tensor, weights per column.

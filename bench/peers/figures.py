@@ -6,8 +6,8 @@
 DIR is that of `bench.peers`. The models are a trained student (--model), on newstest2014 as it is and in segments of
 some numbers of words, and Transformers of the sizes that people hold, of random weights. The file has a row for each
 model, kind of line, number of hypotheses and mode ("single" or "bulk"): speeds by engine, each peer at its better
-setting, and cpunmt's speed over the peers' (medians of rounds). An hour of a core; half an hour without the peers of
-float32 (`--peers bergamot CTranslate2`).
+setting, and cpunmt's speed over the peers' (medians of rounds). An hour of a core; half an hour without the float32
+engines (`--peers bergamot CTranslate2`).
 """
 
 import datetime

@@ -1,4 +1,4 @@
-"""The float32 weights of a CTranslate2 directory, for the engines that run such: transformers and onnxruntime.
+"""The weights of a CTranslate2 directory in float32, for transformers and onnxruntime.
 
 transformers reads a directory in the layout of `save_pretrained`: a MarianMT model if the blocks normalize their
 output, else one of M2M-100, as NLLB-200 is. `cpunmt.formats.huggingface.stored_tensors` reads the tensors back.
@@ -24,8 +24,8 @@ PAD = 1  # an id that no line has: M2M-100 counts positions from it
 def write_huggingface(folder: Path, config: ModelConfig, tensors: dict[str, np.ndarray], start_id: int) -> None:
     """Writes config.json and model.safetensors; `start_id`: the piece whose row is the decoder's first input.
 
-    The positions must be the family's sinusoids. MarianMT's last row, <pad>, is added, and can never be chosen. M2M-100
-    has no bias of the output.
+    The positions must be the family's sinusoids, which are not written. MarianMT's last row, <pad>, is added, and can
+    never be chosen. M2M-100 does not have an output bias.
     """
     is_marian = not config.architecture.top_norm
     found = {}
@@ -75,7 +75,7 @@ def _fields(config: ModelConfig, is_marian: bool, start_id: int) -> dict:
 
 
 def float32_models(folder: Path, checkpoint: Path, start_id: int, peers: Container[str]) -> dict[str, Path]:
-    """Writes the weights for those of these peers that run float32; returns the directory of each."""
+    """Writes the weights for transformers and onnxruntime if they are among these peers; returns peer -> directory."""
     wanted = [name for name in ("transformers", "onnxruntime") if name in peers]
     found = {name: folder / name for name in wanted}
     if not found:

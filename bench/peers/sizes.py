@@ -52,7 +52,7 @@ SHAPES = {
 def write(folder: Path, shape: Shape) -> Path:
     """Writes a directory in int8; returns it.
 
-    A model with `pre_norm` has the positions of M2M-100 and NLLB, and no bias of the output, but for the bar of </s>.
+    A model with `pre_norm` has the positions of M2M-100 and NLLB, and like them no output bias, except to bar </s>.
     """
     variables, aliases = random_variables(
         d=shape.d,

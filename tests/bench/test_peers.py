@@ -15,6 +15,7 @@ from bench.packing import pack_quietly
 from bench.peers.__main__ import main
 from bench.peers.contests import measure, ratios, summary
 from bench.peers.engines import BATCH, engines, installed
+from bench.peers.figures import size as rows_of_size
 from bench.peers.figures import versions
 from bench.peers.float32 import float32_models
 from bench.peers.models import INTEGERS, Contest, trained
@@ -164,6 +165,18 @@ def test_a_size_end_to_end(tmp_path, monkeypatch):
         assert set(found[mode]["pieces"].values()) == {6 * PIECES} and found[mode]["same"]["cpunmt"] == 6
 
 
+@pytest.mark.slow
+def test_figures_of_a_size(tmp_path, monkeypatch):
+    monkeypatch.setitem(SHAPES, "opus", SHAPES["opus"]._replace(**SMALL))
+    peers = installed(tmp_path, ["onnxruntime"])
+    rows = list(rows_of_size(peers, tmp_path, name="opus", most=2, rounds=1))
+    assert [(row["beam"], row["mode"]) for row in rows] == [(1, "single"), (1, "bulk"), (4, "single"), (4, "bulk")]
+    for row in rows:
+        theirs = list(peers) if row["beam"] == 1 else []
+        assert list(row["speeds"]) == ["cpunmt", "cpunmt, 4 bits", *theirs]
+        assert [list(faster) for faster in row["faster"].values()] == [theirs, theirs]
+
+
 def test_a_peer_that_lacks_a_package_is_left_out(tmp_path, capsys):
     python = tmp_path / "venv-peers" / "bin" / "python"
     packages = tmp_path / "venv-peers" / "lib" / "python3.11" / "site-packages"
@@ -186,7 +199,7 @@ def test_a_peer_has_the_versions_of_the_packages_that_it_runs_on():
     assert versions({"onnxruntime": sys.executable}) == expected
 
 
-def test_engines_of_float32_run_their_own_model_and_onnxruntime_has_no_beam(tmp_path):
+def test_float32_engines_run_their_own_model_and_onnxruntime_only_greedily(tmp_path):
     models = {"transformers": tmp_path / "a", "onnxruntime": tmp_path / "b"}
     contest = Contest({}, [], tmp_path, tmp_path, None, pieces=PIECES, float32=models)
     found = engines(dict.fromkeys(models, "python"), contest, "bulk", 1)

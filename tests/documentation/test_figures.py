@@ -63,7 +63,7 @@ def with_floats() -> dict:
     return {**MADE, "rows": [*rows, row], "versions": {**MADE["versions"], "transformers": "5.0 with torch 2.0"}}
 
 
-def test_engines_of_float32_have_a_table_of_their_own_and_no_bars():
+def test_float32_engines_have_a_table_of_their_own_and_no_bars():
     made = with_floats()
     assert float_table(MADE)[1:] == []
     heading, *rows = float_table(made)
