@@ -18,7 +18,7 @@ from cpunmt.model.tensors import table_sizes
 from quantize.checkpoints.float_checkpoint import read_float_checkpoint
 from tests.sample_models.huggingface_model import safetensors_parts
 
-PAD = 1  # an id that no line has: M2M-100 counts positions from it
+PAD = 1  # of M2M-100, which counts positions from there; no line and no translation may have it
 
 
 def write_huggingface(folder: Path, config: ModelConfig, tensors: dict[str, np.ndarray], start_id: int) -> None:

@@ -25,8 +25,7 @@ from tests.sample_models.ctranslate2_writer import quantized, random_variables, 
 
 PIECES = 28  # of each line, and of its translation
 ADDING = ("self_attention/linear_1", "attention/linear_2", "ffn/linear_1")  # CTranslate2's names
-SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")  # the first pieces, as in NLLB; <s> is the decoder's first input
-EOS = SPECIAL.index("</s>")
+EOS = 2
 POSITIONS = 512
 
 
@@ -41,11 +40,12 @@ class Shape(NamedTuple):
     pre_norm: bool
     activation: int
     added: float
+    special: tuple[str, ...]  # the first pieces; <s> is the decoder's first input
 
 
 SHAPES = {
-    "opus": Shape(512, 2048, 8, 6, 32_000, False, 2, 0.16),  # swish
-    "nllb": Shape(1024, 4096, 16, 12, 256_206, True, 0, 0.16),  # ReLU
+    "opus": Shape(512, 2048, 8, 6, 32_000, False, 2, 0.16, ("<unk>", "<s>", "</s>")),  # swish
+    "nllb": Shape(1024, 4096, 16, 12, 256_206, True, 0, 0.16, ("<s>", "<pad>", "</s>", "<unk>")),  # ReLU
 }
 
 
@@ -79,13 +79,13 @@ def write(folder: Path, shape: Shape) -> Path:
         stored |= {name + suffix: part for suffix, part in parts.items()}
     stored["decoder/start_from_zero_embedding"] = np.int8(0)
     stored |= {f"{side}/activation": np.int8(shape.activation) for side in ("encoder", "decoder")}
-    words = [*SPECIAL, *(f"w{i}" for i in range(shape.pieces - len(SPECIAL)))]
+    words = [*shape.special, *(f"w{i}" for i in range(shape.pieces - len(shape.special)))]
     return write_ctranslate2(folder, [words], stored, aliases)
 
 
 def lines(shape: Shape, count: int) -> list[str]:
     """Returns lines of PIECES random pieces."""
-    drawn = np.random.default_rng(3).integers(0, shape.pieces - len(SPECIAL), (count, PIECES))
+    drawn = np.random.default_rng(3).integers(0, shape.pieces - len(shape.special), (count, PIECES))
     return [" ".join(f"w{i}" for i in line) for line in drawn.tolist()]
 
 
@@ -95,5 +95,5 @@ def sized(folder: Path, shape: Shape, peers: Container[str]) -> Contest:
     ours = {"cpunmt": folder / "int8", "cpunmt, 4 bits": folder / "code4"}
     for scheme, packed in zip(("int8", "code4"), ours.values(), strict=True):
         pack_quietly(theirs, packed, "--scheme", scheme)
-    floats = float32_models(folder, theirs, SPECIAL.index("<s>"), peers)
+    floats = float32_models(folder, theirs, shape.special.index("<s>"), peers)
     return Contest(ours, [], theirs / "shared_vocabulary.json", theirs, theirs, pieces=PIECES, float32=floats)

@@ -213,7 +213,7 @@ def test_float32_engines_run_their_own_model_and_onnxruntime_only_greedily(tmp_p
 def test_float32_weights_are_those_of_the_integers(size, tmp_path):
     """As a directory of transformers, which cpunmt's own reader reads back."""
     shape = SHAPES[size]._replace(**SMALL)
-    found = float32_models(tmp_path, write(tmp_path / "ct2", shape), 0, {"transformers"})
+    found = float32_models(tmp_path, write(tmp_path / "ct2", shape), shape.special.index("<s>"), {"transformers"})
     assert list(found) == ["transformers"] and float32_models(tmp_path, tmp_path, 0, {"CTranslate2"}) == {}
     config, expected = read_float_checkpoint(tmp_path / "ct2")
     fields = json.loads((found["transformers"] / "config.json").read_text("utf-8"))
