@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHONS ?= 1
 
 DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
-	"Where is the train station?" "I would like a cup of coffee."
+	"Where is the train station?" "Please restart the computer after installing the update."
 
 .PHONY: help demo serve test test-all test-arm test-page test-pythons train-tools docs bench \
 	bench-papers bench-peers check wheel clean
@@ -42,10 +42,10 @@ help:
 demo: $(VENV)/runtime.done
 	@printf '%s\n' $(DEMO)
 	@echo
-	@printf '%s\n' $(DEMO) | $(VENV)/bin/cpunmt translate -m models/ende-tiny
+	@printf '%s\n' $(DEMO) | $(VENV)/bin/cpunmt translate -m models/ende
 
 serve: $(VENV)/serve.done
-	$(VENV)/bin/cpunmt serve models/ende-tiny
+	$(VENV)/bin/cpunmt serve models/ende
 
 test: $(VENV)/test.done
 	$(RUN) -m pytest -q -n $(TESTERS) --dist worksteal

@@ -1,7 +1,7 @@
 """Fast neural machine translation on one CPU core.
 
 from cpunmt import Translator
-Translator("models/ende-tiny").translate("A man is riding a bicycle.").text
+Translator("models/ende").translate("A man is riding a bicycle.").text
 """
 
 import importlib

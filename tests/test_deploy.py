@@ -35,7 +35,7 @@ def test_the_container_serves_the_model_that_it_has():
     environment = dict(re.findall(r"(\w+)=(\S+)", re.search(r"^ENV (.*)$", CONTAINER, re.M)[1]))
     assert entry == ["cpunmt", "serve"] and "\nCMD" not in CONTAINER and "\nEXPOSE 5000\n" in CONTAINER
     assert settings_of(parsed([]), environment) == ({"host": "0.0.0.0"}, [])
-    assert f"COPY models/ende-tiny {environment['CPUNMT_MODEL']}\n" in CONTAINER
+    assert f"COPY models/ende {environment['CPUNMT_MODEL']}\n" in CONTAINER
     assert f"mkdir {environment['CPUNMT_MODELS_DIR']} " in CONTAINER
 
 

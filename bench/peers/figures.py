@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from bench.harness.command import command, machine, positive, save
-from bench.harness.texts import ROOT, SHIPPED, evenly, read_lines, segments
+from bench.harness.texts import ROOT, evenly, read_lines, segments
 from bench.peers.contests import MODES, compete, ratios
 from bench.peers.engines import PEERS, installed
 from bench.peers.models import trained
@@ -87,7 +87,9 @@ def main(arguments=None):
     """Measures all and writes the file."""
     parser = command("bench.peers.figures", __doc__, rounds=3)
     parser.add_argument("--home", type=Path, required=True)
-    parser.add_argument("--model", type=Path, default=SHIPPED, help="a packed student with its weights in float16/")
+    parser.add_argument(
+        "--model", type=Path, default=ROOT / "models" / "ende", help="a student with weights in float16/"
+    )
     parser.add_argument("--sizes", nargs="*", choices=SIZES, default=list(SIZES), help="larger models (default: all)")
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS), help="other engines (default: all)")
     parser.add_argument("--sentences", type=positive, default=1000, help="limit on the lines of each kind")
@@ -97,8 +99,8 @@ def main(arguments=None):
     if not (home / TEXT).is_file():
         parser.error(f"--home {chosen.home}: lacks {TEXT}; bench/peers lists the needed files")
     peers = installed(home, chosen.peers)
-    parts = [partial(student, home, peers, model=chosen.model)]
-    parts += [partial(size, peers, name=name) for name in chosen.sizes]
+    parts = [partial(size, peers, name=name) for name in chosen.sizes]
+    parts.append(partial(student, home, peers, model=chosen.model))
     found = []
     for part in parts:
         with tempfile.TemporaryDirectory() as folder:

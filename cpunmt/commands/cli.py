@@ -70,7 +70,7 @@ COMMANDS = (
         "translate-file",
         "translate_file",
         "documents: Word, PDF, subtitles, catalogues and 15 other formats",
-        "Translate the texts in a document, of the formats that docs/documents.md lists. All else in it stays, to the "
+        "Translate the texts in a document, of one of the formats that --format names. All else in it stays, to the "
         "byte. It is written when all of it is done, and its name is printed.",
         (
             "cpunmt translate-file -m firefox:ende report.docx  # writes report.de.docx",
@@ -117,7 +117,7 @@ COMMANDS = (
         (
             "cpunmt serve en-de de-en  # then open http://127.0.0.1:5000",
             "cpunmt serve --languages en,de,fr --host 0.0.0.0",
-            "cpunmt serve models/ende-tiny --port 8080 --workers 2",
+            "cpunmt serve models/ende --port 8080 --workers 2",
         ),
         _TRANSLATING,
         "server start web http",
@@ -165,7 +165,7 @@ COMMANDS = (
         "models",
         "describe a model",
         "Describe a model directory.",
-        ("cpunmt info firefox:ende", "cpunmt info models/ende-tiny --verify  # compares every file with its SHA-256"),
+        ("cpunmt info firefox:ende", "cpunmt info models/ende --verify  # compares every file with its SHA-256"),
         _MODELS,
         "show describe inspect",
     ),

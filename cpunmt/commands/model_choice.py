@@ -21,7 +21,7 @@ from cpunmt.text.languages.codes import NAMES, base_of, named_code, plain, prefe
 from cpunmt.values.checks import shown
 from cpunmt.values.command_line import Parser
 
-SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende-tiny"  # of a checkout; a wheel has no model
+SHIPPED = Path(__file__).resolve().parents[2] / "models" / "ende"  # of a checkout; a wheel has no model
 _SHOWN = 6  # models of a message
 GET_ONE = (
     "`cpunmt fetch firefox:ende` or `cpunmt fetch hf:Helsinki-NLP/opus-mt-en-de` gets one (`cpunmt ls` lists them), "
@@ -112,7 +112,7 @@ def add_model(parser: Parser, threads: bool = True) -> None:
         "--model",
         metavar="DIR",
         help="model directory, a file in it, or the name of a fetched model such as firefox:ende (default: "
-        "$CPUNMT_MODEL, else models/ende-tiny of a checkout)",
+        "$CPUNMT_MODEL, else models/ende of a checkout)",
     )
     for title in GROUPS.values():
         parser.group(title)

@@ -27,7 +27,7 @@ def serve_arguments(parser: Parser) -> None:
         nargs="*",
         help="languages such as en-de, whose model is fetched if it is missing; names of fetched models such as "
         "firefox:ende; or directories, en-de=DIR if nothing else says its languages (default: $CPUNMT_MODEL, else "
-        "models/ende-tiny of a checkout)",
+        "models/ende of a checkout)",
     )
     address = parser.group(GROUPS["address"])
     address.add_argument(

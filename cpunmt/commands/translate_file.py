@@ -207,7 +207,7 @@ def _sources(given: argparse.Namespace, documents: ModuleType) -> Iterator[tuple
                     found += 1
                     yield os.path.join(folder, name), os.path.relpath(folder, path)
         if not found:
-            raise CpunmtError(f"{path}: has no file of a known format; see docs/documents.md")
+            raise CpunmtError(f"{path}: has no file of a known format; `cpunmt translate-file --help` names them")
 
 
 def _target(given: argparse.Namespace, documents: ModuleType, translator: _Told, path: str, folder: str) -> Path | str:

@@ -33,7 +33,7 @@ _LOADED: dict[tuple[str, ...], Translator] = {}
 class TableTranslator:
     """A function of pyarrow Tables or RecordBatches that returns them with a new column of translations.
 
-    translate = TableTranslator("models/ende-tiny", column="source")
+    translate = TableTranslator("models/ende", column="source")
     translated = translate(table)
 
     Rows keep their order, all columns stay as they are, and nulls stay null. A row's translation depends on its text

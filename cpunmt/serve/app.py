@@ -54,7 +54,7 @@ def create_app(
 ) -> Starlette:
     """Returns an ASGI application that translates with these models; any ASGI server can run or mount it.
 
-    app = create_app(["models/ende-tiny", "firefox:deen"], cache_mb=256)
+    app = create_app(["models/ende", "firefox:deen"], cache_mb=256)
 
     It starts compiling, and ends its threads, with the server's lifespan. An application that mounts it passes on its
     own lifespan (`app.router.lifespan_context`).

@@ -42,7 +42,7 @@ else:  # for typing.get_type_hints; Python 3.10 has no Unpack, and Union[Any] is
 class Translator(PieceTranslator):
     """A translator with one model, which threads may share.
 
-    translator = Translator("models/ende-tiny")
+    translator = Translator("models/ende")
     translator.translate("A man is riding a bicycle.").text
 
     Methods and arguments have CTranslate2's names where they mean the same. Some defaults differ: `beam_size` is 1

@@ -18,7 +18,7 @@ def empty(tmp_path, monkeypatch):
     """A user who installed the wheel: no checkout, no environment, an empty folder of models."""
     monkeypatch.setenv("CPUNMT_MODELS_DIR", str(tmp_path / "models"))
     monkeypatch.delenv("CPUNMT_MODEL", raising=False)
-    monkeypatch.setattr(model_choice, "SHIPPED", tmp_path / "site-packages" / "models" / "ende-tiny")
+    monkeypatch.setattr(model_choice, "SHIPPED", tmp_path / "site-packages" / "models" / "ende")
     monkeypatch.chdir(tmp_path)
 
 

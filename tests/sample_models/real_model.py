@@ -10,6 +10,7 @@ from cpunmt.text.shortlists.shortlist import Shortlist
 from cpunmt.text.vocabularies.vocabulary import Vocabulary
 
 ROOT = Path(__file__).parents[2]
+DEFAULT = ROOT / "models" / "ende"  # of commands
 SHIPPED = ROOT / "models" / "ende-tiny"
 GERMAN = ROOT / "models" / "deen-student"  # from German
 RECURRENT = ROOT / "models" / "ende-gru"

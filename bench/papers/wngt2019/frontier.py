@@ -18,6 +18,8 @@ from quantize.evaluation.report_picture import load_figure
 
 # name -> directory below models/
 STUDENTS = {
+    "ende": "ende",
+    "ende, float16": "ende/float16",
     "ende-tiny": "ende-tiny",
     "ende-tiny, 4 bits": "ende-tiny/log4",
     "ende-tiny, float16": "ende-tiny/float16",
