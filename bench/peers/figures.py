@@ -99,8 +99,8 @@ def main(arguments=None):
     if not (home / TEXT).is_file():
         parser.error(f"--home {chosen.home}: lacks {TEXT}; bench/peers lists the needed files")
     peers = installed(home, chosen.peers)
-    parts = [partial(size, peers, name=name) for name in chosen.sizes]
-    parts.append(partial(student, home, peers, model=chosen.model))
+    parts = [partial(student, home, peers, model=chosen.model)]
+    parts += [partial(size, peers, name=name) for name in chosen.sizes]
     found = []
     for part in parts:
         with tempfile.TemporaryDirectory() as folder:
