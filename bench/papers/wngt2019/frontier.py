@@ -79,7 +79,7 @@ def picture(rows: list[dict]) -> bytes:
             for one, place in points.items():
                 offset = {"xytext": (4, 3), "textcoords": "offset points"}
                 axis.annotate(one, place, **offset, fontsize=_TEXT - 2, parse_math=False)
-        axis.set_xscale("log")
+        axis.set_xscale("log", subs=(2, 5))
         axis.xaxis.set_major_formatter("{x:.0f}")
         axis.xaxis.set_minor_formatter("{x:.0f}")
         axis.margins(x=0.15)
