@@ -10,9 +10,12 @@ LONGEST_GROUP = 8  # pieces of a short group
 LEAST_TIMES = 4  # successive repetitions
 LEAST_PIECES = 8  # pieces of all repetitions together
 LONG_TIMES = 3  # successive repetitions of a longer group
+# size of a short group -> pieces equal to the piece `size` before
+_EQUAL = [(size, max(LEAST_TIMES * size, LEAST_PIECES) - size) for size in range(1, LONGEST_GROUP + 1)]
 _LEAST_AGAIN = 6  # repeated pieces in any loop: ab four times, of which six are not new
 _LEAST_PAIRS_AGAIN = 5  # and repeated pairs of neighbours: ab and ba
 _LEAST_WINDOWS_AGAIN = (LONG_TIMES - 1) * (LONGEST_GROUP + 1) - (LONGEST_GROUP - 1)  # of the shortest longer group
+_LEAST_LONG_PAIRS_AGAIN = (LONG_TIMES - 1) * (LONGEST_GROUP + 1) - 1  # and pairs
 
 
 class Stretch(NamedTuple):
@@ -29,6 +32,7 @@ class Stretch(NamedTuple):
 
 
 STRETCHES = (Stretch(50, 25, 12), Stretch(100, 50, 14), Stretch(200, 110, 21), Stretch(400, 235, 30))
+_LEAST_STRETCH_PAIRS_AGAIN = min(min(each.pairs - each.different + 1, each.alike - 1) for each in STRETCHES)
 
 
 def repeats(pieces: Sequence[str]) -> bool:
@@ -45,9 +49,9 @@ def repeats(pieces: Sequence[str]) -> bool:
         return False
     if _repeats_exactly(pieces, pairs_again):
         return True
-    if again > LONGEST_GROUP * (LONG_TIMES - 1) and _repeats_long_groups(pieces):
+    if pairs_again >= _LEAST_LONG_PAIRS_AGAIN and _repeats_long_groups(pieces):
         return True
-    if len(pieces) <= STRETCHES[0].pairs:
+    if len(pieces) <= STRETCHES[0].pairs or pairs_again < _LEAST_STRETCH_PAIRS_AGAIN:
         return False
     of_pair = max(Counter(pairwise(pieces)).values())  # occurrences of the most frequent pair
     return any(
@@ -59,8 +63,7 @@ def repeats(pieces: Sequence[str]) -> bool:
 
 
 def _repeats_exactly(pieces: Sequence[str], pairs_again: int) -> bool:
-    for size in range(1, LONGEST_GROUP + 1):
-        wanted = max(LEAST_TIMES * size, LEAST_PIECES) - size  # pieces equal to the piece `size` before
+    for size, wanted in _EQUAL:
         # as many pairs of neighbours stand again, except for one
         if pairs_again >= wanted - 1 and b"\1" * wanted in bytes(map(operator.eq, pieces, pieces[size:])):
             return True

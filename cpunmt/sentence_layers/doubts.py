@@ -94,7 +94,9 @@ def keeps_parts(source: str, target: str) -> bool:
 
     Only the first different ones are looked for, because a long text may have thousands.
     """
-    parts = dict.fromkeys(source[unit.begin : unit.end] for unit in _finder().units(source))
+    if not (units := _finder().units(source)):  # most sentences
+        return True
+    parts = dict.fromkeys(source[unit.begin : unit.end] for unit in units)
     return all(target.count(part) >= source.count(part) for part in islice(parts, _MOST_PARTS))
 
 
