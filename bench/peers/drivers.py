@@ -30,6 +30,14 @@ def figures(results):
 one = run
 """
 
+# of pieces: the results of `translate_batch`
+_PIECES = """
+def figures(results):
+    return {"pieces": sum(len(r.hypotheses[0]) for r in results), "texts": [" ".join(r.hypotheses[0]) for r in results]}
+def one(line):
+    return run([line])[0]
+"""
+
 # of pieces with blanks between them, for translations of `length` pieces
 OUR_PIECES = """
 import sys, time, json
@@ -39,10 +47,6 @@ translator, beam, length = Translator(model), int(beam), int(length)
 lines = [line.split() for line in open(file, encoding="utf8")]
 def run(lines):
     return translator.translate_batch(lines, beam_size=beam, min_length=length, max_length=length)
-def figures(results):
-    return {"pieces": sum(len(r.hypotheses[0]) for r in results), "texts": [" ".join(r.hypotheses[0]) for r in results]}
-def one(line):
-    return run([line])[0]
 """
 
 CTRANSLATE2_PIECES = """
@@ -54,10 +58,6 @@ translator = ctranslate2.Translator(model, device="cpu", intra_threads=1, inter_
 def run(lines):
     return translator.translate_batch(lines, beam_size=int(beam), max_batch_size=int(batch), batch_type=unit,
                                       min_decoding_length=length, max_decoding_length=length, return_scores=False)
-def figures(results):
-    return {"pieces": sum(len(r.hypotheses[0]) for r in results), "texts": [" ".join(r.hypotheses[0]) for r in results]}
-def one(line):
-    return run([line])[0]
 """
 
 # of ids: `pieces` lists the vocabulary
@@ -157,5 +157,7 @@ def figures(results):
 """
 
 OURS, BERGAMOT, CTRANSLATE2 = (driver + _TIMED for driver in (OURS, BERGAMOT, CTRANSLATE2))
-OUR_PIECES, CTRANSLATE2_PIECES = OUR_PIECES + _TIMED, CTRANSLATE2_PIECES + _TIMED
-TRANSFORMERS_PIECES, ONNXRUNTIME_PIECES = TRANSFORMERS_PIECES + _IDS + _TIMED, ONNXRUNTIME_PIECES + _IDS + _TIMED
+OUR_PIECES, CTRANSLATE2_PIECES = (driver + _PIECES + _TIMED for driver in (OUR_PIECES, CTRANSLATE2_PIECES))
+TRANSFORMERS_PIECES, ONNXRUNTIME_PIECES = (
+    driver + _IDS + _TIMED for driver in (TRANSFORMERS_PIECES, ONNXRUNTIME_PIECES)
+)

@@ -237,7 +237,7 @@ def test_float32_weights_are_those_of_the_integers(size, tmp_path):
 
 @pytest.mark.parametrize("size", ["opus", pytest.param("nllb", marks=pytest.mark.slow)])
 def test_float32_peers_choose_cpunmts_pieces(size, tmp_path):
-    """Those that are installed in the folder $PEERS, and onnxruntime beside cpunmt. Translations differ."""
+    """transformers runs if the folder $PEERS has it, onnxruntime in this environment. No two translations are equal."""
     pytest.importorskip("onnxruntime")
     peers = installed(Path(os.environ.get("PEERS", tmp_path)), ["transformers", "onnxruntime"])
     shape = SHAPES[size]._replace(**SMALL, added=2.0)

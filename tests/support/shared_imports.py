@@ -15,5 +15,5 @@ def import_share(names: Sequence[str], worker: int, workers: int) -> None:
     skips itself, is imported again by the collection, which reports it.
     """
     for name in names[worker::workers]:
-        with contextlib.suppress(Exception, pytest.skip.Exception):
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # raised again, and reported, by the collection
             importlib.import_module(name)

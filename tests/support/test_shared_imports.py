@@ -1,13 +1,16 @@
-"""Each worker imports a part of the modules; those that fail are left to the collection."""
+"""Each worker imports a part of the modules; those that fail are left to the collection, where they fail again."""
 
+import importlib
 import sys
+
+import pytest
 
 from tests.support.shared_imports import import_share
 
 CONTENTS = {
     "whole": "",
     "broken": "raise RuntimeError",
-    "skipped": "import pytest; pytest.skip('not here', allow_module_level=True)",
+    "skipped": "import pytest; pytest.skip('lacks a package', allow_module_level=True)",
     "last": "",
 }
 
@@ -28,6 +31,10 @@ def test_a_share_is_imported(tmp_path, monkeypatch):
         assert imported() == ["whole", "last"]
         import_share([*names, "shared_imports_missing"], 0, 1)
         assert imported() == ["whole", "last"]
+        with pytest.raises(RuntimeError):
+            importlib.import_module("shared_imports_broken")
+        with pytest.raises(pytest.skip.Exception, match="lacks a package"):
+            importlib.import_module("shared_imports_skipped")
     finally:
         for name in names:
             sys.modules.pop(name, None)
