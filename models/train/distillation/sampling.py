@@ -7,12 +7,13 @@ translates the noisy source; the best translation nearest to the real target is 
 
 import math
 
+import numpy as np
 import torch
 
 from cpunmt import Translator
 from models.train.distillation.distillation import nearest
 from models.train.network.network import Network
-from models.train.text.batches import padded
+from models.train.text.batches import texts_of_ids
 
 
 @torch.no_grad()
@@ -27,7 +28,8 @@ def sample(
     """
     config = network.config
     device = next(iter(network.tensors.values())).device
-    ids, lengths = (tensor.to(device) for tensor in padded(sources, config.eos_id))
+    texts = texts_of_ids(sources).padded(np.arange(len(sources)), config.eos_id)
+    ids, lengths = (tensor.to(device) for tensor in texts)
     limits = torch.ceil(config.max_length_factor * lengths.float()).long()
     memory = network.remember(network.encode(ids, lengths), lengths)
     state = network.start(memory)

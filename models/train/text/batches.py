@@ -12,6 +12,7 @@ import torch
 
 from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from models.train.text.corpora import Corpus
+from models.train.text.vocabulary import sampled
 
 
 class Batch(NamedTuple):
@@ -44,6 +45,14 @@ class Texts(NamedTuple):
     def lengths(self) -> np.ndarray:
         return np.diff(self.offsets)
 
+    def padded(self, numbers: np.ndarray, padding: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns texts as rows of equal length, int64, and their lengths."""
+        first, lengths = self.offsets[numbers], self.offsets[numbers + 1] - self.offsets[numbers]
+        position = np.arange(lengths.max())
+        inside = position < lengths[:, None]
+        rows = np.where(inside, self.ids[np.where(inside, first[:, None] + position, 0)], padding)
+        return torch.from_numpy(rows.astype(np.int64)), torch.from_numpy(lengths)
+
 
 class Examples(NamedTuple):
     """Encoded examples: example i has the sources and targets between two bounds."""
@@ -57,14 +66,19 @@ class Examples(NamedTuple):
 
 def encode(corpora: list[Corpus], source: Vocabulary, target: Vocabulary) -> Examples:
     """Encodes the examples of all corpora, in order."""
-    examples = [example for corpus in corpora for example in corpus.examples]
-    return Examples(
-        _texts([text for example in examples for text in example.sources], source),
-        _texts([text for example in examples for text in example.targets], target),
-        _bounds([len(example.sources) for example in examples]),
-        _bounds([len(example.targets) for example in examples]),
-        np.repeat([corpus.repeat for corpus in corpora], [len(corpus.examples) for corpus in corpora]),
-    )
+    sources, targets, source_counts, target_counts, repeat = [], [], [], [], []
+    for corpus in corpora:
+        texts = [text for example in corpus.examples for text in example.sources]
+        found = [[ids] for ids in source.encode_batch(texts)]
+        if corpus.segmentations:
+            found = [a + b for a, b in zip(found, sampled(source.path, texts, corpus.segmentations), strict=True)]
+        sources += [ids for some in found for ids in some]
+        targets += target.encode_batch([text for example in corpus.examples for text in example.targets])
+        source_counts += [len(example.sources) * (1 + corpus.segmentations) for example in corpus.examples]
+        target_counts += [len(example.targets) for example in corpus.examples]
+        repeat += [corpus.repeat] * len(corpus.examples)
+    texts = texts_of_ids(sources), texts_of_ids(targets)
+    return Examples(*texts, _bounds(source_counts), _bounds(target_counts), np.array(repeat))
 
 
 def pairs_of_epoch(examples: Examples, seed: int, epoch: int, longest: int) -> np.ndarray:
@@ -116,18 +130,7 @@ def _rounded_down(count, bits):
 
 def make_batch(examples: Examples, pairs: np.ndarray, eos_id: int) -> Batch:
     """Returns the batch of such pairs."""
-    sources = [examples.sources[number] for number in pairs[:, 0]]
-    targets = [examples.targets[number] for number in pairs[:, 1]]
-    return Batch(*padded(sources, eos_id), *padded(targets, eos_id))
-
-
-def padded(texts: list, padding: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns ids as rows of equal length, and their lengths."""
-    lengths = np.array([len(ids) for ids in texts])
-    rows = np.full((len(texts), lengths.max()), padding, np.int64)
-    for row, ids in zip(rows, texts, strict=True):
-        row[: len(ids)] = ids
-    return torch.from_numpy(rows), torch.from_numpy(lengths)
+    return Batch(*examples.sources.padded(pairs[:, 0], eos_id), *examples.targets.padded(pairs[:, 1], eos_id))
 
 
 def endless(
@@ -143,8 +146,7 @@ def endless(
         epoch, batch = epoch + 1, 0
 
 
-def _texts(texts, vocabulary) -> Texts:
-    ids = vocabulary.encode_batch(texts)
+def texts_of_ids(ids: list[list[int]]) -> Texts:
     return Texts(np.fromiter((i for text in ids for i in text), np.int32), _bounds([len(text) for text in ids]))
 
 

@@ -10,7 +10,9 @@ Files hold one example a line, tab-separated, and may be packed with gzip or zst
 texts of the same meaning: an epoch takes a random one of each language. For development and test, the first source and
 all targets (references) are used. `repeat` is the number of occurrences of a line in an epoch (whole number or
 fraction); `where` and `every` choose lines; `before` precedes each source: the name of the target language, `>>de<<`,
-for a model with several. `held_out` removes the texts of the other sections from `train`.
+for a model with several. `segmentations` is the number of other segmentations of each source, drawn by their
+probability: subword regularization (Kudo 2018, https://aclanthology.org/P18-1007). `held_out` removes the texts of the
+other sections from `train`.
 """
 
 import io
@@ -25,7 +27,7 @@ import yaml
 from cpunmt.files.input_files import open_expanded
 
 SECTIONS = ("train", "development", "test")
-_OPTIONS = {"file", "repeat", "where", "every", "before"}
+_OPTIONS = {"file", "repeat", "where", "every", "before", "segmentations"}
 
 
 class Example(NamedTuple):
@@ -41,6 +43,7 @@ class Corpus(NamedTuple):
     name: str
     examples: list[Example]
     repeat: float = 1.0
+    segmentations: int = 0  # of each source, beside the most probable one
 
 
 def read_corpora(description: Path, section: str, source: str, target: str, data: Path) -> list[Corpus]:
@@ -68,7 +71,7 @@ def read_corpora(description: Path, section: str, source: str, target: str, data
                 named = [tuple(f"{name_of_target} {text}" for text in example.sources) for example in examples]
                 examples = [Example(*pair) for pair in zip(named, (e.targets for e in examples), strict=True)]
             examples = [example for example in examples if example.sources and example.targets]
-            found.append(Corpus(name, examples, float(entry.get("repeat", 1))))
+            found.append(Corpus(name, examples, float(entry.get("repeat", 1)), int(entry.get("segmentations", 0))))
     return found
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from quantize.shortlist.corpus import Corpus
 from quantize.shortlist.word_alignment import translations
 
-_DIAGONAL = 4.0  # cost of the distance from the diagonal, in nats per sentence length
-_LEAST = 1e-4  # smaller probabilities are dropped
+DIAGONAL = 4.0  # cost of the distance from the diagonal, in nats per sentence length
+LEAST = 1e-4  # smaller probabilities are dropped
+SURE = 10 * LEAST  # a point's probability, with its distance's cost, is larger
 
 
 class LexicalTable(NamedTuple):
@@ -24,10 +25,10 @@ class LexicalTable(NamedTuple):
     targets: int  # pieces of the target vocabulary
 
     def lookup(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Returns the probability of each pair of ids, or `_LEAST` if it is missing. The two are broadcast."""
+        """Returns the probability of each pair of ids, or `LEAST` if it is missing. The two are broadcast."""
         wanted = sources.astype(np.int64) * self.targets + targets
         place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        return np.where(self.keys[place] == wanted, self.probabilities[place], np.float32(_LEAST))
+        return np.where(self.keys[place] == wanted, self.probabilities[place], np.float32(LEAST))
 
 
 def train_table(corpus: Corpus, source_size: int, target_size: int, rounds: int = 5) -> LexicalTable:
@@ -35,7 +36,7 @@ def train_table(corpus: Corpus, source_size: int, target_size: int, rounds: int 
     learnt = translations(corpus, source_size, target_size, rounds, diagonal=0.0, null=0.0)
     given = np.repeat(np.arange(source_size), np.diff(learnt.offsets))
     probabilities = learnt.counts / np.bincount(given, learnt.counts)[given]
-    kept = probabilities > _LEAST
+    kept = probabilities > LEAST
     keys = given[kept] * target_size + learnt.targets[kept]
     return LexicalTable(keys, probabilities[kept].astype(np.float32), target_size)
 
@@ -47,19 +48,22 @@ class Aligner(NamedTuple):
     backward: LexicalTable  # t(source | target)
 
     def points(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Returns aligned positions (source, target) of a pair of texts with their </s>, which are aligned."""
+        """Returns aligned positions (source, target) of a pair of texts with their </s>, which are aligned.
+
+        `guided_alignment.Alignments` computes the same for whole batches.
+        """
         n, m = len(source) - 1, len(target) - 1
         last = np.array([[n, m]])
         if not n or not m:
             return last
         source, target = source[:-1], target[:-1]
         distance = np.abs((np.arange(n) + 0.5)[:, None] / n - (np.arange(m) + 0.5) / m)
-        near = np.exp(-_DIAGONAL * distance)
+        near = np.exp(-DIAGONAL * distance)
         forward = self.forward.lookup(source[:, None], target[None]) * near
         backward = self.backward.lookup(target[None], source[:, None]) * near
         best_source, best_target = forward.argmax(0), backward.argmax(1)
         chosen = np.flatnonzero(best_target[best_source] == np.arange(m))
-        certain = forward[best_source[chosen], chosen] > 10 * _LEAST
+        certain = forward[best_source[chosen], chosen] > SURE
         chosen = chosen[certain]
         return np.concatenate([np.stack([best_source[chosen], chosen], 1), last])
 

@@ -6,11 +6,11 @@ Chen et al. 2016, https://arxiv.org/abs/1607.01628: the cross-entropy between th
 import numpy as np
 import torch
 
-from models.train.text.batches import Examples
-from models.train.text.word_alignment import Aligner, train_aligner
+from models.train.text.batches import Batch, Examples
+from models.train.text.word_alignment import DIAGONAL, LEAST, SURE, Aligner, LexicalTable, train_aligner
 
 MOST_POINTS = 12_000_000  # pairs of positions in the tables' training
-MOST_KEPT = 2_000_000  # pairs of texts whose points are cached: 1 GB
+_CELLS = 1 << 22  # pairs of positions at a time: 32 MB for each array of them
 
 
 def aligner_of(examples: Examples, source_size: int, target_size: int, seed: int) -> Aligner:
@@ -27,24 +27,47 @@ def aligner_of(examples: Examples, source_size: int, target_size: int, seed: int
 
 
 class Alignments:
-    """Alignment points of the pairs of an epoch, cached."""
+    """`Aligner.points` of whole batches, computed where the network is."""
 
-    def __init__(self, aligner: Aligner, examples: Examples):
-        self._aligner, self._examples = aligner, examples
-        self._found = {}  # (source, target) numbers -> points
+    def __init__(self, aligner: Aligner, device: torch.device):
+        self._forward, self._backward = (_Table(table, device) for table in aligner)
 
-    def points(self, pairs: np.ndarray) -> torch.Tensor:
-        """Returns (points, 3) of a batch: row, source position, target position."""
-        found = [np.insert(self._points(*pair), 0, row, axis=1) for row, pair in enumerate(pairs.tolist())]
-        return torch.from_numpy(np.concatenate(found))
+    @torch.no_grad()
+    def points(self, batch: Batch) -> torch.Tensor:
+        """Returns (points, 3): row, source position, target position, in no order."""
+        rows = max(1, _CELLS // (batch.sources.shape[1] * batch.targets.shape[1]))
+        return torch.cat(
+            [self._points(Batch(*(x[k : k + rows] for x in batch)), k) for k in range(0, len(batch.sources), rows)]
+        )
 
-    def _points(self, source, target):
-        known = self._found.get((source, target))
-        if known is None:
-            known = self._aligner.points(self._examples.sources[source], self._examples.targets[target])
-            if len(self._found) < MOST_KEPT:
-                self._found[source, target] = known
-        return known
+    def _points(self, batch, first):
+        sources, targets = batch.sources[:, :-1], batch.targets[:, :-1]  # the last position is only ever </s>
+        n, m = (lengths[:, None] - 1 for lengths in (batch.source_lengths, batch.target_lengths))
+        row, i, j = (torch.arange(size, device=n.device) for size in (len(n), sources.shape[1], targets.shape[1]))
+        ends = torch.stack([row + first, n[:, 0], m[:, 0]], 1)
+        if not len(i) or not len(j):
+            return ends
+        distance = (((i + 0.5) / n.double())[:, :, None] - ((j + 0.5) / m.double())[:, None]).abs()
+        near = torch.exp(-DIAGONAL * distance).masked_fill_(~((i < n)[:, :, None] & (j < m)[:, None]), 0)
+        forward = self._forward.lookup(sources[:, :, None], targets[:, None]) * near
+        backward = self._backward.lookup(targets[:, None], sources[:, :, None]) * near
+        most, source = forward.max(1)
+        mutual = backward.argmax(2).gather(1, source) == j
+        rows, found = torch.nonzero(mutual & (most > SURE) & (j < m), as_tuple=True)
+        return torch.cat([torch.stack([rows + first, source[rows, found], found], 1), ends])
+
+
+class _Table:
+    """A LexicalTable on a device."""
+
+    def __init__(self, table: LexicalTable, device):
+        self._keys, self._probabilities = (torch.from_numpy(x).to(device) for x in (table.keys, table.probabilities))
+        self._targets = table.targets
+
+    def lookup(self, sources, targets):
+        wanted = sources * self._targets + targets
+        place = torch.searchsorted(self._keys, wanted).clamp_(max=len(self._keys) - 1)
+        return torch.where(self._keys[place] == wanted, self._probabilities[place], LEAST)
 
 
 def alignment_loss(alignment: torch.Tensor, points: torch.Tensor) -> torch.Tensor:

@@ -67,7 +67,7 @@ class Trainer:
         self._alignments = None
         if settings.guided_alignment:
             aligner = aligner_of(self._examples, self.config.source_size, self.config.vocab_size, settings.seed)
-            self._alignments = Alignments(aligner, self._examples)
+            self._alignments = Alignments(aligner, self.updates.device)
 
     def run(self) -> bool:
         """Trains to the end; returns False if a signal (Ctrl-C, SIGTERM) ended it, with its progress on the disk."""
@@ -107,9 +107,9 @@ class Trainer:
         while tokens < self.settings.update_tokens:
             self._place, pairs = next(stream)
             batch = make_batch(self._examples, pairs, self.config.eos_id)
-            points = self._alignments.points(pairs) if self._alignments else None
-            found.append((batch, points))
             tokens += batch.tokens
+            batch = batch.to(self.updates.device)
+            found.append((batch, self._alignments.points(batch) if self._alignments else None))
         return found
 
     def _validate(self, entropy, speed):
