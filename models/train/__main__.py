@@ -13,6 +13,7 @@ def main(arguments=None) -> int:
     from models.train.commands import dictionary as dictionary_command
     from models.train.commands import experiment as experiment_command
     from models.train.commands import recipe as recipe_commands
+    from models.train.commands import sentences as sentences_command
     from models.train.commands import train as train_command
     from models.train.commands.smoke import smoke
 
@@ -21,6 +22,7 @@ def main(arguments=None) -> int:
     commands = parser.add_subparsers(metavar="COMMAND")
     collect_command.add_parser(commands)
     dictionary_command.add_parser(commands)
+    sentences_command.add_parser(commands)
     train_command.add_parser(commands)
     recipe_commands.add_parsers(commands)
     experiment_command.add_parser(commands, main)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.documentation.code_blocks import APART, blocks_of, shows
 from tests.documentation.conftest import readers_folder, registries
-from tests.sample_models.real_model import ROOT, SHIPPED
+from tests.sample_models.real_model import DEFAULT, ROOT, SHIPPED
 from tests.support.command_line import sentences
 
 __all__ = ["readers_folder", "registries"]
@@ -61,7 +61,7 @@ def test_a_script_runs_and_every_row_is_there_once(block, readers_folder):
     assert german.drop(["translation"]).cast(table.schema) == table
     from cpunmt import Translator
 
-    results = Translator(SHIPPED).translate(LINES)
+    results = Translator(DEFAULT).translate(LINES)
     assert german["translation"].to_pylist() == [result.text for result in results]
 
 
