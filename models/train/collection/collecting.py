@@ -1,6 +1,5 @@
 """Collects the pairs of all sources: filters, leaves out what occurs twice, and writes sentences and labels."""
 
-import gzip
 import re
 import zlib
 from collections import Counter
@@ -8,13 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cpunmt.alignment.edits import Edit, edited
-from cpunmt.files.output_files import replacing_file
 from cpunmt.sentence_layers.protection.finding import Finder
 from cpunmt.sentence_layers.protection.layer import NAMES
 from models.train.collection.sifting import sifted
 from models.train.collection.sources import Found, Pair
 from models.train.text.filters import fault
 from models.train.text.held_out import normalized
+from models.train.text.line_files import write_pairs
 
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _DIGITS = re.compile(r"\d+")
@@ -116,12 +115,15 @@ def write(found: list[Collected], folder: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
-        with replacing_file(folder / f"{name}.tsv.gz") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-            for one in found:
-                for pair in one.pairs:
-                    if file_of(one.kind, pair.source) == name:
-                        row = (pair.section, one.name, pair.page, pair.source, pair.target)
-                        packed.write(("\t".join(row) + "\n").encode())
+        write_pairs(
+            folder / f"{name}.tsv.gz",
+            (
+                (pair.section, one.name, pair.page, pair.source, pair.target)
+                for one in found
+                for pair in one.pairs
+                if file_of(one.kind, pair.source) == name
+            ),
+        )
 
 
 def table(found: list[Collected]) -> str:

@@ -1,13 +1,12 @@
 """`dictionary`: small sentences with the words of a dictionary."""
 
-import gzip
 from collections import Counter
 from pathlib import Path
 
-from cpunmt.files.output_files import replacing_file
 from models.train.collection.collecting import FILES
 from models.train.collection.dictionary import WORDS, entries, pairs
 from models.train.text.corpora import read_lines
+from models.train.text.line_files import write_pairs
 
 
 def add_parser(commands):
@@ -34,6 +33,5 @@ def run(given):
                 german.update(WORDS.findall(theirs))
     found = list(entries(read_lines(given.dictionary)))
     texts = pairs(found, english, german)
-    with replacing_file(given.out) as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-        packed.write("".join(f"{ours}\t{theirs}\n" for ours, theirs in texts).encode())
+    write_pairs(given.out, texts)
     print(f"{given.dictionary.name}: {len(found)} meanings, {len(texts)} texts")

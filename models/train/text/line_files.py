@@ -2,10 +2,12 @@
 
 import gzip
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tqdm import tqdm
+
+from cpunmt.files.output_files import replacing_file
 
 
 def write_lines(path: Path, items: list, make: Callable[[list, int], list[list[str]]], window: int = 256):
@@ -35,6 +37,13 @@ def write_lines(path: Path, items: list, make: Callable[[list, int], list[list[s
                 file.write(f"{line}\n".encode())
     os.replace(packed, path)
     partial.unlink()
+
+
+def write_pairs(path: Path, pairs: Iterable[tuple[str, ...]]):
+    """Writes rows of texts as a gzipped TSV file, the same bytes each time."""
+    with replacing_file(path) as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+        for row in pairs:
+            packed.write(("\t".join(row) + "\n").encode())
 
 
 class _Done:
