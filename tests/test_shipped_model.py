@@ -61,8 +61,10 @@ def test_everyday_sentences(request, model, sentence):
     [
         ("A man is riding a bicycle through the snow.", "Ein Mann fährt"),
         ("Two children are playing football on the beach.", "Zwei Kinder spielen am Strand Fußball."),
-        ("Where is the train station?", "Bahnhof"),
-        ("Please restart the computer after installing the update.", "starten Sie den Computer nach der Installation"),
+        ("Where is the train station?", "Wo ist der Bahnhof?"),
+        ("Can you help me find my keys?", "Können Sie mir helfen, meine Schlüssel zu finden?"),
+        ("I would like a room with a view of the sea.", "Ich hätte gern ein Zimmer mit Blick aufs Meer."),
+        ("Please restart the computer after installing the update.", "Bitte starten Sie den Computer nach der Installation des Updates neu."),
         ("Click the button to save your changes.", "Klicken Sie auf die Schaltfläche, um Ihre Änderungen"),
         ("The file could not be opened.", "Die Datei konnte nicht geöffnet werden."),
     ],
