@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator
 from models.train.text.held_out import normalized
 
 _SLOT = re.compile(r"\{(\d+):([^{}]*)\}")
-_MOST = 14  # pairs of one line
+_MOST = 14  # pairs of one line, or more if its alternatives need them
 _ALIKE = 0.75  # share of common words from which two sentences are near-duplicates
 
 
 def expanded(line: str) -> list[tuple[str, str]]:
-    """Returns the pairs of a line: every choice of alternatives, of many choices some, with each alternative once.
+    """Returns the pairs of a line: every choice of alternatives, or, of more than 14, some that have each alternative.
 
     Raises ValueError for slots that do not fit.
     """
@@ -58,7 +58,10 @@ def _filled(side: str, taken: dict[str, int]) -> str:
 
 
 def pairs(lines: Iterable[str], held_out: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yields the pairs of all lines, each once, without those whose English is nearly a held-out sentence."""
+    """Yields the pairs of all lines, each once, without those whose English is nearly a held-out sentence.
+
+    Raises ValueError for a wrong line.
+    """
     seen, index = set(), _Index(held_out)
     for line in lines:
         for pair in expanded(line):

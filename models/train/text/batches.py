@@ -67,11 +67,13 @@ class Examples(NamedTuple):
 def encode(corpora: list[Corpus], source: Vocabulary, target: Vocabulary) -> Examples:
     """Encodes the examples of all corpora, in order."""
     sources, targets, source_counts, target_counts, repeat = [], [], [], [], []
-    for corpus in corpora:
+    for number, corpus in enumerate(corpora):
         texts = [text for example in corpus.examples for text in example.sources]
         found = [[ids] for ids in source.encode_batch(texts)]
         if corpus.segmentations:
-            found = [a + b for a, b in zip(found, sampled(source.path, texts, corpus.segmentations), strict=True)]
+            found = [
+                a + b for a, b in zip(found, sampled(source.path, texts, corpus.segmentations, number), strict=True)
+            ]
         sources += [ids for some in found for ids in some]
         targets += target.encode_batch([text for example in corpus.examples for text in example.targets])
         source_counts += [len(example.sources) * (1 + corpus.segmentations) for example in corpus.examples]

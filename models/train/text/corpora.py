@@ -71,7 +71,13 @@ def read_corpora(description: Path, section: str, source: str, target: str, data
                 named = [tuple(f"{name_of_target} {text}" for text in example.sources) for example in examples]
                 examples = [Example(*pair) for pair in zip(named, (e.targets for e in examples), strict=True)]
             examples = [example for example in examples if example.sources and example.targets]
-            found.append(Corpus(name, examples, float(entry.get("repeat", 1)), int(entry.get("segmentations", 0))))
+            segmentations = entry.get("segmentations", 0)
+            if not isinstance(segmentations, int) or segmentations < 0:
+                raise ValueError(
+                    f"{description}: {section}: {name}: segmentations is {segmentations}, expected 0 or a larger whole "
+                    "number"
+                )
+            found.append(Corpus(name, examples, float(entry.get("repeat", 1)), segmentations))
     return found
 
 

@@ -45,7 +45,7 @@ def train_vocabulary(texts: Iterable[str], size: int, path: Path, names: Sequenc
 _SHARPNESS = 0.3  # the power of probabilities: Kudo 2018, section 3.1, has 0.2 to 0.5 for whole lattices
 
 
-def sampled(path: Path, texts: Iterable[str], count: int, seed: int = 1) -> list[list[list[int]]]:
+def sampled(path: Path, texts: Iterable[str], count: int, seed: int) -> list[list[list[int]]]:
     """Returns for each text the ids of `count` segmentations, drawn from all of them by their probability."""
     processor = load_processor(path, add_eos=True)
     sentencepiece.set_random_generator_seed(seed)

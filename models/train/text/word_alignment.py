@@ -57,8 +57,9 @@ class Aligner(NamedTuple):
         if not n or not m:
             return last
         source, target = source[:-1], target[:-1]
-        distance = np.abs((np.arange(n) + 0.5)[:, None] / n - (np.arange(m) + 0.5) / m)
-        near = np.exp(-DIAGONAL * distance)
+        # from whole numbers, so that equal distances are equal here and in batches
+        apart = np.abs((2 * np.arange(n) + 1)[:, None] * m - (2 * np.arange(m) + 1) * n)
+        near = np.exp(-DIAGONAL / 2 / (n * m) * apart)
         forward = self.forward.lookup(source[:, None], target[None]) * near
         backward = self.backward.lookup(target[None], source[:, None]) * near
         best_source, best_target = forward.argmax(0), backward.argmax(1)

@@ -14,9 +14,11 @@ _CELLS = 1 << 22  # pairs of positions at a time: 32 MB for each array of them
 
 
 def aligner_of(examples: Examples, source_size: int, target_size: int, seed: int) -> Aligner:
-    """Trains an aligner on random examples, the first source and target of each."""
-    order = np.random.default_rng((seed, 2)).permutation(len(examples.repeat))
-    sources, targets = examples.source_bounds[:-1][order], examples.target_bounds[:-1][order]
+    """Trains an aligner on random examples, a random source (or segmentation) and the first target of each."""
+    random = np.random.default_rng((seed, 2))
+    order = random.permutation(len(examples.repeat))
+    sources = examples.source_bounds[:-1][order] + random.integers(np.diff(examples.source_bounds)[order])
+    targets = examples.target_bounds[:-1][order]
     points = np.cumsum(examples.sources.lengths[sources] * examples.targets.lengths[targets])
     count = max(1, int(np.searchsorted(points, MOST_POINTS)))
     texts = [
@@ -47,8 +49,9 @@ class Alignments:
         ends = torch.stack([row + first, n[:, 0], m[:, 0]], 1)
         if not len(i) or not len(j):
             return ends
-        distance = (((i + 0.5) / n.double())[:, :, None] - ((j + 0.5) / m.double())[:, None]).abs()
-        near = torch.exp(-DIAGONAL * distance).masked_fill_(~((i < n)[:, :, None] & (j < m)[:, None]), 0)
+        apart = ((2 * i + 1) * m)[:, :, None] - ((2 * j + 1) * n)[:, None]
+        near = torch.exp(-DIAGONAL / 2 / (n * m).double()[:, :, None] * apart.abs())
+        near = near.masked_fill_(~((i < n)[:, :, None] & (j < m)[:, None]), 0)
         forward = self._forward.lookup(sources[:, :, None], targets[:, None]) * near
         backward = self._backward.lookup(targets[:, None], sources[:, :, None]) * near
         most, source = forward.max(1)

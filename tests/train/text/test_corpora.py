@@ -10,7 +10,7 @@ from models.train.text.corpora import Corpus, Example, read_corpora, read_lines
 DESCRIPTION = """
 train:
   captions: {file: captions.tsv.gz, en: [0], de: [1]}
-  news: {file: news.tsv, en: [1], de: [2, 3], repeat: 1.5}
+  news: {file: news.tsv, en: [1], de: [2, 3], repeat: 1.5, segmentations: 2}
   french: {file: none.tsv, en: [0], fr: [1]}
 development:
   news: {file: news.tsv, en: [1], de: [2], where: {column: 0, is: "13"}, every: 2}
@@ -38,7 +38,7 @@ def test_lines_packed_or_not(tmp_path, pack):
 def test_columns_and_empty_texts(described):
     captions, news = read_corpora(described, "train", "en", "de", described.parent)
     assert captions == Corpus("captions", [Example(("one",), ("eins",)), Example(("übung",), ("Übung",))])
-    assert news.repeat == 1.5
+    assert news.repeat == 1.5 and (captions.segmentations, news.segmentations) == (0, 2)
     assert news.examples[0] == Example(("a",), ("b", "c")) and news.examples[3] == Example(("j",), ("l",))
     _, news = read_corpora(described, "train", "de", "en", described.parent)  # the other direction
     assert news.examples[0] == Example(("b", "c"), ("a",))
@@ -65,6 +65,8 @@ def test_sources_that_name_their_target_language(described):
         ("train: {a: {en: [0], de: [1]}}", "expected file"),
         ("train: {a: {file: news.tsv, en: [1], de: 2}}", "list of columns"),
         ("train: {a: {file: news.tsv, en: [1], de: [4]}}", "column 4"),
+        ("train: {a: {file: news.tsv, en: [1], de: [2], segmentations: -1}}", "segmentations is -1"),
+        ("train: {a: {file: news.tsv, en: [1], de: [2], segmentations: 1.5}}", "segmentations is 1.5"),
     ],
 )
 def test_what_is_not_understood(described, text, message):
