@@ -1,7 +1,6 @@
 """Files of lines that take long to make: finished lines stay, and another call makes the rest."""
 
 import gzip
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -30,12 +29,7 @@ def write_lines(path: Path, items: list, make: Callable[[list, int], list[list[s
             rows = make(items[start : start + window], start)
             file.write("".join("\t".join(_one_line(text) for text in row) + "\n" for row in rows) + "\n")
             file.flush()
-    packed = path.with_name(f".{path.name}.gz.partial")
-    with open(packed, "wb") as raw, gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as file:
-        for line in partial.read_text("utf-8").split("\n"):
-            if line:
-                file.write(f"{line}\n".encode())
-    os.replace(packed, path)
+    write_pairs(path, ((line,) for line in partial.read_text("utf-8").split("\n") if line))
     partial.unlink()
 
 
