@@ -185,7 +185,7 @@ def _sample(given: argparse.Namespace, model: LoadedModel, sources: Any, states_
             "give more text, or a smaller --count"
         )
     if not np.isfinite(sample.states).all():
-        raise CpunmtError(f"{given.model}: states of its decoder are no numbers: its weights are broken")
+        raise CpunmtError(f"{given.model}: states of its decoder are not numbers: its weights are broken")
     return sample, done == len(sources) and sample.seen == len(sample.states)
 
 

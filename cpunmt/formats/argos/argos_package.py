@@ -12,7 +12,7 @@ The folders stanza/, spacy/ and minisbd/ find Argos' sentences. They are not use
 As in Argos, a translation may contain <unk>, which becomes the source piece with most attention. Argos' other settings
 of the search belong to that program, not to a package: they are the option set "argos" (`options.option_sets`).
 
-`target_prefix` in metadata.json is a piece that begins each translation and is no part of its text. Argos adds nothing
+`target_prefix` in metadata.json is a piece that begins each translation and is not part of its text. Argos adds nothing
 to sources, whatever the model; so a model of many languages that a package holds is one of one direction.
 
 Source: `argostranslate/package.py`, `translate.py` and `tokenizer.py` of

@@ -213,7 +213,7 @@ class _Machine:
     def build(self) -> None:
         """Drops the attributes of an ordered dict."""
         if not isinstance(self.pop(), dict):
-            raise self.broken("attributes are no dict")
+            raise self.broken("attributes are not a dict")
         self.top(_OrderedDict)
 
     def reduce(self) -> None:

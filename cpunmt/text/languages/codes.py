@@ -31,7 +31,7 @@ _BASES = {code: _VARIANTS.get(first, first) for code, first in _FIRST.items() if
 # The script that is meant where a code has none; of the other languages it is not known here.
 _SCRIPTS = {_BASES.get(code[:3], code[:3]): code[4:].lower() for code in reversed(NLLB_200)}
 _SCRIPTS |= {"ace": "latn", "bjn": "latn", "kr": "latn"}
-_LOCALES = {code.lower().replace("_", "-") for code in MBART_50}  # in them the country is no variant
+_LOCALES = {code.lower().replace("_", "-") for code in MBART_50}  # in them the country is not a variant
 _UNSPACED = {"ja", "zh", "yue", "wuu", "lzh"}
 
 

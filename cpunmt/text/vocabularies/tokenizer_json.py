@@ -121,7 +121,7 @@ def _scored(entries: Any, where: str) -> list[tuple[str, float]]:
         for entry in entries
     )
     if not known or not all(-1e30 < score < 1e30 for _, score in entries):
-        raise ModelFileError(f"{where}: vocab is no list of pieces and their scores; fetch the file again")
+        raise ModelFileError(f"{where}: vocab is not a list of pieces and their scores; fetch the file again")
     return _sized([(piece, float(score)) for piece, score in entries], where)
 
 
@@ -135,7 +135,7 @@ def _ranked(model: Mapping[str, Any], where: str) -> list[tuple[str, float]]:
     merges = model.get("merges")
     known = isinstance(table, dict) and all(type(id_) is int for id_ in table.values())
     if not known or not table or sorted(table.values()) != list(range(len(table))):
-        raise ModelFileError(f"{where}: vocab is no table of pieces and ids from 0 on; fetch the file again")
+        raise ModelFileError(f"{where}: vocab is not a table of pieces and ids from 0 on; fetch the file again")
     found = [(piece, -float(id_)) for piece, id_ in sorted(table.items(), key=lambda entry: entry[1])]
     found = _sized(found, where, _MAX_MERGED)
     characters = sum(map(len, table))

@@ -59,7 +59,7 @@ _SENTENCES = (
 
 
 class Entry(NamedTuple):
-    """A German word, its gender (m, f, n, or "" if it is no noun), and an English word with its meaning."""
+    """A German word, its gender (m, f, n, or "" if it is not a noun), and an English word with its meaning."""
 
     german: str
     gender: str

@@ -169,7 +169,7 @@ _LONG = struct.pack("<I", 0xFFFFFFFF)
         (PROTOCOL + b"}}b.", "the object to change is a dict, not an OrderedDict"),
         (PROTOCOL + b"ctorch\nFloatStorage\n}b.", "the object to change is a StorageType, not an OrderedDict"),
         (PROTOCOL + tensor() + b"}b.", "the object to change is a TensorView, not an OrderedDict"),
-        (PROTOCOL + HOOKS + b"K\x01b.", "attributes are no dict"),
+        (PROTOCOL + HOOKS + b"K\x01b.", "attributes are not a dict"),
         # GLOBAL
         (PROTOCOL + b"cos\nsystem\n.", "the global 'os.system' is not allowed"),
         (PROTOCOL + b"ctorch\nload\n.", "the global 'torch.load' is not allowed"),
@@ -230,7 +230,7 @@ def test_deep_nesting_ends_in_one_error():
     """No recursion: not while it is read, not in the message, and not when the objects are freed."""
     for code in (b"\x85", b"(", b"](K\x01"):
         refused(PROTOCOL + b"N" + code * 3000 + b"c")
-    with pytest.raises(ModelFileError, match="attributes are no dict"):
+    with pytest.raises(ModelFileError, match="attributes are not a dict"):
         read_pickle(PROTOCOL + HOOKS + b"N" + b"\x85" * 200_000 + b"b.", "here")
 
 
@@ -239,7 +239,7 @@ def test_doubling_through_the_memo_costs_nothing():
     bomb = b")q\x00" + b"h\x00h\x00\x86q\x00" * 1000
     pushed = PROTOCOL + b"}" + text("a") + bomb
     assert "it ends with more than one object" in refused(pushed + b".")
-    assert "attributes are no dict" in refused(PROTOCOL + HOOKS + bomb + b"b.")
+    assert "attributes are not a dict" in refused(PROTOCOL + HOOKS + bomb + b"b.")
 
 
 def test_opcodes_are_limited(monkeypatch):

@@ -313,5 +313,5 @@ def test_a_model_of_no_numbers_is_refused(files, model, capsys, monkeypatch):
 
     monkeypatch.setattr(module, "decoder_states", broken)
     assert make(files, model) == 1
-    assert "states of its decoder are no numbers: its weights are broken" in capsys.readouterr().err
+    assert "states of its decoder are not numbers: its weights are broken" in capsys.readouterr().err
     assert not (model / "clusters.safetensors").exists()
