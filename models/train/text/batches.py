@@ -20,14 +20,13 @@ class Batch(NamedTuple):
 
     sources: torch.Tensor  # (rows, source time) int64
     source_lengths: torch.Tensor  # (rows,)
-    targets: torch.Tensor  # (rows, time): what the decoder reads, one step later
+    targets: torch.Tensor  # (rows, time)
     target_lengths: torch.Tensor
-    wanted: torch.Tensor  # (rows, time): what it learns to write there, -1 for nothing
 
     @property
     def tokens(self) -> int:
-        """Returns the number of target pieces to learn, </s> included."""
-        return int((self.wanted >= 0).sum())
+        """Returns the number of target pieces, </s> included."""
+        return int(self.target_lengths.sum())
 
     def to(self, device) -> "Batch":
         return Batch(*(tensor.to(device, non_blocking=True) for tensor in self))
@@ -133,13 +132,7 @@ def _rounded_down(count, bits):
 
 def make_batch(examples: Examples, pairs: np.ndarray, eos_id: int) -> Batch:
     """Returns the batch of such pairs."""
-    return batch_of(*examples.sources.padded(pairs[:, 0], eos_id), *examples.targets.padded(pairs[:, 1], eos_id))
-
-
-def batch_of(sources, source_lengths, targets, target_lengths) -> Batch:
-    """Returns a batch in which the targets are learned."""
-    inside = torch.arange(targets.shape[1]) < target_lengths[:, None]
-    return Batch(sources, source_lengths, targets, target_lengths, targets.masked_fill(~inside, -1))
+    return Batch(*examples.sources.padded(pairs[:, 0], eos_id), *examples.targets.padded(pairs[:, 1], eos_id))
 
 
 def endless(

@@ -22,7 +22,6 @@ class Settings:
     clip_norm: float = 5.0
     dropout: float = 0.1
     label_smoothing: float = 0.1
-    stutter: float = 0.0  # share of targets with a repeated group of pieces, after which the text goes on: stutter.py
     guided_alignment: float = 0.1  # weight of the alignment's loss; 0: off
     density_weight: float = 0.0  # weight of the loss that increases the zeros of ReLUs' outputs; 0: off
     target_density: float = 0.0  # share of nonzeros below which a layer has no such loss
@@ -34,13 +33,11 @@ class Settings:
     seed: int = 1
 
     def __post_init__(self):
-        """Raises ValueError for settings out of range, and for densities without effect."""
+        """Raises ValueError for densities without effect, or that would make ReLUs denser."""
         if not 0 <= self.density_weight < math.inf:
             raise ValueError(f"density_weight is {self.density_weight}, expected 0 (none) or a positive number")
         if not 0 <= self.weight_limit < math.inf:
             raise ValueError(f"weight_limit is {self.weight_limit}, expected 0 (none) or a positive number")
-        if not 0 <= self.stutter <= 1:
-            raise ValueError(f"stutter is {self.stutter}, expected a share: 0 to 1")
         if not 0 <= self.target_density < 1:
             raise ValueError(f"target_density is {self.target_density}, expected a share: at least 0, less than 1")
         if self.target_density and not self.density_weight:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from tqdm import tqdm
 
@@ -18,7 +17,6 @@ from models.train.network.log4 import Rounding
 from models.train.network.network import Network
 from models.train.recurrent.network import RecurrentNetwork
 from models.train.text.batches import Examples, endless, make_batch
-from models.train.text.stutter import stuttered
 from models.train.updates import checkpoint, curve
 from models.train.updates.configs import Settings
 from models.train.updates.export import write_checkpoint, write_float32, write_marian
@@ -109,9 +107,6 @@ class Trainer:
         while tokens < self.settings.update_tokens:
             self._place, pairs = next(stream)
             batch = make_batch(self._examples, pairs, self.config.eos_id)
-            if self.settings.stutter:
-                random = np.random.default_rng((self.settings.seed, *self._place, 2))
-                batch = stuttered(batch, self.settings.stutter, random)
             tokens += batch.tokens
             batch = batch.to(self.updates.device)
             found.append((batch, self._alignments.points(batch) if self._alignments else None))

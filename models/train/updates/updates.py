@@ -42,8 +42,6 @@ class Updates:
         rounding: Rounding | None = None,
         teacher: Network | None = None,
     ):
-        if teacher is not None and settings.stutter:
-            raise ValueError("stutter teaches the next piece of a text, so it cannot be used with a model to imitate")
         self.network, self.settings, self.device, self._teacher = network, settings, device, teacher
         if teacher is not None:
             teacher.tensors = {name: tensor.to(device) for name, tensor in teacher.tensors.items()}
@@ -135,13 +133,13 @@ class Updates:
 
     def _gradients(self, batch, points, tokens):
         """Adds the gradients of one batch; returns sums of loss and cross-entropy."""
-        settings, scored = self.settings, batch.wanted >= 0
+        settings, scored = self.settings, mask(batch.target_lengths, batch.targets.shape[1])
         align, sparse = points is not None, bool(settings.density_weight)
         self.network.rectified = [] if sparse else None
         with mixed_precision(self.device):
             decoded = self.network.teacher_forced(batch.sources, batch.source_lengths, batch.targets, align)
             student = Prediction(decoded.output[scored], *self.network.output())
-            sums = output_loss(student, batch.wanted[scored], settings.label_smoothing, self._taught(batch, scored))
+            sums = output_loss(student, batch.targets[scored], settings.label_smoothing, self._taught(batch, scored))
         loss = sums[0] / tokens
         if align:
             share = settings.guided_alignment * batch.tokens / tokens

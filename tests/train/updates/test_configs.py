@@ -32,14 +32,13 @@ def test_recurrent_shapes():
     [
         ({"density_weight": -0.1}, "density_weight is -0.1, expected 0"),
         ({"weight_limit": -1.0}, "weight_limit is -1.0, expected 0"),
-        ({"stutter": 1.5}, "stutter is 1.5, expected a share"),
         ({"density_weight": float("nan")}, "density_weight is nan"),
         ({"density_weight": 0.1, "target_density": 12.0}, "target_density is 12.0, expected a share"),
         ({"density_weight": 0.1, "target_density": -0.1}, "target_density is -0.1"),
         ({"target_density": 0.1}, "target_density is of density_weight"),
     ],
 )
-def test_settings_that_cannot_be_meant(wrong, told):
+def test_densities_that_cannot_be_meant(wrong, told):
     with pytest.raises(ValueError, match=told):
         settings_of("tiny", **wrong)
     assert settings_of("tiny", density_weight=0.1, target_density=0.12).target_density == 0.12

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.train.network.network import Network, initial_tensors
-from models.train.text.batches import Texts, batch_of, make_batch
+from models.train.text.batches import Batch, Texts, make_batch
 from models.train.text.word_alignment import train_aligner
 from models.train.updates import guided_alignment
 from models.train.updates.configs import settings_of
@@ -31,7 +31,7 @@ def test_points_of_a_batch_are_those_of_each_pair(pairs, cells):
     sources, targets = ([np.array([*ids, 0]) for ids in side] for side in zip(*pairs, strict=True))
     texts = [Texts(np.concatenate(side), np.cumsum([0, *map(len, side)])) for side in (sources, targets)]
     numbers = np.arange(len(pairs))
-    batch = batch_of(*(tensor for side in texts for tensor in side.padded(numbers, 0)))
+    batch = Batch(*(tensor for side in texts for tensor in side.padded(numbers, 0)))
     with mock.patch.object(guided_alignment, "_CELLS", cells):  # some rows at a time
         found = Alignments(aligner, torch.device("cpu")).points(batch).tolist()
     expected = [(row, *point) for row in numbers for point in aligner.points(sources[row], targets[row]).tolist()]

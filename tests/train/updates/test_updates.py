@@ -112,24 +112,6 @@ def test_a_teacher_is_imitated_whatever_the_targets_are(toy, recurrent):
     assert (goal.exp() * (goal - said)).sum(1).mean() < losses[-1] + 1e-3
 
 
-def test_places_without_a_wanted_piece_are_not_learned(toy):
-    """The loss is that of the other places, of the same inputs."""
-    given, _ = toy.batch(slice(0, 12))
-    wanted = given.wanted.clone()
-    wanted[:, 1::2] = -1
-    updates = toy.updates(label_smoothing=0.0)
-    with torch.no_grad():
-        logits = updates.network.logits(updates.network.teacher_forced(*given[:3]).output)
-        expected = torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=-1)
-    assert updates.update([(given._replace(wanted=wanted), None)])[0] == pytest.approx(float(expected), rel=1e-5)
-
-
-def test_a_teacher_does_not_stutter(toy):
-    teacher = Network(toy.config, initial_tensors(toy.config, 3))
-    with pytest.raises(ValueError, match="stutter teaches the next piece"):
-        toy.updates(teacher=teacher, stutter=0.1)
-
-
 def test_a_student_that_begins_as_its_teacher_shares_nothing_with_it(toy):
     tensors = initial_tensors(toy.config, 1)
     teacher = Network(toy.config, tensors)
