@@ -4,7 +4,8 @@
     taskset -c 1 python -m bench.bounded_output --size opus
 
 Prints the share of the vocabulary that bounds leave at a step, and the CPU time of both ways, one sentence at a time,
-without and with scores. Translations and scores are compared: they must be equal.
+without and with scores. Translations and scores are compared: they must be equal. Bounds are used with AVX-VNNI,
+AVX512-VNNI and AMX only (simd.tile_shapes: CODED_ROWS).
 """
 
 import ctypes
@@ -20,6 +21,7 @@ from cpunmt import Translator
 from cpunmt.engine import full_output
 from cpunmt.engine.engine import Engine
 from cpunmt.search.settings import Search
+from cpunmt.simd.tile_shapes import CODED_ROWS
 
 UNSCORED = Search(full=True, scored=False)
 ALL_LOGITS = 0  # the most sentences at once for which an engine uses bounds
@@ -74,6 +76,9 @@ def main(arguments=None):
         texts = lines(shape, given.sentences) if shape else evenly(read_lines(given.text), given.sentences)
         sources = [list(ids) for ids in model.source_vocabulary.encode_batch(texts)]
         limits = [len(source) if shape else 2 * len(source) for source in sources]
+        if not CODED_ROWS:
+            print(machine(), "bounds are not used: with these instructions all logits are as fast", sep="\n")
+            return save(given.json, {"machine": machine()})
         if not model.engine._halves_at():
             raise SystemExit("the logits of this model are not bounded: see engine.full_output")
         shares = shares_left(model.engine, sources, limits)

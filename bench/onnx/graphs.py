@@ -14,6 +14,7 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 
+from cpunmt.simd import isa
 from quantize.onnx.export import CONFIG, GRAPHS, WEIGHTS
 
 QUANTIZED = ("encoder.onnx", "step.onnx", "candidates_step.onnx")  # graphs with products with constant weights
@@ -58,8 +59,17 @@ def _quantize(model, path):
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     logging.disable(logging.WARNING)  # it recommends optimizations that the session does
+    # without 8-bit dot products ONNX Runtime's sums of two products saturate, unless weights have 7 bits
+    seven_bits = isa.current() in (isa.Isa.AVX2, isa.Isa.GENERIC)
     try:
-        quantize_dynamic(model, path, op_types_to_quantize=["MatMul"], per_channel=True, weight_type=QuantType.QInt8)
+        quantize_dynamic(
+            model,
+            path,
+            op_types_to_quantize=["MatMul"],
+            per_channel=True,
+            reduce_range=seven_bits,
+            weight_type=QuantType.QInt8,
+        )
     finally:
         logging.disable(logging.NOTSET)
 
