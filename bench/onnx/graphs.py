@@ -59,8 +59,8 @@ def _quantize(model, path):
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     logging.disable(logging.WARNING)  # it recommends optimizations that the session does
-    # without 8-bit dot products ONNX Runtime's sums of two products saturate, unless weights have 7 bits
-    seven_bits = isa.current() in (isa.Isa.AVX2, isa.Isa.GENERIC)
+    # where our activations have two forms, ONNX Runtime's 16-bit sums saturate unless weights have 7 bits
+    seven_bits = isa.activation_planes() > 1
     try:
         quantize_dynamic(
             model,
