@@ -122,7 +122,7 @@ def _unpack(part: Path, unpacked: Path, packed: str) -> str | None:
                     with _told(unpacked):
                         write_all(target.fileno(), block)
     except ModelFileError as error:
-        return f"it is not a {packed} file, or a damaged one ({error})"
+        return f"it is damaged, or not a {packed} file ({error})"
     return None
 
 

@@ -138,7 +138,7 @@ class _Forwarded:
         await self._app(scope, receive, send)
 
     def _client(self, scope: Scope) -> tuple[str, int] | None:
-        """Returns the last address in X-Forwarded-For that is not of a trusted proxy; clients invent earlier ones."""
+        """Returns the last address in X-Forwarded-For that is not a trusted proxy; clients can invent earlier ones."""
         said = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
         hosts = [_without_port(host.strip()) for host in ",".join(said).split(",")]
         return next(((host[:_LONGEST], 0) for host in reversed(hosts) if host and not self._trusts(host)), None)
