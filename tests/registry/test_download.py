@@ -365,9 +365,9 @@ def test_what_is_packed_is_unpacked_and_checked_inside(server, tmp_path, pack, e
     assert run(file, tmp_path).read_bytes() == CONTENT and len(server.requests) == 2
     for damaged, message in [
         (pack(CONTENT + b"x"), "the unpacked SHA-256 is"),
-        (packed[:-5], "damaged one"),
-        (packed[:1000] + b"!!!!" + packed[1004:], "damaged one|the unpacked SHA-256 is"),
-        (packed + b"more", "damaged one"),
+        (packed[:-5], "it is damaged"),
+        (packed[:1000] + b"!!!!" + packed[1004:], "it is damaged|the unpacked SHA-256 is"),
+        (packed + b"more", "it is damaged"),
     ]:
         (tmp_path / "model.bin").unlink(missing_ok=True)
         server.content[PATH + ending] = damaged
@@ -379,7 +379,7 @@ def test_what_is_packed_is_unpacked_and_checked_inside(server, tmp_path, pack, e
 def test_gzip_without_a_digest_has_its_own(server, tmp_path):
     packed = gzip.compress(CONTENT)
     server.faults[PATH + ".gz"] = [Fault(content=packed[:-8] + bytes(8))]
-    with pytest.raises(CpunmtError, match="damaged one"):
+    with pytest.raises(CpunmtError, match="it is damaged"):
         run(remote(server, packed, PATH + ".gz", size=None), tmp_path)
 
 
