@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from cpunmt.commands.flags import add_fields, add_options, checked_options, error_line, fields_of, flag_of
+from cpunmt.commands.flag_names import error_line, flag_of
+from cpunmt.commands.flags import add_fields, add_options, checked_options, fields_of
 from cpunmt.commands.model_choice import add_model, translator_arguments
 from cpunmt.corpora.job import LEFT_OUT, SHARD_ROWS, Filters, Job
 from cpunmt.files.console import is_watched, progress_bar, say

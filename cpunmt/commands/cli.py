@@ -14,6 +14,7 @@ import textwrap
 from typing import Any, NamedTuple
 
 import cpunmt
+from cpunmt.commands.flag_names import error_line
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say, tell
 from cpunmt.process.run import imported
@@ -238,8 +239,6 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return 141
     except (CpunmtError, OSError, MemoryError) as error:
-        from cpunmt.commands.flags import error_line
-
         say(f"cpunmt: error: {error_line(error)}")
         return 1
 

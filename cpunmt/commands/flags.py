@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from cpunmt.files.console import one_line
+from cpunmt.commands.flag_names import NAMED_OTHERWISE, flag_of, in_flags
 from cpunmt.options.arguments import MOST_THREADS
 from cpunmt.options.option_sets import OPTION_SETS, set_fields
 from cpunmt.options.options import GROUPS, MARIAN_FLAGS, MEANT_FLAGS, Options, make_options
@@ -16,19 +16,6 @@ from cpunmt.results.alignments import alignment_kind
 from cpunmt.values.checks import whole
 from cpunmt.values.command_line import Parser
 
-# Option -> its flag: the alternatives are translations, and languages choose a model where none is named.
-NAMED_OTHERWISE = {
-    "return_alternatives": "--alternatives",
-    **{"source_lang": "--from", "target_lang": "--to"},
-    **{"source_lang_column": "--from-column", "target_lang_column": "--to-column"},
-}
-# The name of an option in an error about it, not at the beginning of a file's name.
-_NAMED = re.compile(
-    rf"\b({'|'.join(NAMED_OTHERWISE)})(?:=True\b|(?= (?:is|has|takes|not given|and target_lang not given|\d+ is)\b))"
-)
-# A keyword in the advice of an error, as Python writes it.
-_KEYWORDS = ("column", "encoding", "force", "into", "out", "select", "shard_rows", "target_column", *NAMED_OTHERWISE)
-_KEYWORD = re.compile(rf"(?<= )\(({'|'.join(_KEYWORDS)})=([^\s()]+)\)")
 _CHOOSE = (
     "; without -m, --from and --to choose $CPUNMT_MODEL if it is for both, or a model that has been fetched: Firefox's "
     "before OPUS-MT's before Hugging Face's before Argos' before a checkout's"
@@ -37,10 +24,6 @@ _HELP = {
     "beam_size": "hypotheses kept at each step; 1 is greedy search (default: the model's, mostly 1, and at least the "
     "number of translations)"
 }
-
-
-def flag_of(name: str) -> str:
-    return NAMED_OTHERWISE.get(name, f"--{name.replace('_', '-')}")
 
 
 def add_fields(parser: Parser, of: type, title: str = "") -> None:
@@ -141,27 +124,12 @@ def check_options(given: argparse.Namespace, options: Mapping[str, Any]) -> None
         make_options({name: value for name, value in options.items() if name != "glossary"})
         whole("inter_threads", given.inter_threads, 1, MOST_THREADS)
     except ValueError as error:
-        given.parser.error(_in_flags(str(error)))
+        given.parser.error(in_flags(str(error)))
     if given.model is None and (given.source_lang is None) != (given.target_lang is None):
         given.parser.error(
             f"give both --from and --to, or neither: they choose a model{pairs_here()}; or name one with -m"
         )
     check_weights(given)
-
-
-def error_line(error: BaseException) -> str:
-    """Returns an error as one line. One about an option, whose name it begins with, has the names of flags. So has
-    the advice in parentheses: `(force=True)`.
-    """
-    line = _KEYWORD.sub(
-        lambda found: f"({flag_of(found[1])})" if found[2] == "True" else f"({flag_of(found[1])} {found[2]})",
-        one_line(error),
-    )
-    return _in_flags(line) if _NAMED.match(line) else line
-
-
-def _in_flags(message: str) -> str:
-    return _NAMED.sub(lambda found: NAMED_OTHERWISE[found[1]], message)
 
 
 def checked_options(given: argparse.Namespace, names: Collection[str] = Options.__dataclass_fields__) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cpunmt.commands.flags import flag_of
+from cpunmt.commands.flag_names import flag_of
 from cpunmt.errors import CpunmtError
 from cpunmt.values.checks import shown
 from cpunmt.values.command_line import Parser

@@ -12,7 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cpunmt.commands.flags import add_options, checked_options, error_line
+from cpunmt.commands.flag_names import error_line
+from cpunmt.commands.flags import add_options, checked_options
 from cpunmt.commands.lines import streams
 from cpunmt.commands.lines.doubts import Doubts, add_doubts
 from cpunmt.commands.lines.run_statistics import RunStatistics

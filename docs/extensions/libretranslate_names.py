@@ -1,6 +1,6 @@
 """The directive `libretranslate-names`: LibreTranslate's variables, and what they set here."""
 
-from cpunmt.commands.flags import flag_of
+from cpunmt.commands.flag_names import flag_of
 from cpunmt.commands.libretranslate_settings import NAMES
 from docs.extensions.markdown_table import Table
 

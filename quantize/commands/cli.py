@@ -1,7 +1,7 @@
 """Command line of the offline tools: `python -m quantize pack ...`, also installed as `cpunmt-quantize`."""
 
 import cpunmt
-from cpunmt.commands.flags import error_line
+from cpunmt.commands.flag_names import error_line
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import say
 from cpunmt.values.command_line import Parser

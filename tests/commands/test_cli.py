@@ -14,7 +14,7 @@ import pytest
 
 import cpunmt
 from cpunmt.commands import cli
-from cpunmt.commands.flags import flag_of
+from cpunmt.commands.flag_names import flag_of
 from cpunmt.commands.lines import run_statistics
 from cpunmt.commands.lines.run_statistics import RunStatistics
 from cpunmt.engine import prebuilt, program, program_files

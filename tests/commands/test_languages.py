@@ -4,7 +4,7 @@ import pytest
 
 from cpunmt import Translator
 from cpunmt.commands import cli
-from cpunmt.commands.flags import error_line
+from cpunmt.commands.flag_names import error_line
 from cpunmt.corpora.cross_entropy import dual_score
 from tests.sample_models.many_languages_model import write_model
 from tests.sample_models.small_vocabulary import TEXT

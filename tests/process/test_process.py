@@ -212,9 +212,8 @@ def test_a_line_without_an_end_is_refused():
     assert is_one_line(finished) and b"line 1 of the input has more than 16777216 bytes" in finished.stderr
 
 
-@pytest.mark.slow
 @LINUX
-@pytest.mark.parametrize("megabytes", [60, 122, 400, 520])
+@pytest.mark.parametrize("megabytes", slow_after(1, [60, 122, 400, 520]))
 def test_too_little_memory_is_one_line_wherever_it_shows(megabytes):
     """Tests import, loading and work, in steps of memory."""
     finished = with_memory(megabytes, "translate", "-m", MODEL, stdin=b"A man. " * (2 << 20))
