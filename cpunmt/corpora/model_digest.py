@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import digest_of
+from cpunmt.files.input_files import digest_of, plain_name
 from cpunmt.formats.any_directory import MODEL_FILES, marian_file, model_files, model_folder
 
 _SIZE = 16  # bytes
@@ -27,7 +27,7 @@ def model_digest(paths: Sequence[Path], arguments: object = None) -> str:
     for path in paths:
         folder = model_folder(path)
         try:
-            files = [one for one in model_files(folder) if one.name.removesuffix(".gz").endswith(MODEL_FILES)]
+            files = [one for one in model_files(folder) if plain_name(one.name).endswith(MODEL_FILES)]
             whole.update(b"\1" + ((marian_file(path, folder) or "").encode()))
             for file in files:
                 with open(file, "rb") as opened:

@@ -72,9 +72,16 @@ def scoring_result(tokens: list[str], found: Hypothesis | None, settings: Settin
         log_probs = [-math.inf] * (len(tokens) - 1) + [0.0]
         log_prob = score = sum(log_probs)
     if offset:
+        covered = 0.0  # the penalty's part of the score, which is of the whole translation
+        if found and settings.options.coverage_penalty:
+            covered = score - _normalized(log_prob, len(log_probs), settings)
         tokens, log_probs = tokens[offset:], log_probs[offset:]
         log_prob = math.fsum(log_probs) if -math.inf not in log_probs else -math.inf
-        options = settings.options
-        length = len(log_probs) + len(settings.search.prompt)  # the piece of a language counts, as in a search
-        score = (log_prob - options.word_penalty * length) / length**options.length_penalty if log_probs else 0.0
+        score = _normalized(log_prob, len(log_probs), settings) + covered if log_probs else 0.0
     return ScoringResult(tokens, log_probs, log_prob, score)
+
+
+def _normalized(log_prob: float, pieces: int, settings: Settings) -> float:
+    options = settings.options
+    length = pieces + len(settings.search.prompt)  # the piece of a language counts, as in a search
+    return float((log_prob - options.word_penalty * length) / length**options.length_penalty)

@@ -83,7 +83,7 @@ KINDS = {
         "cpunmt.formats.argos.argos_package",
     ),
 }
-# The extensions of models' files, each with or without .gz: another file does not name a model.
+# The extensions of models' files, each also packed: another file does not name a model.
 MODEL_FILES = (".json", ".yml", ".yaml", ".npz", ".bin", ".safetensors", ".spm", ".model")
 PACKAGE_FILE = ".argosmodel"  # ends the name of a zipped package of Argos, which is unpacked before it is read
 _CHOOSING = (".yml", ".yaml", ".npz", ".bin")  # some of these select a model of their directory
@@ -109,7 +109,7 @@ def model_folder(path: str | os.PathLike[str]) -> Path:
         if path.exists() and not path.is_dir():
             raise ModelFileError(f"{path}: is a device or a pipe; expected a model's directory, or one of its files")
         return path
-    if not path.name.removesuffix(".gz").endswith(MODEL_FILES):
+    if not plain_name(path.name).endswith(MODEL_FILES):
         raise ModelFileError(f"{path}: not a file of a model; expected a model's directory, or one of its files")
     return path.parent
 
@@ -188,7 +188,7 @@ def _reader(kind: str) -> Reader:
 def marian_file(path: str | os.PathLike[str], folder: Path) -> str | None:
     """Returns the name of the file `path` if it selects one of Marian's models in its folder."""
     name = Path(path).name
-    if Path(path) == folder or name in _OWN or not name.removesuffix(".gz").endswith(_CHOOSING):
+    if Path(path) == folder or name in _OWN or not plain_name(name).endswith(_CHOOSING):
         return None
     with LOCK:
         from cpunmt.formats.marian.marian_directory import chooses

@@ -144,6 +144,10 @@ class ModelConfig:
     def __post_init__(self) -> None:
         family_name(self.architecture)
         checks.check_config(self)
+        if self.eos_id in self.prompt:
+            raise ModelFileError(
+                f"config: prompt is {list(self.prompt)}, expected no {self.eos_id}, the id of </s>, in it"
+            )
         for name in ("eos_id", "unk_id"):  # an id of both vocabularies
             try:
                 checks.whole(name, getattr(self, name), 0, min(self.vocab_size, self.source_size) - 1)

@@ -10,7 +10,8 @@ from cpunmt.files.input_files import METADATA, plain_name
 from cpunmt.files.output_files import remedy
 
 # Of one model, in bytes: larger downloads and archives are refused. The largest OPUS-MT has 1 GB.
-LARGEST_MODEL = 4 << 30
+LARGEST_MODEL = 4 << 30  # bytes of an archive, or of a file whose size is unknown
+LARGEST_FILES = 32 << 30  # of files whose sizes the registry knows: NLLB of 3.3 billion numbers has 17.6 GB
 _LONGEST_NAME = 150
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 
@@ -139,7 +140,7 @@ def _taken(name: str) -> str | None:
 
 
 def check_entry(entry: ModelEntry) -> None:
-    """Refuses a model with unsafe names, a repeated name (in any case, packed or not), or more than LARGEST_MODEL
+    """Refuses a model with unsafe names, a repeated name (in any case, packed or not), or too many
     bytes.
     """
     seen = set()
@@ -149,8 +150,9 @@ def check_entry(entry: ModelEntry) -> None:
         if name in seen:
             raise CpunmtError(f"{entry.name}: the registry names the file {file.path!r} twice; expected it once")
         seen.add(name)
-    size = max(sum(file.size or 0 for file in entry.files), entry.unpacked_size)
-    if size > LARGEST_MODEL:
-        raise CpunmtError(
-            f"{entry.name}: the registry says {size} bytes, expected at most {LARGEST_MODEL}; not a model?"
-        )
+    for size, most in (
+        (sum(file.size or 0 for file in entry.files), LARGEST_FILES),
+        (entry.unpacked_size, LARGEST_MODEL),
+    ):
+        if size > most:
+            raise CpunmtError(f"{entry.name}: the registry says {size} bytes, expected at most {most}; not a model?")

@@ -53,7 +53,11 @@ def is_name(text: object) -> TypeGuard[str]:
 
 
 def plain(name: str) -> str:
-    """Returns `name` without punctuation that users vary: firefox:en-de is firefox:ende."""
+    """Returns `name` without punctuation that users vary: firefox:en-de is firefox:ende. Hugging Face's names have
+    owners and revisions, which it may distinguish, so only the case of owner and repository is ignored."""
+    if name.lower().startswith("hf:"):
+        repository, at, revision = name.partition("@")
+        return repository.lower() + at + revision
     return re.sub(r"[-_]", "", name).lower()
 
 

@@ -196,6 +196,7 @@ def test_languages_of_moses_are_two(value):
             for value in (7, "7", ["7"], [-1], [True])
         ),
         ({"prompt": [1] * 9}, "prompt is .*, expected at most 8 ids of pieces"),
+        ({"prompt": [0]}, r"prompt is \[0\], expected no 0, the id of </s>, in it"),
         ({"prompt": [7, 9]}, r"prompt is \[7, 9\], expected ids below 9"),
         ({"prompt": [8], "languages": ["de"]}, "prompt of a model of languages, expected one of both"),
     ],

@@ -1,11 +1,13 @@
 """Untrusted names and sizes."""
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import CpunmtError
-from cpunmt.registry.entries import LARGEST_MODEL, ModelEntry, RemoteFile, check_entry, check_file_name
+from cpunmt.registry.entries import LARGEST_FILES, LARGEST_MODEL, ModelEntry, RemoteFile, check_entry, check_file_name
 from cpunmt.registry.store import plain
 
 
@@ -100,9 +102,11 @@ def test_an_accepted_name_stays_in_its_folder(tmp_path_factory, name):
 
 
 def test_entries():
-    check_entry(entry(remote("a"), remote("b", None), remote("c", LARGEST_MODEL - 10)))
-    with pytest.raises(CpunmtError, match=rf"^firefox:ende: the registry says {LARGEST_MODEL + 1} bytes, expected at"):
-        check_entry(entry(remote("a", 1), remote("c", LARGEST_MODEL)))
+    check_entry(entry(remote("a"), remote("b", None), remote("c", LARGEST_FILES - 10)))
+    with pytest.raises(CpunmtError, match=rf"^firefox:ende: the registry says {LARGEST_FILES + 1} bytes, expected at"):
+        check_entry(entry(remote("a", 1), remote("c", LARGEST_FILES)))
+    with pytest.raises(CpunmtError, match=f"says {LARGEST_MODEL + 1} bytes, expected at most {LARGEST_MODEL}; not a"):
+        check_entry(entry(dataclasses.replace(remote("a"), unpacked_size=LARGEST_MODEL + 1)))
     for twice in ("model.bin", "Model.BIN", "model.bin.gz", "Model.bin.ZST"):
         with pytest.raises(CpunmtError, match="twice"):
             check_entry(entry(remote("model.bin"), remote(twice)))
@@ -118,3 +122,4 @@ def test_sizes():
 def test_what_is_written_differently_is_the_same():
     assert plain("firefox:en-de") == plain("firefox:ende") == plain("Firefox:EN_DE")
     assert plain("opus:en-de") != plain("firefox:en-de")
+    assert plain("hf:A-b/c@v1") == plain("HF:a-B/C@v1") not in map(plain, ("hf:ab/c@v1", "hf:a-b/c@v-1", "hf:a-b/c@V1"))

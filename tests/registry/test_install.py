@@ -230,7 +230,7 @@ def test_unsafe_names_are_refused_before_anything_is_fetched(server):
 
 
 def test_more_than_the_disk_has(server, monkeypatch):
-    monkeypatch.setattr(entries, "LARGEST_MODEL", 1 << 62)
+    monkeypatch.setattr(entries, "LARGEST_FILES", 1 << 62)
     entry = one_model(server)
     entry = dataclasses.replace(entry, files=(dataclasses.replace(entry.files[0], size=1 << 60),))
     with pytest.raises(CpunmtError, match=rf"firefox:ende needs {1 << 60} more bytes in .*, which has \d+"):

@@ -39,6 +39,16 @@ def test_a_stream_of_pieces_scores_what_a_batch_does(student, pairs):
     assert list(student.score_iterable(*given, max_batch_size=50, batch_type="tokens", offset=2)) == expected
 
 
+def test_behind_an_offset_the_coverage_penalty_of_the_whole_counts(student):
+    given = pieces_of(student.source_vocabulary, ["A dog."]), pieces_of(student.target_vocabulary, ["Ein Hund."])
+
+    def score(**options):
+        return student.score_batch(*given, length_penalty=0.6, **options)[0].score
+
+    whole = score(coverage_penalty=2.0) - score()
+    assert whole < -0.01 and score(offset=1, coverage_penalty=2.0) - score(offset=1) == pytest.approx(whole, rel=1e-4)
+
+
 def test_a_stream_of_scores_reads_no_further_than_it_must(student):
     taken = []
 

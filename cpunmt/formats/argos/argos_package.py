@@ -60,10 +60,11 @@ def _prompt(folder: Path, metadata: dict[str, Any], model: ForeignModel) -> dict
     if not (prefix := metadata.get(_PREFIX)):
         return {}
     id_ = (model.target_vocabulary.ids or {}).get(prefix)
-    if id_ is None:
+    if id_ is None or id_ == model.config.eos_id:
+        reason = "which the vocabulary lacks" if id_ is None else "which ends a translation"
         raise ModelFileError(
-            f"{folder / METADATA}: {_PREFIX} is {reprlib.repr(prefix)}, which the vocabulary lacks; expected one "
-            "of its pieces, fetch the package again"
+            f"{folder / METADATA}: {_PREFIX} is {reprlib.repr(prefix)}, {reason}; expected one of its other pieces, "
+            "fetch the package again"
         )
     return {"prompt": (id_,), "languages": (), "source_tag": "none", "source_tag_last": False, "target_tag": False}
 

@@ -40,12 +40,14 @@ SEARCH: dict[str, tuple[Any, ...]] = {
     "force_words_ids": (None,),
     "forced_bos_token_id": (None,),
     "forced_decoder_ids": (None, []),
+    "guidance_scale": (None, 1.0),
     "min_length": (0, None),
     "min_new_tokens": (None, 0),
     "num_beam_groups": (1, None),
     "penalty_alpha": (None, 0),
     "repetition_penalty": (1.0, None),
     "sequence_bias": (None, {}, []),
+    "stop_strings": (None, []),
     "suppress_tokens": (None, []),
 }
 SIZES: tuple[str, ...] = ("d_model", "encoder_layers", "decoder_layers", "encoder_attention_heads", "encoder_ffn_dim")
@@ -113,7 +115,9 @@ def read_huggingface_config(
     search = _search(fields, generation, file, problems)
     if type(target_size) is int:
         never = {target_size - 1, unk_id}
-        search["suppress_sequences"] = suppressed_pieces(given.get("bad_words_ids"), never, pieces, file, problems)
+        search["suppress_sequences"] = suppressed_pieces(
+            given.get("bad_words_ids"), never, search.get("eos_id"), pieces, file, problems
+        )
     problems += unsupported(given, SEARCH, file, "; remove it: nothing but beam search is done")
     if problems:
         raise ModelFileError(f"{where}: not supported: {'; '.join(problems)}")
@@ -186,10 +190,25 @@ def _search(fields: Mapping[str, Any], generation: Mapping[str, Any], file: str,
     return {
         "eos_id": eos,
         "max_source_length": min(longest, positions, 4096),
-        # theirs counts the first input too
-        "max_length": None if given.get("max_length") is None else min(longest, positions, 1 << 16) - 1,
+        "max_length": most_pieces(given, file, 1, positions, problems),
         **beam_search(given),
     }
+
+
+def most_pieces(given: Mapping[str, Any], file: str, first: int, most: int, problems: list[str]) -> int | None:
+    """Returns the limit of a translation's pieces, with </s>; None without one.
+
+    max_new_tokens overrides max_length. `first`: number of the decoder's first inputs that are not pieces of a
+    translation: max_length counts all of them, max_new_tokens all but one. `most`: of max_length.
+    """
+    for name, counted in (("max_new_tokens", first - 1), ("max_length", first)):
+        if (value := given.get(name)) is None:
+            continue
+        if type(value) is not int or value <= counted:
+            problems.append(f"{file}: {name} is {reprlib.repr(value)}, expected a number from {counted + 1}")
+            return None
+        return min(value - counted, most - first, (1 << 16) - first)
+    return None
 
 
 def beam_search(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,18 +218,23 @@ def beam_search(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def suppressed_pieces(
-    sequences: Any, never: Set[int], pieces: Mapping[str, int] | None, file: str, problems: list[str]
+    sequences: Any, never: Set[int], eos_id: Any, pieces: Mapping[str, int] | None, file: str, problems: list[str]
 ) -> tuple[tuple[str, ...], ...] | None:
     """Returns the sequences of pieces that no translation may contain, without those of a piece that is `never`
-    chosen."""
+    chosen, and without </s> alone, which transformers ignores too."""
     if not sequences:
         return None
     lists = isinstance(sequences, list) and all(isinstance(ids, list) for ids in sequences)
     if not lists or not all(type(id_) is int for ids in sequences for id_ in ids):
         problems.append(f"{file}: bad_words_ids is {reprlib.repr(sequences)}, expected lists of ids")
         return None
-    wanted = [ids for ids in sequences if never.isdisjoint(ids)]
+    wanted = [ids for ids in sequences if never.isdisjoint(ids) and ids != [eos_id]]
     if not wanted:
+        return None
+    if ended := [ids for ids in wanted if eos_id in ids]:
+        problems.append(
+            f"{file}: bad_words_ids has {reprlib.repr(ended[0])}, and {eos_id} ends a translation; remove the sequence"
+        )
         return None
     names = {id_: piece for piece, id_ in (pieces or {}).items()}
     unknown = [ids for ids in wanted if not ids or not names.keys() >= set(ids)]

@@ -33,6 +33,7 @@ from cpunmt.formats.huggingface.huggingface import (
     SEARCH,
     beam_search,
     flag_fields,
+    most_pieces,
     pieces_file,
     suppressed_pieces,
     unsupported,
@@ -193,11 +194,9 @@ def _config(
     positions = fields.get("max_position_embeddings", 1024)
     if type(positions) is not int or not 8 <= positions <= 1 << 16:
         problems.append(f"config.json: max_position_embeddings is {reprlib.repr(positions)}, expected 8 to {1 << 16}")
+        positions = 1024
     file, given = ("generation_config.json", generation) if generation else ("config.json", fields)
     problems += unsupported(given, _GENERATION, file, "; remove it: nothing but beam search is done")
-    longest = given.get("max_length")
-    if longest is not None and (type(longest) is not int or longest < 4):
-        problems.append(f"{file}: max_length is {reprlib.repr(longest)}, expected a number from 4")
     eos_id, unk_id = special_ids(table, folder)
     for name, default in (("decoder_start_token_id", None if is_mbart else eos_id), ("eos_token_id", eos_id)):
         value = generation.get(name, fields.get(name, default))
@@ -219,7 +218,8 @@ def _config(
             _name_rows(table, size)
     else:
         problems.append(f"config.json: vocab_size is {reprlib.repr(size)}, but the embedding has shape {shape}")
-    sequences = suppressed_pieces(given.get("bad_words_ids"), {unk_id}, table, file, problems)
+    longest = most_pieces(given, file, 2, positions, problems)  # the first input, and the language
+    sequences = suppressed_pieces(given.get("bad_words_ids"), {unk_id}, eos_id, table, file, problems)
     if problems:
         raise ModelFileError(f"{folder}: not supported: {'; '.join(problems)}")
     widths = fields["encoder_ffn_dim"], fields["decoder_ffn_dim"]
@@ -247,8 +247,7 @@ def _config(
             eos_id=eos_id,
             unk_id=unk_id,
             max_source_length=min(positions, _MOST_SOURCE),
-            # theirs counts the first input, and the language
-            max_length=None if longest is None else min(longest, positions) - 2,
+            max_length=longest,
             **beam_search(given),
             suppress_sequences=sequences,
         )

@@ -30,7 +30,14 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import optional_json
 from cpunmt.formats.foreign_model import Array, ForeignModel, VocabularyFiles
-from cpunmt.formats.huggingface.huggingface import SEARCH, beam_search, pieces_file, suppressed_pieces, unsupported
+from cpunmt.formats.huggingface.huggingface import (
+    SEARCH,
+    beam_search,
+    most_pieces,
+    pieces_file,
+    suppressed_pieces,
+    unsupported,
+)
 from cpunmt.formats.huggingface.stored_tensors import are_equal, floats, is_float
 from cpunmt.formats.huggingface.weight_files import FloatTensors, read_weights, stored_type
 from cpunmt.model.config import ModelConfig
@@ -116,12 +123,12 @@ def read_t5_config(
         ended = _first((name,), vocabulary.eos_id, generation, fields)
         if ended != vocabulary.eos_id:
             problems.append(f"{name} is {reprlib.repr(ended)}, expected {vocabulary.eos_id}, the id of </s>")
-    longest = given.get("max_length")
-    if longest is not None and (type(longest) is not int or longest < 2):
-        problems.append(f"{file}: max_length is {reprlib.repr(longest)}, expected a number from 2")
+    longest = most_pieces(given, file, 1, 1 << 16, problems)
     problems += unsupported(given, SEARCH, file, "; remove it: nothing but beam search is done")
     names = {piece: id_ for id_, piece in enumerate(vocabulary.pieces(range(vocabulary.size)))}
-    banned = suppressed_pieces(given.get("bad_words_ids"), {vocabulary.unk_id}, names, file, problems)
+    banned = suppressed_pieces(
+        given.get("bad_words_ids"), {vocabulary.unk_id}, vocabulary.eos_id, names, file, problems
+    )
     if problems:
         raise ModelFileError(f"{where}: not supported: {'; '.join(problems)}")
     try:
@@ -151,7 +158,7 @@ def read_t5_config(
             eos_id=vocabulary.eos_id,
             unk_id=vocabulary.unk_id,
             max_source_length=_MOST_SOURCE,
-            max_length=None if longest is None else min(longest, 1 << 16) - 1,  # theirs counts the first input
+            max_length=longest,
             **beam_search(given),
             suppress_sequences=banned,
         )

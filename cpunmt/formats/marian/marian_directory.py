@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cpunmt.errors import ModelFileError
-from cpunmt.files.input_files import ENDINGS, METADATA, expanded, matching
+from cpunmt.files.input_files import ENDINGS, METADATA, expanded, matching, plain_name
 from cpunmt.formats.foreign_model import ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, is_table
 from cpunmt.formats.marian.decoder_options import DecoderOptions, read_decoder_options
 from cpunmt.formats.marian.marian import read_marian
@@ -67,7 +67,7 @@ def recognizes(folder: Path, names: Iterable[str]) -> bool:
 
 def chooses(name: str) -> bool:
     """Returns whether a file selects a model of its directory: a model, or a configuration."""
-    return _is_model(name) or (name.removesuffix(".gz").endswith((".yml", ".yaml")) and "vocab" not in name)
+    return _is_model(name) or (plain_name(name).endswith((".yml", ".yaml")) and "vocab" not in name)
 
 
 def read_directory(found: FoundModel) -> ForeignModel:

@@ -180,6 +180,7 @@ def refused(path, match):
             ({"to_code": "d" * 10000}, "to_code is 'ddd.*, expected the code"),
             ({"type": {"a": [1]}}, "type is .*, expected 'translate'"),
             ({"package_version": [1]}, r"package_version is \[1\], expected a text"),
+            ({"target_prefix": "</s>"}, "target_prefix is '</s>', which ends a translation; expected one of its other"),
             ({"target_prefix": 7}, "target_prefix is 7, expected a piece of the vocabulary"),
         ],
     ),

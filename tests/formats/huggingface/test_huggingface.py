@@ -129,6 +129,10 @@ def test_the_first_input_of_the_decoder():
         ({}, {"max_position_embeddings": None, "max_length": 3000}, {"max_source_length": 1024}),
         ({}, {"max_position_embeddings": 9999, "max_length": 9999}, {"max_source_length": 4096}),
         ({}, {"max_length": 2}, {"max_source_length": 2}),
+        ({}, {"max_length": 300}, {"max_length": 299}),
+        ({"max_new_tokens": 3}, {"max_length": 300}, {"max_length": 3}),
+        ({"max_length": 300, "max_new_tokens": 3}, {}, {"max_length": 3, "max_source_length": 300}),
+        ({"bad_words_ids": [[0]]}, {}, {"suppress_sequences": None}),
         ({}, {"num_beams": None, "length_penalty": None}, {"beam_size": 1, "length_penalty": 1.0}),
         ({}, {"eos_token_id": None}, {"eos_id": 0}),
         (

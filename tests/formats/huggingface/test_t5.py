@@ -71,6 +71,9 @@ def test_settings_of_the_search(vocabulary):
     assert (config.beam_size, config.max_length, config.length_penalty, config.no_repeat_ngram_size) == (4, 99, 0.5, 3)
     assert config.suppress_sequences == (tuple(vocabulary.pieces([7, 8])),) and start == 5
     assert config_of(vocabulary, {}, num_beams=9)[0].beam_size == 9
+    generation = {"max_length": 100, "max_new_tokens": 7, "bad_words_ids": [[1]]}
+    config, _ = config_of(vocabulary, generation)
+    assert (config.max_length, config.suppress_sequences) == (7, None)
 
 
 WRONG = {
@@ -92,6 +95,8 @@ WRONG = {
     "max_length is 1, expected a number from 2": {"max_length": 1},
     "do_sample is True, supported is False or None; remove it": {"do_sample": True},
     "bad_words_ids is [7], expected lists of ids": {"bad_words_ids": [7]},
+    "bad_words_ids has [7, 1], and 1 ends a translation; remove": {"bad_words_ids": [[7, 1]]},
+    "max_new_tokens is 0, expected a number from 1": {"max_new_tokens": 0},
     "quantization_config is": {"quantization_config": {"bits": 4}},
     "attention_dim 30 / heads 2 and feed-forward widths": {"d_kv": 15},
     "relative_buckets is 8 and relative_distance 3, expected": {"relative_attention_max_distance": 3},
