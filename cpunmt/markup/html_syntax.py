@@ -50,6 +50,7 @@ def scan(html: str) -> list[Token]:
     at = 0
     foreign: list[str] = []  # open elements, from an <svg> on, that change the syntax
     has_templates = True
+    is_xml = html.startswith("<?xml")  # then <title/> is empty
     while True:
         for found in _MARKUP.finditer(html, at):
             kind = found.lastindex
@@ -75,7 +76,9 @@ def scan(html: str) -> list[Token]:
                         tokens.append((CLOSE, end, end, name))
                 else:
                     is_foreign = False
-                if name in _ENDS and not is_foreign:
+                if is_xml and name in _ENDS and not is_foreign and html[end - 2] == "/":
+                    tokens.append((CLOSE, end, end, name))
+                elif name in _ENDS and not is_foreign:
                     at = end
                     end = _end_of_raw(html, at, name)
                     if end < 0:

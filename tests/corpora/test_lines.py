@@ -57,6 +57,8 @@ def test_pairs_keep_their_further_columns():
     blank = read_tsv(b"\n \na\tb\n", Job(target="target"), "", 1)
     assert (blank.texts, blank.targets) == (["", " ", "a"], ["", "", "b"])
     made = Made({"score": [0.5, 0.0]}, [(), ("score",)], 2)
+    scored = Made({"score": [0.0, 0.0, 0.5]}, [(), (), ()], 3)
+    assert write_tsv(blank, scored, Job()) == b"\t\t0\n \t\t0\na\tb\t0.5\n"
     assert (
         write_tsv(rows, made, Job()) == b"a\tb\tc\t0.5\n\n"
         and write_tsv(rows, made, Job(drop=True)) == b"a\tb\tc\t0.5\n"

@@ -136,6 +136,7 @@ def units(text):
     [
         ("a\nb\n\nc", ["a b", "c"]),
         ("a_b_c *open", ["a_b_c *open"]),
+        (":tada: a :+1: b at 1:a:2", ["<x/> a <x/> b at 1:a:2"]),
         ("**a** b", ["<strong>a</strong> b"]),
         ("*a **b*", ["*a *<em>b</em>"]),
         ('a*"b"*', ['a*"b"*']),  # from here: 6.2 of CommonMark, signs beside the stars

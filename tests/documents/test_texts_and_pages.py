@@ -94,6 +94,15 @@ def test_verses_and_lists_and_lines_without_end_stay_lines(text):
     assert document.notes == () and [shown(unit) for unit in document.units] == [text.strip()]
 
 
+@pytest.mark.parametrize("around", ["====", "_" * 72, "> A man rides\n> a bicycle and sings", "| a dog |\n+----+"])
+def test_rulers_quotations_and_tables_stay_beside_paragraphs(around):
+    wrapped = textwrap.fill("there are two dogs that are playing in the snow with a man and a cat. " * 4, 72)
+    text = f"Notes\n{around}\n{wrapped}\n{around}\n"
+    document = document_of(read_plain_text, text)
+    assert document.notes and wrapped.replace("\n", " ") in map(shown, document.units)
+    assert render(read_plain_text, text, upper) == text.upper()
+
+
 @pytest.mark.parametrize(("width", "is_joined"), [(39, False), (40, True), (120, True), (121, False)])
 def test_the_width_of_a_column_has_bounds(width, is_joined):
     line = f"Two {'x' * (width - 9)} dogs"

@@ -65,6 +65,10 @@ def test_left_as_it_is(html):
             "<svg><foreignObject><title>A &lt;B&gt;</title>C</foreignObject><title>A <b>C</b></title></svg>",
         ),
         ("<math><mi>x</mi></math><script/>a</script>b", "<math><mi>x</mi></math><script/>a</script>B"),
+        (
+            "<?xml version='1.0'?><title/><script src=x /><p>a</p>",
+            "<?xml version='1.0'?><title/><script src=x /><p>A</p>",
+        ),
         ("a <%= b < c && d %> e", "A <%= b < c && d %> E"),
         ("a<% if b > c %> d <%# e %>", "A<% if b > c %> D <%# e %>"),
         ("a <% b <b>c</b>", "A &lt;% B <b>C</b>"),

@@ -50,6 +50,7 @@ def _tsv_lines(rows: Rows, made: Made, job: Job) -> Iterator[bytes]:
     (scores,) = made.columns.values()
     for row, (line, score) in enumerate(zip(rows.held, scores, strict=True)):
         if not made.flagged(row):
-            yield f"{line}\t{score:g}\n".encode()
+            blank = "" if "\t" in line else "\t"  # two blank sides
+            yield f"{line}{blank}\t{score:g}\n".encode()
         elif not job.drop:
             yield b"\n"

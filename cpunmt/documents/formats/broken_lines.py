@@ -11,6 +11,7 @@ _ITEM = re.compile(
 _SENTENCE_END = re.compile(r"[.!?:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*$")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\xad]$")
 _NEIGHBOURS = 4  # lines on each side that determine the width of the column
+_WHOLE = re.compile(r"[>|+]|[\W_]*$")
 _FULL = 0.85  # of that width
 _NARROWEST, _WIDEST = 40, 120  # bounds for the longest line of a text with broken lines, in characters
 
@@ -56,9 +57,16 @@ def are_broken(lines: Sequence[str]) -> bool:
         width = max(map(len, lines[begin:end]))
         for number in range(begin + 1, end):
             before, line = lines[number - 1], lines[number]
+            if stands_alone(before) or stands_alone(line):
+                continue
             pairs += 1
             within += line[0].islower() and not _ITEM.match(line) and _goes_on(before, line, width)
     return 2 * within >= pairs > 0
+
+
+def stands_alone(line: str) -> bool:
+    """Returns whether a line is never a part of a paragraph: one of a quotation or a table, or a ruler."""
+    return _WHOLE.match(line) is not None
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -73,6 +81,8 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _goes_on(before: str, line: str, width: int) -> bool:
     """Returns whether `line` continues the paragraph of `before`; the column is `width` characters wide."""
+    if stands_alone(before) or stands_alone(line):
+        return False
     if _HYPHEN.search(before):
         return True
     if _ITEM.match(line):

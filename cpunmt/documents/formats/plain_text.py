@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from cpunmt.documents.document import Document, Place, Source, Span, trimmed, whole
-from cpunmt.documents.formats.broken_lines import are_broken, groups, joined
+from cpunmt.documents.formats.broken_lines import are_broken, groups, joined, stands_alone
 from cpunmt.markup.units import Unit
 from cpunmt.text.signs import has_letters
 
@@ -63,6 +63,8 @@ def _joined(source: Source, run: Span, width: int) -> Iterator[Place]:
         if text.find("\t", *span) >= 0:
             cells = [trimmed(text, cell) for cell in _cells(text, span)]
             yield from (whole(text[slice(*cell)], cell) for cell in cells if has_letters(text[slice(*cell)]))
+        elif has_letters(words) and stands_alone(lines[begin]):
+            yield whole(text[slice(*span)], span)
         elif has_letters(words):
             second = text[slice(*spans[begin + 1])] if end - begin > 1 else ""
             indent = source.line_end + second[: len(second) - len(second.lstrip())]

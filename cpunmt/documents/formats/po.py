@@ -32,7 +32,8 @@ _NUMBERED = frozenset(
     ["c-format", "objc-format", "php-format", "java-printf-format", "kde-format", "gcc-internal-format"]
 )
 _BRACED = frozenset(["python-brace-format", "perl-brace-format", "csharp-format", "java-format", "rust-format"])
-_AMPERSAND = re.compile(r"(?<![A-Z\d\s&])&(?=[A-Za-z\d])|(?<!\S)&(?=[A-Za-z\d])")
+_AMPERSAND = re.compile(r"(?:(?<![A-Z\d\s&])|(?<!\S))&(?=[A-Za-z\d])(?!\w{1,31};)")  # not of `&copy;`
+_ADDRESS = re.compile(r"\S*(?:://|=)\S*")
 _UNDERSCORE = re.compile(r"(?<!\w)_(?=[A-Za-z\d])")
 _LONGEST_LABEL = 60  # characters of a text that may have an accelerator
 _WIDTH = 79
@@ -158,6 +159,8 @@ def _without_accelerator(text: str) -> str:
     for pattern in (_AMPERSAND, _UNDERSCORE):
         found = list(pattern.finditer(text))
         if len(found) == 1 and text.count(found[0][0]) == 1:
+            if any(found[0].start() in range(*word.span()) for word in _ADDRESS.finditer(text)):
+                return text
             return text[: found[0].start()] + text[found[0].end() :]
     return text
 

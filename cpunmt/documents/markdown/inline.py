@@ -26,6 +26,7 @@ _PIECE = re.compile(
     r"|(?P<comment><!--|<[?!])"
     r"|(?P<math>\$\$(?:[^$\\]|\\[\s\S]){1,1000}\$\$|\$(?![\s$])(?:[^$\\]|\\[\s\S]){1,1000}(?<!\s)\$(?![\d$]))"
     r"|(?P<entity>&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
+    r"|(?P<emoji>(?<![\w:]):[a-z0-9_+-]{2,40}:(?![\w:]))"
     r"|(?P<note>\[\^[^\s\[\]]{1,200}\])|(?P<open>!?\[)|(?P<close>\])|(?P<run>\*+|_+|~+)|(?P<break>\n)"
 )
 _ADDRESS = r"(?:[^\s()<\\]|\\\S)(?:[^\s()\\]|\\\S){0,2000}"
@@ -212,7 +213,7 @@ class Inline:
                 at = self._code(begin, at, runs)
             elif kind in ("url", "math", "address"):
                 self._found.append(Tag("point", "code", piece))
-            elif kind == "note":
+            elif kind in ("note", "emoji"):
                 self._found.append(Tag("point", "x", piece))
             elif kind == "comment":
                 at = self._comment(begin, piece)

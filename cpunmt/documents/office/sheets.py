@@ -10,7 +10,8 @@ from cpunmt.documents.office.segments import Frame, Item, Items
 from cpunmt.documents.xml_nodes import Node, escaped
 
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
-_LINE_END = re.compile(r"\r?\n|&#(?:0*10|x0*[aA]);")
+_BREAK = r"(?:_x000[dD]_)?\r?\n|_x000[dD]_"  # Excel writes a carriage return as _x000D_
+_LINE_END = re.compile(rf"(?:_x000[dD]_)?&#(?:0*10|x0*[aA]);|{_BREAK}")
 _MOST_DIGITS = 10  # digits of a string's number: longer ones are not valid, and Python reads at most some thousands
 Cells = tuple[range, range]  # rows and columns, from 1
 Places = dict[int, list[range]]  # row -> columns
@@ -35,7 +36,7 @@ def _lines(text: str, node: Node, frame: Frame | None) -> Iterator[Item]:
     """Yields a text with breaks between its lines; in CDATA, which Excel never writes, a line end is a space."""
     begin, end = node.inner
     raw = text[begin:end]
-    lines = re.split("\r?\n", text_of(node))
+    lines = re.split(_BREAK, text_of(node))
     places = [found.span() for found in _LINE_END.finditer(raw)] if "<" not in raw else []
     if len(places) + 1 != len(lines):  # some line ends are written as references
         lines, places = [text_of(node)], []
