@@ -30,6 +30,11 @@ _EXPECTED = "expected UTF-8, or UTF-16 with its byte order mark; name its encodi
 _LEAST, _MOST = 16, 64  # bytes to detect UTF-16 without a mark
 _NO_FILES = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7", "undefined")  # Python's other codecs
 _BINARY = (b"PK\x03\x04", b"%PDF", b"\xd0\xcf\x11\xe0")
+# Web pages and XML of ASCII may declare another encoding than UTF-8.
+_DECLARED = re.compile(
+    r"""<(?:\?xml\s[^>]{0,200}?\bencoding|meta\s[^>]{0,200}?\bcharset)\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""", re.I
+)
+_BEGINNING = 1024  # characters in which HTML has its declaration
 LINE = re.compile(r"([^\n\r]*)(?:\r\n|\n|\r|$)")  # a line and its end; the last match is empty
 
 
@@ -61,14 +66,18 @@ class Contents(Protocol):
 
 
 class Encoding(NamedTuple):
-    """The encoding of a file: its byte order mark, which may be empty, and Python's name for it."""
+    """The encoding of a file: its byte order mark, which may be empty, and Python's name for it.
+
+    errors  what Python does with a character that the encoding lacks
+    """
 
     mark: bytes = b""
     name: str = "utf-8"
+    errors: str = "strict"
 
     def encoded(self, text: str) -> bytes:
         """Returns the bytes of a file."""
-        return self.mark + text.encode(self.name)
+        return self.mark + text.encode(self.name, self.errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +143,28 @@ def broken(text: str, at: int, said: str) -> DocumentError:
 
 
 def read_source(content: bytes) -> Source:
-    """Returns the text of a file. Raises CpunmtError for other encodings than UTF-8 and UTF-16."""
+    """Returns the text of a file. Raises CpunmtError for other encodings than UTF-8 and UTF-16.
+
+    A page or XML of ASCII that declares another encoding gets references, such as `&#252;`, for other characters.
+    """
     mark, name = next(((mark, name) for mark, name in _BYTE_ORDER_MARKS if content.startswith(mark)), (b"", "utf-8"))
     if not name:
         raise CpunmtError(f"is UTF-32; {_EXPECTED}")
     if not mark and (found := _unmarked(content[:_MOST])):
         raise CpunmtError(f"looks like UTF-16 without its byte order mark; name its encoding (encoding={found})")
     try:
-        return Source(content[len(mark) :].decode(name), Encoding(mark, name))
+        text = content[len(mark) :].decode(name)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start + len(mark)) + 1
         shown = name.upper().removesuffix("-LE").removesuffix("-BE")
         raise CpunmtError(
             f"line {line}, byte {error.start + len(mark) + 1} of the file: is not {shown}; {_EXPECTED}"
         ) from None
+    if not mark and text[:_BEGINNING].lstrip().startswith("<") and text.isascii():
+        declared = _DECLARED.search(text, 0, _BEGINNING)
+        if declared and declared[1].lower() not in ("utf-8", "utf8"):
+            return Source(text, Encoding(mark, "ascii", "xmlcharrefreplace"))
+    return Source(text, Encoding(mark, name))
 
 
 def _unmarked(beginning: bytes) -> str:

@@ -94,6 +94,24 @@ def test_verses_and_lists_and_lines_without_end_stay_lines(text):
     assert document.notes == () and [shown(unit) for unit in document.units] == [text.strip()]
 
 
+@pytest.mark.parametrize(
+    ("begin", "written"),
+    [
+        ('<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1">', "T&#220;R"),
+        ("<!doctype html><html><META CHARSET = 'windows-1252'>", "T&#220;R"),
+        ("<?xml version='1.0' encoding='US-ASCII'?>", "T&#220;R"),
+        ("<meta charset=utf-8>", "TÜR"),
+        ("<meta charset=UTF8>", "TÜR"),
+        ("<meta name=x content=charset>", "TÜR"),
+        ("<!-- ü --><meta charset=utf-16>", "TÜR"),
+        (f"<!-- {' ' * 1100} --><meta charset=cp1252>", "TÜR"),
+    ],
+)
+def test_a_page_of_ascii_that_declares_another_encoding_gets_references(begin, written):
+    made = render(read_web_page, f"{begin}<p>door</p>", lambda word: "TÜR")
+    assert made == f"{begin}<p>{written}</p>"
+
+
 @pytest.mark.parametrize("around", ["====", "_" * 72, "> A man rides\n> a bicycle and sings", "| a dog |\n+----+"])
 def test_rulers_quotations_and_tables_stay_beside_paragraphs(around):
     wrapped = textwrap.fill("there are two dogs that are playing in the snow with a man and a cat. " * 4, 72)

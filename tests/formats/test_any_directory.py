@@ -263,6 +263,8 @@ def test_the_most_files_of_a_directory(tmp_path, monkeypatch):
     [
         ("model.npz", "model.npz"),
         ("model.bin.gz", "model.bin.gz"),
+        ("model.a.bin.zst", "model.a.bin.zst"),
+        ("decoder.yml.ZST", "decoder.yml.ZST"),
         ("shortlist.bin", None),
         ("pytorch_model.bin", None),
         ("README.md", None),
