@@ -203,6 +203,27 @@ def test_a_book():
     ElementTree.fromstring(page)
 
 
+def test_names_in_utf_8_need_no_mark():
+    """Many programs write them without it."""
+    page = MEMBERS["OEBPS/text/a b.xhtml"]
+    members = {
+        **MEMBERS,
+        "OEBPS/book.opf": BOOK.replace("text/a%20b.xhtml", "text/caf%C3%A9.xhtml").encode(),
+        "OEBPS/text/café.xhtml": page,
+    }
+    content = bytearray(zipped(members))
+    for signature, at in ((b"PK\x03\x04", 7), (b"PK\x01\x02", 9)):
+        place = -1
+        while (place := content.find(signature, place + 1)) >= 0:
+            content[place + at] &= 0xF7
+    assert any(name.startswith("OEBPS/text/caf") and "é" not in name for name in contents(bytes(content)))
+    book = read_epub(bytes(content))
+    assert list(contents(book.rendered([unit.words for unit in book.units]))) == list(contents(bytes(content)))
+    found = contents(book.rendered(translated(book.units, echo(upper), {}, lambda count: None)))
+    assert list(found) == list(members) and b"<b>BOLD</b>" in found["OEBPS/text/café.xhtml"]
+    assert read_epub(zipped(members)).units == book.units
+
+
 def test_of_two_entries_for_a_page_the_first_counts():
     entry = '<item id="n" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'
     other = entry.replace("toc.ncx", "text/a%20b.xhtml").replace('"n"', '"o"')

@@ -20,6 +20,7 @@ MOST_EXPANDED = 1 << 30  # bytes of all members
 RATIO = 200  # expanded to packed bytes; the highest known real ratio is 40, of a sheet of numbers
 _SLACK = 1 << 20  # bytes; for tiny files
 _ENCRYPTED = 1  # of flag_bits
+_IS_UTF8 = 1 << 11  # of flag_bits: the name
 _COMPOUND = b"\xd0\xcf\x11\xe0"  # Office's encrypted files, and those from before 2007
 
 
@@ -41,7 +42,10 @@ class Archive:
             self._members = self._zip.infolist()
         except Exception as error:  # `zipfile` does not document its errors for damaged files
             raise DocumentError(f"is not a zip file, as its format requires ({error}); check its name") from None
+        for member in self._members:
+            member.filename = _name(member)
         self._check()
+        self._named = {member.filename: member for member in self._members}
         self.names = [member.filename for member in self._members if not member.filename.endswith("/")]
 
     def _check(self) -> None:
@@ -60,7 +64,7 @@ class Archive:
     def read(self, name: str) -> bytes:
         """Returns the content of a member. Raises DocumentError if it does not exist, or is broken."""
         try:
-            return self._zip.read(name)
+            return self._zip.read(self._named[name])
         except KeyError:
             raise DocumentError(f"has no {name} in it, as a file of this format has; check its name") from None
         except Exception as error:
@@ -114,6 +118,16 @@ def inside(name: str) -> Iterator[None]:
         raise
     except CpunmtError as error:
         raise DocumentError(f"{name} in it, {error}") from None
+
+
+def _name(member: zipfile.ZipInfo) -> str:
+    """Returns the name of a member. `zipfile` takes one without the mark of UTF-8 for cp437; most are UTF-8."""
+    if member.flag_bits & _IS_UTF8 or member.filename.isascii():
+        return member.filename
+    try:
+        return member.filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return member.filename
 
 
 def _header(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
