@@ -17,6 +17,7 @@ from cpunmt.results.alignments import Matrix
 from cpunmt.search.settings import Search
 from cpunmt.text.right_to_left import reversed_pieces
 from cpunmt.text.vocabularies.piece_vocabulary import AnyVocabulary
+from cpunmt.text.vocabularies.vocabulary import name_end
 
 TellPart = Callable[[int, Step], object]  # (number of a part, its piece) -> whether the part ends there
 MOST_WRITTEN = 1 << 24  # numbers that one call may write (64 MB): n-best lists and attention of many texts are large
@@ -30,6 +31,7 @@ class SourcePart(NamedTuple):
     prefix: list[int]  # target pieces that the translation begins with
     limit: int  # the most target pieces, </s> included
     named: Search | None = None  # whose pieces of languages it has; None: the call's
+    again: int = 0  # pieces at its beginning that repeat the name of a language; results leave them out
 
 
 def cut_sentences(
@@ -59,13 +61,28 @@ def cut_sentences(
         if len(ids) - 1 <= room:
             parts.append(SourcePart(number, ids, prefix, target_limit(len(ids), len(prefix), options, config)))
             continue
-        body = ids[:-1]
-        cuts = [0, *split_pieces(vocabulary.pieces(body), room, vocabulary.mark), len(body)]
+        name = _name_of(ids, vocabulary)
+        if 2 * len(name) > room:  # a tiny model
+            name = []
+        body, again = ids[len(name) : -1], 0
+        cuts = [0, *split_pieces(vocabulary.pieces(body), room - len(name), vocabulary.mark), len(body)]
         for begin, end in itertools.pairwise(cuts):
-            limit = target_limit(end - begin + 1, len(prefix), options, config)
-            parts.append(SourcePart(number, [*body[begin:end], ids[-1]], prefix, limit))
-            prefix = []
+            part = [*name, *body[begin:end], ids[-1]]
+            limit = target_limit(len(part) - again, len(prefix), options, config)
+            parts.append(SourcePart(number, part, prefix, limit, again=again))
+            prefix, again = [], len(name)
     return parts
+
+
+def _name_of(ids: list[int], vocabulary: AnyVocabulary) -> list[int]:
+    """Returns the pieces at the beginning of a source that name a language, such as `>>deu<<`: each part needs them."""
+    if ids[0] in vocabulary.tag_ids:
+        return ids[:1]
+    for size in (1, 2):  # a mark may stand before the name
+        begin = "".join(vocabulary.pieces(ids[:size])).removeprefix(vocabulary.mark)
+        if begin and name_end(begin) == len(begin):
+            return ids[:size]
+    return []
 
 
 def target_limit(source: int, prefix: int, options: Options, config: ModelConfig) -> int:
@@ -137,6 +154,8 @@ def _translated(
         forced = prefixes if any(prefixes) else None
         translated = engine.translate(sources, limits, search, forced, **_of_batch(batch, parts, shared, tell))
         for i, hypotheses in zip(batch, translated, strict=True):
+            if parts[i].again:
+                hypotheses = [_unnamed(one, parts[i], engine.model.config.right_to_left) for one in hypotheses]
             found[i] = list(map(_reduced, hypotheses)) if reduced else hypotheses
             if shared is not None and not hypotheses:
                 shared.missing.add(parts[i].sentence)
@@ -195,6 +214,14 @@ def best_places(attention: Matrix) -> np.ndarray:
 
 def _reduced(found: Hypothesis) -> Hypothesis:
     return found if found.attention is None else found._replace(attention=best_places(found.attention))
+
+
+def _unnamed(found: Hypothesis, part: SourcePart, is_reversed: bool) -> Hypothesis:
+    """Returns a hypothesis without attention to the repeated name, which reversed sentences have at the end."""
+    if found.attention is None:
+        return found
+    begin = len(part.ids) - 1 - part.again if is_reversed else 0
+    return found._replace(attention=np.delete(found.attention, slice(begin, begin + part.again), 1))
 
 
 def _reversed(found: Hypothesis) -> Hypothesis:

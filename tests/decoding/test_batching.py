@@ -19,6 +19,7 @@ class Letters:
     """A vocabulary of letters, each of which is a word."""
 
     mark = "▁"
+    tag_ids = frozenset()
 
     @staticmethod
     def pieces(ids):
@@ -37,6 +38,22 @@ def test_the_parts_of_a_sentence_are_the_sentence(sentences):
         assert list(itertools.chain.from_iterable(part.ids[:-1] for part in own)) == ids[:-1]
         assert all(part.ids[-1] == 0 and 1 < len(part.ids) <= 6 and part.prefix == [] for part in own)
         assert [part.limit for part in own] == [2 * len(part.ids) for part in own]
+
+
+class Named(Letters):
+    """Piece 25 is the name of a language."""
+
+    tag_ids = frozenset([25])
+
+
+@given(SENTENCES)
+def test_each_part_has_the_name_of_the_language(sentences):
+    parts = cut_sentences([[25, *ids] for ids in sentences], None, Options(), CONFIG, Named)
+    for number, ids in enumerate(sentences):
+        own = [part for part in parts if part.sentence == number]
+        assert all(part.ids[0] == 25 and part.ids[-1] == 0 and len(part.ids) <= 6 for part in own)
+        assert list(itertools.chain.from_iterable(part.ids[1:-1] for part in own)) == ids[:-1]
+        assert [part.again for part in own] == [0, *[1] * (len(own) - 1)]
 
 
 @given(SENTENCES, st.integers(1, 9))

@@ -403,6 +403,20 @@ def test_a_name_is_written_before_each_sentence_where_the_model_reads_it_there()
         both.translate("A dog.", target_lang="fr")
 
 
+def test_each_part_of_a_long_sentence_begins_with_the_name():
+    both = Translator(SHIPPED.parent / "ende-deen")
+    text = "The Commission proposed new rules for the market on Monday, and " * 15
+    made = both.translate(text, target_lang="de", split="none", return_alignments=True)
+    name, words = both.tokenize(f">>de<< {text}")[:2], both.tokenize(f">>de<< {text}")[2:]
+    sizes = [part.shape[1] for part in made.hypotheses[0].attention_parts]
+    sizes[0] -= len(name)
+    assert sum(sizes) == len(words) and len(sizes) > 1
+    ends = list(itertools.accumulate(sizes, initial=0))
+    alone = both.translate_batch([[*name, *words[begin:end]] for begin, end in itertools.pairwise(ends)])
+    assert list(made.pieces) == [piece for one in alone for piece in one.hypotheses[0]]
+    assert all(source < len(name) + len(words) for source, _ in made.alignments)
+
+
 def test_a_pivot_gives_each_model_its_languages(nllb):
     chain = Pivot([Translator(SHIPPED), nllb])
     made = chain.translate(TEXT[:1], options=[None, {**named(("de", "fr")), **LAST}])
