@@ -17,10 +17,11 @@ _MOST = 16 << 20  # characters of a file of keys
 _HEADERS = (b"x-api-key", b"x-goog-api-key", b"authorization")
 _PARAMETERS = ("api_key", "apiKey", "auth_key", "key", "token")
 _NAMES = "|".join(_PARAMETERS).encode()
-_MOST_KEYS = 20  # places in a body that may hold a key; a request has one
+_MOST_KEYS = 20  # places of each kind in a body that may hold a key; a request has one
 _IN_JSON = re.compile(rb'"(?:%b)"\s*:\s*("(?:[^"\\]|\\.){1,1000}")' % _NAMES)
 _HEADS = rb"(?:[^\r\n]+\r\n){0,9}\r\n"  # the other headers of a part of a multipart form
-_IN_FORM = re.compile(rb'(?:(?:^|&)(?:%b)=|name="?(?:%b)"?\r\n%b)([^&\r\n]{1,1000})' % (_NAMES, _NAMES, _HEADS))
+_IN_PART = re.compile(rb'name="?(?:%b)"?\r\n%b([^\r\n]{1,1000})' % (_NAMES, _HEADS))
+_IN_FORM = re.compile(rb"(?:^|&)(?:%b)=([^&\r\n]{1,1000})" % _NAMES)
 
 
 def given_key(
@@ -45,7 +46,7 @@ def given_key(
 
 def _given(headers: Iterable[tuple[bytes, bytes]], parameters: Mapping[str, object]) -> Iterator[str]:
     """Yields the possible keys in their order; skips other schemes of Authorization (Basic, Digest)."""
-    said = [(name, value.decode("latin-1").strip()) for name, value in headers if name in _HEADERS]
+    said = [(name, _header_text(value).strip()) for name, value in headers if name in _HEADERS]
     schemes = [value.partition(" ") for name, value in said if name == b"authorization"]
     tokens = [(scheme.lower(), token.strip()) if token else ("bearer", scheme) for scheme, _, token in schemes]
     yield from (value for wanted in _HEADERS[:2] for name, value in said if name == wanted and value)
@@ -55,6 +56,13 @@ def _given(headers: Iterable[tuple[bytes, bytes]], parameters: Mapping[str, obje
         if isinstance(value, str) and value:
             yield value
     yield from (token for scheme, token in tokens if scheme == "bearer" and token)
+
+
+def _header_text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 def owner_of(key: str) -> str:
@@ -84,13 +92,19 @@ class Keys:
         if self._digests and not self.knows(key):
             raise ServeError(403, "Invalid API key" if key else "An API key is required", detail="Send a valid API key")
 
-    def check_body(self, content: bytes) -> None:
-        """Raises ServeError unless some place in a body has a known key; does not parse the body."""
-        literals = [found[1] for found in islice(_IN_JSON.finditer(content), _MOST_KEYS)]
-        values = [found[1] for found in islice(_IN_FORM.finditer(content), _MOST_KEYS)]
-        given = [*map(_unescaped, literals), *(unquote_plus(value.decode("utf-8", "replace")) for value in values)]
+    def check_body(self, content: bytes, sent: str = "") -> None:
+        """Raises ServeError unless some place in a body has a known key; does not parse the body.
+
+        `sent`: the unknown key of the headers or the query, if there is one.
+        """
+        literals, parts, values = (
+            [found[1] for found in islice(pattern.finditer(content), _MOST_KEYS)]
+            for pattern in (_IN_JSON, _IN_PART, _IN_FORM)
+        )
+        given = [*map(_unescaped, literals), *(part.decode("utf-8", "replace") for part in parts)]
+        given += (unquote_plus(value.decode("utf-8", "replace")) for value in values)
         if not any(map(self.knows, given)):
-            self.check(given[0] if given else "")
+            self.check(given[0] if given else sent)
 
 
 def read_keys(path: str) -> tuple[str, ...]:
@@ -99,7 +113,7 @@ def read_keys(path: str) -> tuple[str, ...]:
     Raises CpunmtError for a file that cannot be read or contains no key.
     """
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             content = file.read(_MOST + 1)  # a device may have no end
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"

@@ -110,7 +110,7 @@ class Arrivals(RuleBasedStateMachine):
 Arrivals.TestCase.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
 test_bodies_that_arrive_have_one_limit_together = Arrivals.TestCase
 
-KEYS = ["sesame öffne dich", 'a"b\\c', "plain"]
+KEYS = ["sesame öffne dich", 'a"b\\c', "plain", "q3+Zx/9=", "a&b", "50%25off"]
 ANY_JSON = st.recursive(
     st.none() | st.integers() | st.text('ab"\\{}[]:,ä', max_size=9), lambda inner: st.lists(inner, max_size=3)
 )
@@ -248,6 +248,12 @@ def test_a_multipart_form_has_a_hundred_fields(count):
 def test_a_text_that_looks_like_a_key_hides_none():
     for body in (b'{"key": "none", "api_key": "plain"}', b"key=none&api_key=plain"):
         Keys(KEYS).check_body(body)
+
+
+def test_a_file_with_keys_hides_none():
+    urls = "".join(f"see http://a.b/?a=1&key=abc{n} here\r\n" for n in range(25))
+    file = f'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n{urls}\r\n'
+    Keys(KEYS).check_body(f'{file}--b\r\nContent-Disposition: form-data; name="api_key"\r\n\r\na&b\r\n--b--'.encode())
 
 
 @pytest.mark.parametrize("wrong", [19, 20])

@@ -92,6 +92,8 @@ def test_a_proxy_with_a_password_of_its_own(locked):
     assert locked.post("/translate", json=right, headers=bearer).status_code == 200
     answer = locked.post("/translate", json=right, headers=basic)
     assert (answer.status_code, message(answer.json())) == (403, "An API key is required")
+    answer = locked.post("/translate", json=right, headers={"X-Api-Key": "wrong"})
+    assert (answer.status_code, message(answer.json())) == (403, "Invalid API key")
 
 
 def test_what_watches_a_server_needs_no_key(locked):
@@ -103,6 +105,10 @@ def test_what_watches_a_server_needs_no_key(locked):
 
 def test_keys_are_found_and_kept_nowhere(tmp_path, monkeypatch):
     assert given_key([(b"authorization", b"deepl-auth-key a")], {"key": "b"}) == "a" and given_key([], {"key": 5}) == ""
+    for coding in ("utf-8", "latin-1"):
+        assert given_key([(b"x-api-key", "schlüssel".encode(coding))], {}) == "schlüssel"
+    (tmp_path / "marked").write_bytes(b"\xef\xbb\xbfone\ntwo\n")
+    assert read_keys(str(tmp_path / "marked")) == ("one", "two")
     assert (
         KEY not in str(vars(Keys([KEY])))
         and KEY not in owner_of(KEY)

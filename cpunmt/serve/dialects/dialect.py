@@ -179,8 +179,8 @@ def _check_room(service: Service) -> None:
 def _allow(request: Request, service: Service, keyed: bool, query: Parameters, content: bytes) -> None:
     """Raises ServeError for a body that cannot contain a valid key, before it is parsed."""
     keys = service.keys
-    if keyed and keys.are_required and not keys.knows(given_key(request.scope["headers"], query, keys)):
-        keys.check_body(content)
+    if keyed and keys.are_required and not keys.knows(sent := given_key(request.scope["headers"], query, keys)):
+        keys.check_body(content, sent)
 
 
 def _ending() -> ServeError:

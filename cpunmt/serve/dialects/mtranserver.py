@@ -60,7 +60,7 @@ async def translate_batch(ask: Ask) -> Response:
 async def immersive(ask: Ask) -> Response:
     """Answers Immersive Translate."""
     given = ask.parameters
-    texts, source = given.texts("text_list"), given.text("source_lang", AUTO)
+    texts, source = given.texts("text_list"), given.text("source_lang", AUTO) or AUTO
     made = await ask.translated(texts, source, given.text("target_lang"), {})
     return JSONResponse(
         {
@@ -77,7 +77,7 @@ async def kiss(ask: Ask) -> Response:
     given = ask.parameters
     alone = "texts" not in given
     texts = [given.text("text")] if alone else given.texts("texts")
-    made = await ask.translated(texts, given.text("from", AUTO), given.text("to"), {})
+    made = await ask.translated(texts, given.text("from", AUTO) or AUTO, given.text("to"), {})
     told = [{"text": result.text, "src": libretranslate(wanted.source)} for wanted, result in made]
     return JSONResponse(told[0] if alone else {"translations": told})
 
@@ -141,5 +141,5 @@ async def heartbeat(ask: Ask) -> Response:
 async def _results(ask: Ask, texts: list[str]) -> list[str]:
     given = ask.parameters
     options = {"html": True} if given.switch("html") else {}
-    made = await ask.translated(texts, given.text("from", AUTO), given.text("to"), options)
+    made = await ask.translated(texts, given.text("from", AUTO) or AUTO, given.text("to"), options)
     return [result.text for _, result in made]

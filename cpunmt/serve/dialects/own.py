@@ -46,7 +46,7 @@ async def translate(ask: Ask) -> Response:
     texts = ask.checked(given.texts("text"))
     returns = _returns(given)
     options = _options(given, service.settings, returns)
-    source, target = given.text("source", AUTO), given.text("target")
+    source, target = given.text("source", AUTO) or AUTO, given.text("target")
     if given.switch("stream"):
         if not alone:
             raise bad("Invalid request: stream takes one text, not a list")
