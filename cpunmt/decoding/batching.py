@@ -31,7 +31,14 @@ class SourcePart(NamedTuple):
     prefix: list[int]  # target pieces that the translation begins with
     limit: int  # the most target pieces, </s> included
     named: Search | None = None  # whose pieces of languages it has; None: the call's
-    again: int = 0  # pieces at its beginning that repeat the name of a language; results leave them out
+    again: int = 0  # pieces at its beginning that repeat the name of a language; results leave them out,
+    after: int = 1  # as those at its end: </s>, and a name that stands behind it and comes again,
+    said: int = 0  # and those at the beginning of the prefix that repeat the target's
+
+    @property
+    def size(self) -> int:
+        """Its pieces of the sentence."""
+        return len(self.ids) - self.again - self.after
 
 
 def cut_sentences(
@@ -62,22 +69,27 @@ def cut_sentences(
             parts.append(SourcePart(number, ids, prefix, target_limit(len(ids), len(prefix), options, config)))
             continue
         name = _name_of(ids, vocabulary)
-        if 2 * len(name) > room:  # a tiny model
-            name = []
-        body, again = ids[len(name) : -1], 0
-        cuts = [0, *split_pieces(vocabulary.pieces(body), room - len(name), vocabulary.mark), len(body)]
+        ending = ids[-2:] if ids[-1] in vocabulary.tag_ids else ids[-1:]
+        if 2 * (len(name) + len(ending) - 1) > room:  # a tiny model
+            name, ending = [], ids[-1:]
+        body, again = ids[len(name) : len(ids) - len(ending)], 0
+        spoken = [id_ for id_ in prefix[:1] if id_ in vocabulary.tag_ids]
+        size = room + 1 - len(name) - len(ending)
+        cuts = [0, *split_pieces(vocabulary.pieces(body), size, vocabulary.mark), len(body)]
         for begin, end in itertools.pairwise(cuts):
-            part = [*name, *body[begin:end], ids[-1]]
-            limit = target_limit(len(part) - again, len(prefix), options, config)
-            parts.append(SourcePart(number, part, prefix, limit, again=again))
-            prefix, again = [], len(name)
+            part = [*name, *body[begin:end], *ending]
+            after = 1 if end == len(body) else len(ending)
+            limit = target_limit(len(part) - again - after + 1, len(prefix), options, config)
+            said = len(spoken) if begin else 0
+            parts.append(SourcePart(number, part, prefix, limit, again=again, after=after, said=said))
+            prefix, again = spoken, len(name)
     return parts
 
 
 def _name_of(ids: list[int], vocabulary: AnyVocabulary) -> list[int]:
     """Returns the pieces at the beginning of a source that name a language, such as `>>deu<<`: each part needs them."""
     if ids[0] in vocabulary.tag_ids:
-        return ids[:1]
+        return ids[:1]  # of many languages, given as pieces
     for size in (1, 2):  # a mark may stand before the name
         begin = "".join(vocabulary.pieces(ids[:size])).removeprefix(vocabulary.mark)
         if begin and name_end(begin) == len(begin):
@@ -154,7 +166,7 @@ def _translated(
         forced = prefixes if any(prefixes) else None
         translated = engine.translate(sources, limits, search, forced, **_of_batch(batch, parts, shared, tell))
         for i, hypotheses in zip(batch, translated, strict=True):
-            if parts[i].again:
+            if parts[i].again or parts[i].after > 1 or parts[i].said:
                 hypotheses = [_unnamed(one, parts[i], engine.model.config.right_to_left) for one in hypotheses]
             found[i] = list(map(_reduced, hypotheses)) if reduced else hypotheses
             if shared is not None and not hypotheses:
@@ -197,7 +209,8 @@ def _with_logits(
     """
     found = search_parts(engine, parts, options, search._replace(vocab_logits=False), shared, tell)
     pairs = list(zip(parts, found, strict=True))
-    again = [part._replace(prefix=h.ids, limit=len(h.ids)) for part, hypotheses in pairs for h in hypotheses]
+    whole = [(part, [*part.prefix[: part.said], *h.ids]) for part, hypotheses in pairs for h in hypotheses]
+    again = [part._replace(prefix=ids, limit=len(ids)) for part, ids in whole]
     outputs = [part.limit * engine.model.config.vocab_size for part in again]
     forced = iter(_translated(engine, again, outputs, options, search.forcing._replace(vocab_logits=True), shared))
     return [
@@ -217,11 +230,19 @@ def _reduced(found: Hypothesis) -> Hypothesis:
 
 
 def _unnamed(found: Hypothesis, part: SourcePart, is_reversed: bool) -> Hypothesis:
-    """Returns a hypothesis without attention to the repeated name, which reversed sentences have at the end."""
-    if found.attention is None:
-        return found
-    begin = len(part.ids) - 1 - part.again if is_reversed else 0
-    return found._replace(attention=np.delete(found.attention, slice(begin, begin + part.again), 1))
+    """Returns a hypothesis without repeated names, and without attention to them; its log-probability keeps theirs.
+
+    Reversed sentences have the source's name at the end.
+    """
+    ids, terms, attention, logits = found.ids, found.token_log_probs, found.attention, found.logits
+    said = part.said if ids[: part.said] == part.prefix[: part.said] else 0  # a biased search need not say it
+    if attention is not None:
+        begin = len(part.ids) - 1 - part.again if is_reversed else 0
+        columns = [*range(begin, begin + part.again), *range(len(part.ids) - part.after, len(part.ids) - 1)]
+        attention = np.delete(attention, columns, 1)[said:]
+    terms = terms and terms[said:]
+    logits = logits if logits is None else logits[said:]
+    return found._replace(ids=ids[said:], token_log_probs=terms, attention=attention, logits=logits)
 
 
 def _reversed(found: Hypothesis) -> Hypothesis:

@@ -74,7 +74,7 @@ def translate_sentences(
     lengths: list[list[int]] = [[] for _ in sentences]
     for part, hypotheses in zip(parts, translate(model.engine, parts, options, search), strict=True):
         if hypotheses and part.sentence not in over:
-            size = len(part.ids) - 1 - part.again
+            size = part.size
             if options.rerank is not None:
                 pieces = _known(sources[part.sentence], options, sum(lengths[part.sentence]), size)
                 hypotheses = _reranked(hypotheses, vocabulary, pieces, options)

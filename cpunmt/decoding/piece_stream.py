@@ -42,6 +42,8 @@ def generated_pieces(
         limit = len(prefix) if part is None else part.limit
         begun = limit if part is None else len(part.prefix)
         for place, (id_, log_prob) in enumerate(found, 1):
+            if part is not None and place <= part.said:
+                continue
             is_over = place > begun and id_ in search.end_pieces  # of the whole text, if it is split
             is_end = id_ == vocabulary.eos_id or is_over
             if last or is_over or not is_end:
@@ -93,6 +95,8 @@ def search_with_callback(
                 part = parts[chosen[number]]
                 sentence = part.sentence
                 lengths[sentence] += 1
+                if lengths[sentence] <= part.said:
+                    return False
                 is_end = said.piece == vocabulary.eos_id
                 is_over = lengths[sentence] > len(part.prefix) and said.piece in search.end_pieces
                 if is_over:  # of the whole text, if it is split

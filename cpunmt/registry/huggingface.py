@@ -1,9 +1,9 @@
 """One model of the Hugging Face hub, by its name: hf:Helsinki-NLP/opus-mt-en-de, or hf:OWNER/NAME@REVISION.
 
-Of MarianMT, or of many languages: M2M-100, NLLB-200, mBART-50.
+Of MarianMT, of many languages (M2M-100, NLLB-200, mBART-50), of T5 and its kin, or in CTranslate2's format.
 
     GET /api/models/OWNER/NAME/revision/REVISION?blobs=true
-        {"sha": the commit, "gated", "cardData": {"license", "language"},
+        {"sha": the commit, "gated", "cardData": {"license", "language"}, "config": {"model_type"}, which may lack,
          "siblings": [{"rfilename", "size", "blobId", "lfs": {"sha256", "size"}}]}
     GET /OWNER/NAME/resolve/COMMIT/FILE, which redirects large files elsewhere
 
@@ -14,8 +14,8 @@ Of MarianMT, or of many languages: M2M-100, NLLB-200, mBART-50.
 
 import re
 import urllib.parse
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError
 from cpunmt.registry.connection import HttpStatusError
@@ -25,8 +25,6 @@ from cpunmt.values.checks import inner
 
 REGISTRIES = ("https://huggingface.co",)
 VARIABLE = "CPUNMT_HF_REGISTRY"
-_NEEDED = ("config.json", "source.spm", "target.spm", "vocab.json")
-_MANY = ("config.json", "sentencepiece.bpe.model")  # of M2M-100, NLLB-200 and mBART-50
 # Forms of the weights, the best first: one file, or an index and the shards that it lists. Only one form is fetched.
 _WEIGHTS = (
     re.compile(r"model\.safetensors"),
@@ -34,8 +32,49 @@ _WEIGHTS = (
     re.compile(r"pytorch_model\.bin"),
     re.compile(r"pytorch_model\.bin\.index\.json|pytorch_model-\d+-of-\d+\.bin"),
 )
-_WELCOME = ("target_vocab.json", "generation_config.json", "tokenizer_config.json", "README.md", "LICENSE")
-_WELCOME_OF_MANY = ("vocab.json", "added_tokens.json", *_WELCOME[1:])
+_WELCOME = ("generation_config.json", "tokenizer_config.json", "README.md", "LICENSE")
+
+
+class _Kind(NamedTuple):
+    """A kind of models on the hub.
+
+    types    model_type in config.json; empty: it has none
+    needed   its files beside config.json and the weights, each with others that may stand in its place
+    welcome  files that are fetched if they are there
+    """
+
+    title: str
+    types: tuple[str, ...]
+    needed: tuple[tuple[str, ...], ...]
+    welcome: tuple[str, ...] = ()
+
+
+_TOKENIZER = "tokenizer.json"
+_MARIAN = _Kind(
+    "marian", ("marian",), (("source.spm",), ("target.spm",), ("vocab.json",)), ("target_vocab.json", *_WELCOME)
+)
+_ENDINGS = (".json", ".txt")
+_KINDS = (  # the first that has all its files is the model's
+    _Kind(
+        "CTranslate2",
+        (),
+        (
+            ("model.bin",),
+            tuple(f"{side}_vocabulary{ending}" for side in ("shared", "source") for ending in _ENDINGS),
+            ("source.spm", "sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "spiece.model", _TOKENIZER),
+        ),
+        ("target.spm", "vmap.txt", "vocab.json", *(f"target_vocabulary{ending}" for ending in _ENDINGS), *_WELCOME),
+    ),
+    _MARIAN,
+    _Kind(
+        "many languages",
+        ("m2m_100", "mbart"),
+        (("sentencepiece.bpe.model", _TOKENIZER),),
+        ("vocab.json", "added_tokens.json", *_WELCOME),
+    ),
+    _Kind("t5", ("t5", "mt5", "umt5"), (("spiece.model", _TOKENIZER),), ("added_tokens.json", *_WELCOME)),
+)
+_EXPECTED = "expected a MarianMT model, or one of M2M-100, NLLB-200, mBART-50, T5 or CTranslate2"
 
 
 def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_library: bool = False) -> ModelEntry:
@@ -46,7 +85,7 @@ def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_libra
     Raises
     ------
     CpunmtError
-        It lacks a file that a MarianMT model needs, or one of many languages, or it needs an account.
+        It is of another kind, lacks a file that its kind needs, or needs an account.
     """
     repository, _, revision = name.partition("@")
     quoted = urllib.parse.quote(revision or "main", safe="")
@@ -57,30 +96,45 @@ def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_libra
         raise CpunmtError(f'{url}: "sha" or "siblings" is missing; expected the hub\'s description of a model')
     found = {file["rfilename"]: file for file in siblings if _is_file(file)}
     weights = next(filter(None, ([file for file in found if form.fullmatch(file)] for form in _WEIGHTS)), [])
-    is_of_many = found.keys() >= set(_MANY)
-    needed, welcome = (_MANY, _WELCOME_OF_MANY) if is_of_many else (_NEEDED, _WELCOME)
+    kind = _kind_of(found, inner(document, "config", "model_type", kind=str), name)
+    weights = weights if kind.types else []
+    needed = [next((file for file in files if file in found), files[0]) for files in (("config.json",), *kind.needed)]
     missing = [file for file in needed if file not in found]
-    missing += [] if weights else ["model.safetensors or pytorch_model.bin"]
+    missing += [] if weights or not kind.types else ["model.safetensors or pytorch_model.bin"]
     if missing:
-        raise CpunmtError(
-            f"hf:{name} has no {', '.join(missing)}; expected a MarianMT model, or one of M2M-100, NLLB-200 or mBART-50"
-        )
+        raise CpunmtError(f"hf:{name} has no {', '.join(missing)}; {_EXPECTED}")
     source, target = _languages(inner(document, "cardData", "language", kind=list) or [], repository)
     return ModelEntry(
         name=f"hf:{name}",
         source=source,
         target=target,
-        architecture="many languages" if is_of_many else "marian",
+        architecture=kind.title,
         version=commit[:12],
         registry=url,
         files=tuple(
             _file(found[file], repository, commit, hub)
-            for file in (needed[0], *weights, *needed[1:], *welcome)
+            for file in (needed[0], *weights, *needed[1:], *kind.welcome)
             if file in found
         ),
         licence=inner(document, "cardData", "license", kind=str),
         through_library=through_library,
     )
+
+
+def _kind_of(found: Collection[str], model_type: str | None, name: str) -> _Kind:
+    """Returns the kind of a model that has these files. Raises CpunmtError if its type belongs to none."""
+
+    def has_all(kind: _Kind, without: tuple[str, ...] = ()) -> bool:
+        return all(any(file in found for file in files if file not in without) for files in kind.needed)
+
+    if has_all(_KINDS[0]):
+        return _KINDS[0]
+    if model_type:
+        kind = next((kind for kind in _KINDS if model_type in kind.types), None)
+        if kind is None:
+            raise CpunmtError(f"hf:{name} is a model of the type {model_type[:80]!r}; {_EXPECTED}")
+        return kind
+    return next((kind for kind in _KINDS if has_all(kind, (_TOKENIZER,))), _MARIAN)  # many kinds have a tokenizer.json
 
 
 def _fetched(url: str, name: str, fetch: Callable[[str], bytes], through_library: bool) -> dict[str, Any]:

@@ -56,6 +56,19 @@ def test_each_part_has_the_name_of_the_language(sentences):
         assert [part.again for part in own] == [0, *[1] * (len(own) - 1)]
 
 
+@given(SENTENCES)
+def test_each_part_has_the_names_behind_it_and_before_its_translation(sentences):
+    """As in sources of the older form: pieces, </s>, language."""
+    prefixes = [[25, 7] for _ in sentences]
+    parts = cut_sentences([[*ids, 25] for ids in sentences], prefixes, Options(), CONFIG, Named)
+    for number, ids in enumerate(sentences):
+        own = [part for part in parts if part.sentence == number]
+        assert all(part.ids[-2:] == [0, 25] and len(part.ids) <= 6 for part in own)
+        assert list(itertools.chain.from_iterable(part.ids[:-2] for part in own)) == ids[:-1]
+        assert sum(part.size for part in own) == len(ids)  # its own </s> is not the last piece
+        assert [(part.prefix, part.said) for part in own] == [([25, 7], 0), *[([25], 1)] * (len(own) - 1)]
+
+
 @given(SENTENCES, st.integers(1, 9))
 def test_an_input_limit_drops_the_rest(sentences, most):
     cut = [[*ids[:-1][:most], 0] for ids in sentences]

@@ -281,6 +281,40 @@ def sentences(text):
         ("[![Two dogs](d)](e)\n![cats](c)", ["Two dogs", "cats"], "[![TWO DOGS](d)](e)\n![CATS](c)"),
         ("> [!NOTE]\n> Two\n> dogs", ["Two dogs"], "> [!NOTE]\n> TWO DOGS"),
         ("> [!note]- A man\n> Two", ["A man", "Two"], "> [!note]- A MAN\n> TWO"),
+        (
+            '!!! note "A man"\n    Two\n    dogs\n\n    cats',
+            ["A man", "Two dogs", "cats"],
+            '!!! note "A MAN"\n    TWO DOGS\n\n    CATS',
+        ),
+        (
+            "A man\n??? note\n\n    Two\n\n        code\n",
+            ["A man", "Two"],
+            "A MAN\n??? note\n\n    TWO\n\n        code\n",
+        ),
+        (
+            '- A man\n\n    ???+ note inline end "Two"\n        dogs\n\n            code',
+            ["A man", "Two", "dogs"],
+            '- A MAN\n\n    ???+ note inline end "TWO"\n        DOGS\n\n            code',
+        ),
+        (
+            '=== "A man"\n\n    Two\n\n=== "C"\n\n    ```\n    code\n    ```',
+            ["A man", "C", "Two"],
+            '=== "A MAN"\n\n    TWO\n\n=== "C"\n\n    ```\n    code\n    ```',
+        ),
+        ("!!! Two dogs\n\ncats", ["!!! Two dogs", "cats"], "!!! TWO DOGS\n\nCATS"),
+        ("/// note | A man\nTwo\n///\ndogs", ["A man", "Two", "dogs"], "/// note | A MAN\nTWO\n///\nDOGS"),
+        ("Two\n:::tip[A man]{.c}\ndogs\n:::", ["A man", "Two", "dogs"], "TWO\n:::tip[A MAN]{.c}\nDOGS\n:::"),
+        (
+            "::: tip A man\ndogs\n:::\n::: {.note}\nTwo",
+            ["A man", "Two", "dogs"],
+            "::: tip A MAN\nDOGS\n:::\n::: {.note}\nTWO",
+        ),
+        (
+            ":::{admonition} A man\n:class: tip\ndogs\n:::",
+            ["A man", "dogs"],
+            ":::{admonition} A MAN\n:class: tip\nDOGS\n:::",
+        ),
+        (":::{code-block} a b\n:::\ndogs", ["dogs"], ":::{code-block} a b\n:::\nDOGS"),
         ("# Dogs {#dogs .c}", ["Dogs"], "# DOGS {#dogs .c}"),
         ("A man and\ndogs {.c}", ["A man and dogs"], "A MAN AND\nDOGS {.c}"),
         ("The [dog](a){.c} and `b`{.d}", ["The dog and {1}"], "THE [DOG](a){.c} AND `b`{.d}"),
@@ -310,6 +344,7 @@ MARKS = st.sampled_from(
         *("\n", "\n\n", "\r\n", " ", "    ", "\t", "\x00", "b c", "1. ", "- ", "> ", "*", "**", "_", "`", "``", "["),
         *("](", "][", "]", ")", "<b>", "</b>", "<", ">", "|", "#", "---", "```", "~~~", "\\", "&amp;", "a", "!"),
         *("http://a", "[^1]:", "é", "$", "$$", "<div>", "<p>a b</p>\n"),
+        *('!!! a "b"', "??? a", '=== "a', "/// ", ":::", "{"),
     ]
 )
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import CpunmtError
+from cpunmt.formats.huggingface import many_languages, t5
 from cpunmt.registry import huggingface
 from cpunmt.registry.connection import HttpStatusError
 from tests.registry.broken_json import ANYTHING, paths_of, replaced
@@ -51,6 +52,53 @@ def test_a_model_of_many_languages(server):
     entry = model(server, "facebook/m2m100_418M")
     assert {file.path for file in entry.files} == {*files, *more} - {"tokenizer.json"}
     assert entry.architecture == "many languages"
+
+
+TOKENIZER = {"config.json": b"{}", "model.safetensors": b"1", "tokenizer.json": b"{}"}
+CTRANSLATE2 = {"config.json": b"{}", "model.bin": b"1", "tokenizer_config.json": b"{}"}
+PAIR = {"source_vocabulary.json": b"[]", "target_vocabulary.json": b"[]", "source.spm": b"2", "target.spm": b"3"}
+
+
+@pytest.mark.parametrize(
+    ("files", "model_type", "kind", "left_out"),
+    [
+        (TOKENIZER, "m2m_100", "many languages", set()),
+        ({**TOKENIZER, "sentencepiece.bpe.model": b"2"}, "mbart", "many languages", {"tokenizer.json"}),
+        (TOKENIZER, "umt5", "t5", set()),
+        ({**TOKENIZER, "spiece.model": b"2"}, None, "t5", {"tokenizer.json"}),
+        ({**CTRANSLATE2, "shared_vocabulary.txt": b"", "tokenizer.json": b"{}"}, None, "CTranslate2", set()),
+        (
+            {**CTRANSLATE2, **PAIR, "vmap.txt": b"", "pytorch_model.bin": b"2"},
+            "marian",
+            "CTranslate2",
+            {"pytorch_model.bin"},
+        ),
+    ],
+)
+def test_kinds(server, files, model_type, kind, left_out):
+    """By the type in config.json, which the hub repeats, or by files that only one kind has."""
+    serve_hub(server, "a/model", files, config={"model_type": model_type} if model_type else {})
+    entry = model(server, "a/model")
+    assert entry.architecture == kind
+    assert {file.path for file in entry.files} == set(files) - left_out
+
+
+def test_types_are_those_that_can_be_read():
+    types = {kind.title: kind.types for kind in huggingface._KINDS if kind.types}
+    assert types == {"marian": ("marian",), "many languages": many_languages.MODEL_TYPES, "t5": t5.MODEL_TYPES}
+
+
+@pytest.mark.parametrize("model_type", ["bert", "whisper"])
+def test_a_type_that_cannot_be_read(server, model_type):
+    serve_hub(server, "a/model", TOKENIZER, config={"model_type": model_type})
+    with pytest.raises(CpunmtError, match=f"hf:a/model is a model of the type '{model_type}'; expected a MarianMT"):
+        model(server, "a/model")
+
+
+def test_a_tokenizer_alone_tells_no_kind(server):
+    serve_hub(server, "a/model", TOKENIZER)
+    with pytest.raises(CpunmtError, match=r"has no source.spm, target.spm, vocab.json; expected a MarianMT"):
+        model(server, "a/model")
 
 
 def test_a_revision(server):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cpunmt import Options, Pivot, Translator
 from cpunmt.commands.models import converted
+from cpunmt.decoding.splitting import split_pieces
 from cpunmt.text.languages.codes import code_of
 from tests.sample_models.many_languages_model import SHAPES, write_model
 from tests.sample_models.real_model import GERMAN, SHIPPED
@@ -415,6 +416,38 @@ def test_each_part_of_a_long_sentence_begins_with_the_name():
     alone = both.translate_batch([[*name, *words[begin:end]] for begin, end in itertools.pairwise(ends)])
     assert list(made.pieces) == [piece for one in alone for piece in one.hypotheses[0]]
     assert all(source < len(name) + len(words) for source, _ in made.alignments)
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_each_part_of_a_long_sentence_has_the_languages_that_its_pieces_name(nllb, is_old):
+    """The older form of the source has the language behind </s>."""
+    pieces = nllb.tokenize(" ".join(TEXT[:2] * 6).replace(".", "").replace("!", ""))
+    names = ([], ["</s>", "eng_Latn"]) if is_old else (["eng_Latn"], ["</s>"])
+    source, target = [*names[0], *pieces, *names[1]], ["deu_Latn"]
+    options = {"max_length": 6, "min_length": 4, "return_attention": True, "return_logits_vocab": True}
+    (made,) = nllb.translate_batch([source], [target], **options)
+    (whole,), attention = made.hypotheses, np.array(made.attention[0])
+    assert attention.shape == (len(whole), len(source) - 1)
+    cuts = split_pieces(pieces, nllb.config.max_source_length - 2, nllb.source_vocabulary.mark)
+    edges = [0, *cuts, len(pieces)]
+    each = [[*names[0], *pieces[begin:end], *names[1]] for begin, end in itertools.pairwise(edges)]
+    found = nllb.translate_batch(each, [target] * len(each), **options)
+    assert whole == [*target, *(piece for one in found for piece in one.hypotheses[0][1:])]
+    logits = [one.logits[0][bool(number) :] for number, one in enumerate(found)]
+    assert np.array_equal(made.logits[0], np.concatenate(logits))
+    ends = list(itertools.accumulate(map(len, logits)))
+    rows = np.split(attention, ends[:-1])
+    for number, (one, own) in enumerate(zip(found, rows, strict=True)):
+        begin, size = len(names[0]), edges[number + 1] - edges[number]
+        expected = np.array(one.attention[0])[bool(number) :, begin : begin + size]
+        assert np.array_equal(own[:, begin + edges[number] :][:, :size], expected)
+    given = {"max_length": 6, "min_length": 4, "target_prefix": target}
+    assert [step.token for step in nllb.generate_tokens(source, **given)][: len(whole)] == whole
+    said = []
+    nllb.translate_batch(
+        [source], [target], max_length=6, min_length=4, callback=lambda step: said.append(step.token) and False
+    )
+    assert said[: len(whole)] == whole
 
 
 def test_a_pivot_gives_each_model_its_languages(nllb):

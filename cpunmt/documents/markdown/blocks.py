@@ -1,7 +1,8 @@
 """Reads the lines of Markdown (CommonMark 0.31 and GitHub's tables), and separates text from layout, which stays.
 
-Layout is front matter, code, definitions of links, bars of tables, and prefixes of lines (bullets, numbers, marks of
-quotations and headings). Each paragraph is a unit, up to a line break set by its author; so is a block of HTML.
+Layout is front matter, code, definitions of links, bars of tables, lines that open a box (admonitions, tabs and
+containers of site generators), and prefixes of lines (bullets, numbers, marks of quotations and headings). Each
+paragraph is a unit, up to a line break set by its author; so is a block of HTML.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
+from typing import TypeGuard
 
 from cpunmt.documents.document import LINE, Document, Place, Source, Span, trimmed
 from cpunmt.documents.markdown.inline import ATTRIBUTES, label_of
@@ -20,7 +22,7 @@ from cpunmt.text.signs import has_letters
 _QUOTES = re.compile(r"(?: {0,3}> ?)*")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]+\S)[ \t]{1,4}(?:\[[ xX]\][ \t]+)?")
 _EMPTY_ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]*$")
-_FENCE = re.compile(r"`{3,}(?=[^`]*$)|~{3,}|\${2}(?=\s*$)|:{3,}")
+_FENCE = re.compile(r"`{3,}(?=[^`]*$)|~{3,}|\${2}(?=\s*$)")
 _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]+|$)")
@@ -28,6 +30,15 @@ _HEADING_END = re.compile(r"(?:^|[ \t])#+$")
 _DEFINITION = re.compile(r"\[(?!\^)((?:[^\[\]\\]|\\.){1,999})\]:")
 _NOTE = re.compile(r"\[\^[^\s\[\]]{1,200}\]:[ \t]*")
 _ALERT = re.compile(r"\[![A-Za-z][\w-]{0,40}\][-+]?(?=\s|$)")
+# Boxes of site generators. MkDocs: !!! note "Title", ??? note, === "Tab", /// note | Title.
+# Docusaurus, VitePress: :::note[Title], ::: note Title. MyST: :::{admonition} Title, with lines of options below.
+_INDENTED_BOX = re.compile(r"(?:!{3}|\?{3}\+?|={3}[!+]?(?=[ \t]+\"))[\w \t-]*(?:\"(.+)\")?$")
+_FENCED_BOX = re.compile(
+    r"/{3,}[ \t]*[\w-]+[ \t]*(?:\|(.+))?$|/{3,}$"
+    r"|:{3,}[ \t]*(?:\{(?:admonition|card|dropdown|tab-item)\}|[\w-]+)(?:\[(.+)\](?:\{[^{}]*\})?|[ \t]+(?!\{)(.+))$"
+    r"|:{3,}"
+)
+_OPTION = re.compile(r"[ \t]*:[\w-]+:(?:\s|$)")
 _DESCRIPTION = re.compile(r":[ \t]+(?=\S)")  # of a term on the line before
 _TITLE = re.compile(r"(?:\"[^\"]*\"|'[^']*'|\([^()]*\))$")
 _RAW = re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)|<(!--)|<(\?)|<(!)[A-Za-z]", re.I)
@@ -133,7 +144,12 @@ class _Reader:
         """Processes a line whose text is `line`, from `begin` on, and returns the number of the next."""
         if fence := _FENCE.match(line):
             self._end()
-            return self._fenced(number, fence[0]) if fence[0][0] != ":" else number + 1
+            return self._fenced(number, fence[0])
+        if self._indents(number, box := _INDENTED_BOX.match(line)):
+            self.list_indent = begin - self._past_quotes(number) + _TAB
+            return self._box(number, begin, box)
+        if box := _FENCED_BOX.match(line):
+            return self._box(number, begin, box)
         if raw := _RAW.match(line):
             self._end()
             return self._raw(number, begin, next(group for group in raw.groups() if group).lower())
@@ -160,6 +176,24 @@ class _Reader:
             return self._table(number)
         self._take(number, begin, line)
         return number + 1
+
+    def _indents(self, number: int, box: re.Match[str] | None) -> TypeGuard[re.Match[str]]:
+        """Returns whether a line opens a box: it has a title, or indented text below."""
+        if not box or box[1]:
+            return bool(box)
+        below = next((line for line in map(self._of, range(number + 1, number + 3)) if line.strip()), "")
+        return _indent(below) >= _indent(self._of(number)) + _TAB
+
+    def _box(self, number: int, begin: int, box: re.Match[str]) -> int:
+        """Adds the title of a box, and returns the number of the line after its options."""
+        self._end()
+        for group in range(1, box.re.groups + 1):
+            if box[group]:
+                self._add([(begin + box.start(group), begin + box.end(group))])
+        number += 1
+        while "{" in box[0] and _OPTION.match(self._of(number)):
+            number += 1
+        return number
 
     def _definition(self, number: int, said: list[str]) -> int:
         """Returns the number of the line after the definition of a link.
