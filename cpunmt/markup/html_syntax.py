@@ -26,6 +26,8 @@ _INNER = rf"[^>=]*(?:=(?:\"[^\"]*(?:\"|\Z)|[{SPACE}]*(?:{_VALUE})?)[^>=]*){{0,30
 _NAME = rf"[a-zA-Z][^{SPACE}/>]*"
 _MARKUP = re.compile(rf"</({_NAME})>|<({_NAME})(?:>|(?=({_INNER}))\3(>?))|<[!?/%]")
 _MORE = re.compile(_INNER)
+_XHTML = re.compile(r"<html\s[^<>]*xmlns\s*=\s*[\"']http://www\.w3\.org/1999/xhtml[\"']")
+_HEAD = 4096  # characters that may contain it
 _COMMENT_END = re.compile("--!?>")
 _ENDS = {"plaintext": None} | {name: re.compile(rf"</{name}(?=[{SPACE}/>])", re.I) for name in RAW_TEXT}
 _END_TAG = re.compile(rf"</({_NAME})")
@@ -50,7 +52,7 @@ def scan(html: str) -> list[Token]:
     at = 0
     foreign: list[str] = []  # open elements, from an <svg> on, that change the syntax
     has_templates = True
-    is_xml = html.startswith("<?xml")  # then <title/> is empty
+    is_xml = html.startswith("<?xml") or bool(_XHTML.search(html, 0, _HEAD))  # then <title/> is empty
     while True:
         for found in _MARKUP.finditer(html, at):
             kind = found.lastindex

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cpunmt.serve.dialects.deepl import deepl
@@ -106,13 +106,19 @@ def create_app(
 
 
 class _Below:
-    """A layer that serves everything below a path, and nothing elsewhere except the checks of a container."""
+    """A layer that serves everything below a path, and nothing elsewhere except the checks of a container.
+
+    The path without a slash at its end leads to the page.
+    """
 
     def __init__(self, app: ASGIApp, prefix: str):
         self._app, self._prefix = app, prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            if scope["path"] == self._prefix and scope["method"] in ("GET", "HEAD"):
+                last = self._prefix.rpartition("/")[2]  # relative, since a proxy may serve it below another path
+                return await RedirectResponse(f"{last}/", 308)(scope, receive, send)
             if scope["path"].startswith(f"{self._prefix}/"):
                 scope = {**scope, "root_path": self._prefix}
             elif scope["path"] not in _EVERYWHERE:

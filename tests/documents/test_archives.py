@@ -201,6 +201,7 @@ def test_a_book():
     page = changed.pop("OEBPS/text/a b.xhtml")
     assert changed == {} and "<p>A <b>BOLD</b> WORD.<br/>AND" in page and 'alt="PICTURE"' in page
     ElementTree.fromstring(page)
+    assert book.notes == ["OEBPS/book.opf in it names OEBPS/missing.xhtml, which is missing"]
 
 
 def test_names_in_utf_8_need_no_mark():

@@ -69,6 +69,11 @@ def test_left_as_it_is(html):
             "<?xml version='1.0'?><title/><script src=x /><p>a</p>",
             "<?xml version='1.0'?><title/><script src=x /><p>A</p>",
         ),
+        (
+            "<!DOCTYPE html><html xmlns='http://www.w3.org/1999/xhtml'><title/><p>a</p></html>",
+            "<!DOCTYPE html><html xmlns='http://www.w3.org/1999/xhtml'><title/><p>A</p></html>",
+        ),
+        ("<html lang=de><title/><p>a</title>b", "<html lang=de><title/>&lt;P&gt;A</title>B"),
         ("a <%= b < c && d %> e", "A <%= b < c && d %> E"),
         ("a<% if b > c %> d <%# e %>", "A<% if b > c %> D <%# e %>"),
         ("a <% b <b>c</b>", "A &lt;% B <b>C</b>"),

@@ -96,7 +96,10 @@ def test_below_a_path():
         assert server.client.get("/a/b/").status_code == 200
         for path in ("/translate", "/a/translate", "/a/bc/translate", "/a/b/a/b/translate"):
             assert server.post(path, json=ASKED).status_code == 404
-        assert server.client.get("/").status_code == server.client.get("/a/b").status_code == 404
+        assert server.client.get("/").status_code == server.post("/a/b", json=ASKED).status_code == 404
+        found = server.client.get("/a/b", follow_redirects=False)
+        assert (found.status_code, found.headers["location"]) == (308, "b/")
+        assert server.client.get("/a/b", follow_redirects=True).text == server.client.get("/a/b/").text
         assert server.client.get("/health").status_code == server.client.get("/a/b/health").status_code == 200
         sent = {"files": {"file": ("a.txt", "One man.")}, "data": {"source": "en", "target": "de"}}
         url = server.post("/a/b/translate_file", **sent).json()["translatedFileUrl"]

@@ -34,20 +34,25 @@ def read_epub(content: bytes) -> Parts:
     archive = Archive(content)
     locked = _locked(archive)
     parts: dict[str, Contents] = {}
+    notes: list[str] = []
     for node in _of(archive, _CONTAINER, ["container:rootfile"]):
         book = node.attributes.get("full-path", "")
         parts[book] = _texts(archive, book, _OF_BOOK)
         for item in _of(archive, book, ["opf:item"]):
-            name = posixpath.normpath(posixpath.join(posixpath.dirname(book), unquote(item.attributes.get("href", ""))))
+            address = item.attributes.get("href", "")
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(book), unquote(address)))
             kind = item.attributes.get("media-type")
-            if kind not in (_PAGE, _NCX) or name in parts or name not in archive.names:
+            if kind not in (_PAGE, _NCX) or name in parts or "://" in address:
+                continue
+            if name not in archive.names:
+                notes.append(f"{book} in it names {name}, which is missing")
                 continue
             if name in locked:
                 raise DocumentError(f"{name} in it is encrypted: the book is bound to a reader; get one without")
             parts[name] = _page(archive, name) if kind == _PAGE else _texts(archive, name, ["ncx:text"])
     if not parts:
         raise DocumentError(f"its {_CONTAINER} names no book")
-    return Parts(archive, parts)
+    return Parts(archive, parts, notes)
 
 
 def _source(archive: Archive, name: str) -> Source:

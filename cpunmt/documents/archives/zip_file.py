@@ -89,8 +89,8 @@ class Archive:
 class Parts:
     """The members of an archive with texts, each with its own reader: `Contents` of the whole file."""
 
-    def __init__(self, archive: Archive, parts: Mapping[str, Contents]):
-        self.archive, self.parts = archive, parts
+    def __init__(self, archive: Archive, parts: Mapping[str, Contents], notes: Sequence[str] = ()):
+        self.archive, self.parts, self.notes = archive, parts, notes
         self._units = {name: part.units for name, part in parts.items()}
 
     @property

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import TypeGuard
 
 from cpunmt.documents.document import LINE, Document, Place, Source, Span, trimmed
 from cpunmt.documents.markdown.inline import ATTRIBUTES, label_of
@@ -145,7 +144,7 @@ class _Reader:
         if fence := _FENCE.match(line):
             self._end()
             return self._fenced(number, fence[0])
-        if self._indents(number, box := _INDENTED_BOX.match(line)):
+        if (box := _INDENTED_BOX.match(line)) and self._opens(number, box):
             self.list_indent = begin - self._past_quotes(number) + _TAB
             return self._box(number, begin, box)
         if box := _FENCED_BOX.match(line):
@@ -177,12 +176,10 @@ class _Reader:
         self._take(number, begin, line)
         return number + 1
 
-    def _indents(self, number: int, box: re.Match[str] | None) -> TypeGuard[re.Match[str]]:
+    def _opens(self, number: int, box: re.Match[str]) -> bool:
         """Returns whether a line opens a box: it has a title, or indented text below."""
-        if not box or box[1]:
-            return bool(box)
         below = next((line for line in map(self._of, range(number + 1, number + 3)) if line.strip()), "")
-        return _indent(below) >= _indent(self._of(number)) + _TAB
+        return bool(box[1]) or _indent(below) >= _indent(self._of(number)) + _TAB
 
     def _box(self, number: int, begin: int, box: re.Match[str]) -> int:
         """Adds the title of a box, and returns the number of the line after its options."""
