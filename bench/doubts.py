@@ -4,7 +4,7 @@
     --text NAME=FILE  lines to translate, of columns with tabs between or not, packed or not; may be given several times
     --column N        of these lines (default: 1)
     --page NAME=FILE  a page of HTML to translate; may be given several times, also with the same name
-    --options JSON    of the translations, such as {"protect": "none"}
+    --options JSON    of the translations, such as {"protect": "none"}; without second tries, unless it says otherwise
     --sentences N     of each text (default: all)
     --examples N      of each doubt that are shown (default: 0): sources and translations, evenly spaced
     --rounds N        each translates all of a text, and finds its doubts (default: 5)
@@ -27,6 +27,7 @@ from cpunmt.results.results import DOUBTS, sentences_of
 
 def measure(translator, texts, options, rounds) -> tuple[dict, dict]:
     """Returns figures of texts, and (source, translation) of all sentences with each doubt."""
+    options = {"retry": "none"} | options
     made = translator.translate(texts, **options)
     ways = {
         "translating": lambda: translator.translate(texts, **options),

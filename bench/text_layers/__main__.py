@@ -66,7 +66,7 @@ def ways_of(translator, sources, references) -> dict:
     settings, layers = translator._default, translator._layers
     cutter = translator._cutter(settings)
     without = copy.copy(translator)
-    without._default = settings_of(replace(translator.options, split="none"))
+    without._default = settings_of(replace(translator.options, split="none", retry="none"))
     made = [result.text for result in translator.translate(sources)]
     return {
         "cut": lambda: [cutter.is_one(text) for text in sources],

@@ -30,11 +30,13 @@ class Settings(NamedTuple):
 
     is_alone  whether a sentence, with the name of its language, may be translated separately, and only its translation
               and scores are returned
+    first     the settings of the first tries, if sentences may be tried again
     """
 
     options: Options
     search: Search
     is_alone: bool = False
+    first: Settings | None = None
 
 
 def settings_of(options: Options, **changes: Any) -> Settings:
@@ -42,6 +44,8 @@ def settings_of(options: Options, **changes: Any) -> Settings:
     is_whole = options.split == "none"  # the text is one sentence, as in other engines
     by_itself = {"protect": "none" if is_whole else "all", "copy_numbers": not is_whole, "lower_capitals": not is_whole}
     changes = {name: value for name, value in by_itself.items() if getattr(options, name) is None} | changes
+    if options.retry == "none":
+        changes.setdefault("retry", None)
     options = options.changed(**changes) if changes else options
     sequences: Any = options.suppress_sequences
     ends: Any = options.end_token
@@ -63,7 +67,8 @@ def settings_of(options: Options, **changes: Any) -> Settings:
         attention=options.return_alignments or options.replace_unknowns,
     )
     more = options.html or options.xml or options.rerank is not None or search.attention or options.max_input_length
-    return Settings(options, search, not (more or options.retry))
+    first = settings_of(options, retry=None) if options.retry else None
+    return Settings(options, search, not (more or options.retry), first)
 
 
 _NAMING = ("source_begin", "source_finish", "prompt")  # see options.languages.LanguageTag

@@ -63,7 +63,7 @@ def translate_sentences(
     given : each sentence as the caller passed it: a text, or its pieces without </s>
     named : None, or for each sentence the search whose pieces of languages it has
     """
-    options, search, _ = settings
+    options, search, *_ = settings
     vocabulary = model.target_vocabulary
     sources = [_source(model, source, settings) for source in given]
     parts = cut_sentences(sentences, prefixes, options, model.config, model.source_vocabulary)

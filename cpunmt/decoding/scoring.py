@@ -31,7 +31,7 @@ def score_pairs(
     shared : knows which pairs were cancelled; they may have any result
     named : None, or for each pair the search whose pieces of languages it has
     """
-    options, search, _ = settings
+    options, search, *_ = settings
     search = search._replace(
         beam_size=1, num_beam_groups=1, num_hypotheses=1, min_length=0, token_log_probs=True, attention=False
     )

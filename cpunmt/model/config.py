@@ -7,6 +7,7 @@ readers of foreign formats build one from the fields of those formats.
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from cpunmt.architectures.families import FAMILIES, family_name
@@ -20,7 +21,8 @@ ACTIVATION_SCALES = ("dynamic", "static")  # int8: computed for each row, or sto
 MOST_BEAM = 64  # the most hypotheses that a search keeps of a sentence
 FORMAT_VERSION = 4  # of the packed model directory; raised when an older reader could not read a newer file
 _NESTED = 4  # the first version in which the architecture's fields are an object of their own
-SEARCH_NUMBERS = ("beam_size", "length_penalty", "word_penalty", "no_repeat_ngram_size")  # a model recommends them
+SEARCH_NUMBERS = ("beam_size", "length_penalty", "word_penalty", "no_repeat_ngram_size")  # a model recommends them,
+RECOMMENDED = (*SEARCH_NUMBERS, "max_length", "retry")  # or these
 _MOST_PIECES = 1 << 22
 _MOST_LANGUAGES = 2000
 _MOST_PROMPT = 8
@@ -28,7 +30,7 @@ _MOST_SEQUENCES, _MOST_SUPPRESSED = 10_000, 100  # the limits of the option supp
 # fields added in this version, of the model and of its architecture: a model without them lacks the feature
 _LATER = (
     *("replace_unknowns", "max_length", "no_repeat_ngram_size", "suppress_sequences", "source_end"),
-    *("languages", "source_tag", "source_tag_last", "target_tag", "target_lang", "prompt", "moses_languages"),
+    *("languages", "source_tag", "source_tag_last", "retry", "target_tag", "target_lang", "prompt", "moses_languages"),
     *("alignment_heads", "start_vector", "target_positions"),
     *("gated_ffn", "rms_norm", "attention_dim", "attention_scale"),
     *("relative_positions", "relative_buckets", "relative_distance", "relative_shared"),
@@ -124,6 +126,7 @@ class ModelConfig:
     no_repeat_ngram_size: int = count(0, low=0, high=100)
     suppress_sequences: tuple[tuple[str, ...], ...] | None = checked(_sequences, None)  # of target pieces
     prompt: tuple[int, ...] = checked(_prompt, ())  # ids that the decoder has said before each translation
+    retry: str | None = checked(partial(checks.choice, choices=("loops",)), None)
     replace_unknowns: bool = switch(False)  # <unk> may be chosen: the source piece with most attention replaces it
     # of a model of many languages: see options.languages
     languages: tuple[str, ...] = checked(_names, ())  # the pieces that name them, in both vocabularies

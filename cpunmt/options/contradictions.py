@@ -33,7 +33,9 @@ def refuse_contradictions(options: Any, declared: Sequence[Field[Any]]) -> None:
             f"{number} translations is searched by itself"
         )
     if options.apart and options.retry == "beam":
-        raise ValueError("retry is 'beam', expected None or 'sentences': samples and alternatives do not use a beam")
+        raise ValueError(
+            "retry is 'beam', expected 'loops', 'sentences' or 'none': samples and alternatives do not use a beam"
+        )
     if options.num_beam_groups > 1:
         _refuse_uneven_groups(options)
     for option in declared:

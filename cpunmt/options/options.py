@@ -18,8 +18,8 @@ from cpunmt.values.checks import check_field, check_fields
 
 SplitName = Literal["sentence", "paragraph", "line", "none"]
 VocabularyName = Literal["shortlist", "full", "clusters", "both"]
-RetryName = Literal["beam", "sentences"]
-RETRIES = ("beam", "sentences")
+RetryName = Literal["loops", "beam", "sentences", "none"]
+RETRIES = ("loops", "beam", "sentences", "none")
 VOCABULARIES = ("shortlist", "full", "clusters", "both")
 RERANKINGS = ("mbr-chrf", "mbr-bleu")
 CANDIDATES = 32  # samples that are reranked by default
@@ -122,8 +122,10 @@ class Options:
     )
     retry: RetryName | None = option(  # noqa: RUF009
         None,
-        "translate a sentence again if its translation is doubtful, and keep the less doubtful one: with a wider beam, "
-        "of 4 or more; or its sentences one by one, where --split left several together",
+        "translate a sentence again if its translation is doubtful, and keep the less doubtful one: loops: only one "
+        "that repeats itself; beam: any, both with a wider beam, of 4 or more, and loops without a group of 4 pieces "
+        "twice; sentences: its sentences one by one, where --split left several together; none: never. Unset: as the "
+        "model recommends",
         choices=RETRIES,
         group="text",
         python="see Result.doubts; Result.retried reports whether a second translation is used",

@@ -146,7 +146,7 @@ class Pivot(DocumentMethod):
 
         Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary, retry) are taken from
         the first model's and apply to the whole chain: texts are cut into sentences once, terms are those of the last
-        translation, and a second try has a wider beam in the last model. num_hypotheses, return_scores and
+        translation, and a second try has another search in the last model. num_hypotheses, return_scores and
         return_token_log_probs are taken from the last model's: the others pass on their best translation. So are
         suppress_sequences, end_token and target_lang, unless `options` is a list; source_lang is the first model's.
         """

@@ -225,10 +225,10 @@ class Translator(PieceTranslator):
     ) -> Iterator[str]:
         """Translates a text, and yields the translation in increments that together equal the output of `translate`.
 
-        Increments are a few characters if the pieces of a search are known before it ends (`beam_size` 1) and no layer
-        changes the sentence; else sentences. HTML, and models that translate from right to left, yield one increment at
-        the end. Sentences are translated one after the other. To stop, close the iterator or drop it. Takes the
-        arguments of `translate`.
+        Increments are a few characters if the pieces of a search are known before it ends (`beam_size` 1, no `retry`)
+        and no layer changes the sentence; else sentences. HTML, and models that translate from right to left, yield one
+        increment at the end. Sentences are translated one after the other. To stop, close the iterator or drop it.
+        Takes the arguments of `translate`.
         """
         watch = watch_of(chosen := {**given})
         settings = self.call_settings(chosen, options)
@@ -265,6 +265,9 @@ class Translator(PieceTranslator):
 
     def _alone(self, text: str, settings: Settings) -> Result | None:
         """Translates one sentence in one part, 4 us faster than a `Call` for many; returns None for other texts."""
+        if settings.first is not None and settings.options.retry == "loops":
+            result = self._alone(text, settings.first)
+            return None if result is None or result.repeats else result
         if self._cache is not None or _name(settings) or not settings.is_alone:
             return None
         self.refuse_unnamed(settings)

@@ -202,6 +202,8 @@ def _opened(given: argparse.Namespace) -> Any:
         checkpoint = checkpoint._replace(config=config)
     if given.replace_unknowns:
         checkpoint = checkpoint._replace(config=checkpoint.config.changed(replace_unknowns=True))
+    if given.recommend:
+        checkpoint = checkpoint._replace(config=checkpoint.config.changed(**dict(given.recommend)))
     if given.shortlist:
         checkpoint = checkpoint._replace(shortlist=Shortlist.load(given.shortlist, *checkpoint.vocabularies))
     return checkpoint

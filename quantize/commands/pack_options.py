@@ -1,12 +1,13 @@
 """Options of `quantize pack`, and their dependencies."""
 
 import argparse
+import contextlib
 from typing import Any
 
 from cpunmt.architectures.families import family_name
 from cpunmt.errors import CpunmtError
 from cpunmt.layers.schemes import CODEBOOKS, SCHEMES
-from cpunmt.model.config import ACTIVATION_SCALES, ModelConfig
+from cpunmt.model.config import ACTIVATION_SCALES, RECOMMENDED, ModelConfig
 from cpunmt.model.tensors import LARGE, decoder_weights, output_table
 from cpunmt.values.command_line import Parser
 from quantize.commands.shared_options import (
@@ -75,10 +76,11 @@ _CALIBRATION = f"""
 --percentile P             static scales hold P percent of the rows; default: the rows' mean maximum and 1.1 standard
                            deviations, as in Marian
 """
-_LIMITS = """
+_LIMITS = f"""
 --max-length-factor N   the model's own limit: at most N target pieces per source piece (default: 3)
 --replace-unknowns      for vocabularies of words: a translation may contain <unk>, for which the source's word with
                         most attention is written
+--recommend OPTION=VALUE...  a default of the model for {", ".join(RECOMMENDED)}; may be given several times
 --metadata KEY=TEXT...  what metadata.json shall say: source, licence, ...; may be given several times
 """
 
@@ -103,7 +105,7 @@ def add_pack_options(pack: Parser) -> None:
         activation_scales={"choices": ACTIVATION_SCALES, "default": ACTIVATION_SCALES[0], "metavar": None},
         percentile=number(float, lambda value: 0 < value <= 100, "more than 0 and at most 100"),
     )
-    add_options(pack, _LIMITS, max_length_factor=_unset(float), metadata=_key_value)
+    add_options(pack, _LIMITS, max_length_factor=_unset(float), recommend=_recommended, metadata=_key_value)
     add_gate_options(pack)
     add_options(pack, "--force  replace OUT if it is a model directory")
 
@@ -169,6 +171,16 @@ def _pattern_scheme(text: str) -> tuple[str, str]:
     if not separator or not pattern or scheme not in SCHEMES:
         raise argparse.ArgumentTypeError(f"{text!r} is not PATTERN=SCHEME with one of {', '.join(SCHEMES)}")
     return pattern, scheme
+
+
+def _recommended(text: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
+    if name not in RECOMMENDED or not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is not OPTION=VALUE with one of {', '.join(RECOMMENDED)}")
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return name, kind(value)
+    return name, value
 
 
 def _key_value(text: str) -> tuple[str, str]:

@@ -1,8 +1,11 @@
 """The option `retry`: doubtful sentences get a second translation, which stays if it is less doubtful."""
 
+import json
+import shutil
+
 import pytest
 
-from cpunmt import Options, Pivot, Translator
+from cpunmt import CpunmtError, Options, Pivot, Translator
 from cpunmt.sentence_layers.retrying import _wider
 from tests.sample_models.real_model import SHIPPED
 
@@ -27,8 +30,8 @@ def test_a_doubtful_sentence_gets_a_beam(tiny):
     assert [result.doubts for result in first] == [(), ("numbers",), ("loop",), ("numbers",)]
     assert [result.retried for result in made] == [False, True, True, True]
     assert not any(result.doubts for result in made) and not any(result.retried for result in first)
-    wide = tiny.translate(TEXTS, beam_size=4)
-    assert [result.text for result in made[:3]] == [first[0].text, wide[1].text, wide[2].text]
+    wide, other = tiny.translate(TEXTS, beam_size=4), tiny.translate(LOOP, beam_size=4, no_repeat_ngram_size=4)
+    assert [result.text for result in made[:3]] == [first[0].text, wide[1].text, other.text]
     assert made[3].text == f"{first[0].text} {wide[1].text}"  # one sentence of two
     assert [said(tiny.translate(text, retry="beam")) for text in TEXTS] == list(map(said, made))
     cached = Translator(SHIPPED, sentence_cache=9)
@@ -37,6 +40,65 @@ def test_a_doubtful_sentence_gets_a_beam(tiny):
         assert [said(one) for one in cached.translate(TEXTS)] == list(map(said, first))
     assert made[1].to_dict()["retried"] and "retried" not in made[0].to_dict()
     assert "".join(tiny.generate_text(TEXTS[3], retry="beam")) == made[3].text
+
+
+def test_only_loops_get_a_second_try(tiny):
+    first, made = tiny.translate(TEXTS), tiny.translate(TEXTS, retry="loops")
+    assert [result.retried for result in made] == [False, False, True, False]
+    assert [said(one) for one in (*made[:2], made[3])] == [said(one) for one in (*first[:2], first[3])]
+    assert said(made[2]) == said(tiny.translate(LOOP, retry="beam"))
+    assert [said(tiny.translate(text, retry="loops")) for text in TEXTS] == list(map(said, made))
+    assert "".join(tiny.generate_text(LOOP, retry="loops")) == made[2].text
+
+
+@pytest.mark.parametrize("way", ["loops", "beam"])
+def test_a_text_that_repeats_itself_may_be_translated_so(tiny, way):
+    text = "dogs, " * 12 + "dogs."
+    first = tiny.translate(text)
+    assert first.repeats and "loop" not in first.doubts
+    made = tiny.translate(text, retry=way)
+    assert made.retried == (way == "beam" and bool(first.doubts)) and made.repeats
+
+
+@pytest.mark.parametrize(
+    ("options", "second"),
+    [
+        ({"no_repeat_ngram_size": 6}, {"beam_size": 4, "no_repeat_ngram_size": 4}),
+        ({"beam_size": 64}, {"no_repeat_ngram_size": 4}),
+        ({"sampling_topk": 2, "seed": 1}, {"no_repeat_ngram_size": 4}),
+        ({"return_alternatives": True, "num_hypotheses": 2}, {"no_repeat_ngram_size": 4}),
+    ],
+)
+def test_the_second_search_of_a_loop(tiny, options, second):
+    """Samples and alternatives keep their search, and repeat no groups of pieces."""
+    chosen = {**options, "max_length": 40}
+    first, made = tiny.translate(LOOP, **chosen), tiny.translate(LOOP, **chosen, retry="loops")
+    other = tiny.translate(LOOP, **{**chosen, **second})
+    expected = other if first.repeats and not other.repeats else first
+    assert made.retried == (expected is other)
+    assert [one.pieces for one in made.hypotheses] == [one.pieces for one in expected.hypotheses]
+
+
+def test_a_model_may_recommend_it(tmp_path):
+    """A call overrides it, as any default."""
+    model = tmp_path / "model"
+    shutil.copytree(SHIPPED, model, ignore=shutil.ignore_patterns("float16"))
+    config = json.loads((model / "config.json").read_text("utf-8"))
+    (model / "config.json").write_text(json.dumps({**config, "retry": "loops"}), "utf-8")
+    made, plain = Translator(model), Translator(SHIPPED)
+    assert made.options.retry == "loops" and plain.options.retry is None
+    assert [said(one) for one in made.translate(TEXTS)] == [said(one) for one in plain.translate(TEXTS, retry="loops")]
+    assert [said(one) for one in made.translate(TEXTS, retry="none")] == list(map(said, plain.translate(TEXTS)))
+    assert [said(one) for one in made.translate(TEXTS, retry="beam")] == [
+        said(one) for one in plain.translate(TEXTS, retry="beam")
+    ]
+    pieces = [made.tokenize(LOOP)]
+    assert made.translate_batch(pieces) == plain.translate_batch(pieces)
+    chain = Pivot([made, SHIPPED.parent / "deen-student"]), Pivot([plain, SHIPPED.parent / "deen-student"])
+    assert list(map(said, chain[0].translate(TEXTS, retry="none"))) == list(map(said, chain[1].translate(TEXTS)))
+    (model / "config.json").write_text(json.dumps({**config, "retry": "sentences"}), "utf-8")
+    with pytest.raises(CpunmtError, match="config: retry is 'sentences', expected one of 'loops'"):
+        Translator(model).translate(LOOP)
 
 
 def test_a_second_translation_that_is_no_better_is_dropped(tiny):
@@ -75,6 +137,7 @@ def test_a_pivot_tries_again(tiny):
     ("options", "beam"),
     [
         ({}, 4),
+        ({"sampling_topk": 5}, None),
         ({"beam_size": 3}, 6),
         ({"beam_size": 32}, 64),
         ({"beam_size": 33}, None),
@@ -83,7 +146,7 @@ def test_a_pivot_tries_again(tiny):
     ],
 )
 def test_the_beam_of_a_second_try(options, beam):
-    assert _wider(Options(**options)) == beam
+    assert _wider(Options(**options)) == ({"beam_size": beam} if beam else {})
 
 
 def test_no_wider_beam_than_the_widest(tiny):
@@ -92,6 +155,8 @@ def test_no_wider_beam_than_the_widest(tiny):
 
 @pytest.mark.parametrize("apart", [{"sampling_topk": 5}, {"return_alternatives": True}])
 def test_samples_have_no_beam(tiny, apart):
-    with pytest.raises(ValueError, match="^retry is 'beam', expected None or 'sentences': samples and alternatives"):
+    with pytest.raises(
+        ValueError, match="^retry is 'beam', expected 'loops', 'sentences' or 'none': samples and alternatives"
+    ):
         tiny.translate(GOOD, retry="beam", **apart)
     assert tiny.translate(GOOD, retry="sentences", **apart).text

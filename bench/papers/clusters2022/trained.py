@@ -76,7 +76,7 @@ def learned(model: LoadedModel, path: str, piece: str, most: int, top: int) -> R
 def translate(model: LoadedModel, texts: list[str], vocabulary: str, beam: int) -> tuple[list[str], float]:
     """Returns translations of texts, without splitting sentences, and their CPU seconds."""
     began = time.process_time()
-    options, search, _ = settings_of(Options(vocabulary=vocabulary, beam_size=beam, split="none"))
+    options, search, *_ = settings_of(Options(vocabulary=vocabulary, beam_size=beam, split="none"))
     sentences = model.source_vocabulary.encode_batch(texts)
     parts = cut_sentences(sentences, None, options, model.config, model.source_vocabulary)
     found: list[list[str]] = [[] for _ in texts]

@@ -76,7 +76,7 @@ def test_no_part_is_left_behind_the_chosen_one_that_ended_with_an_end_token(stud
     source = source_ids(pieces, student.source_vocabulary)
     for seed in range(6):
         way = {**MBR, "sampling_topk": 20, "end_token": ".", "seed": seed, "vocabulary": "full"}
-        options, search, _ = student.call_settings(way, None)
+        options, search, *_ = student.call_settings(way, None)
         parts = cut_sentences([source], None, options, model.config, student.source_vocabulary)
         assert len(parts) > 1
         expected = []

@@ -112,6 +112,20 @@ def test_the_length_factor_goes_into_the_config(files, tmp_path):
     assert pack(files, tmp_path / "wrong", "--max-length-factor", "0") == 1 and not (tmp_path / "wrong").exists()
 
 
+def test_recommended_options_go_into_the_config(files, tmp_path, capsys):
+    flags = ["--recommend", "beam_size=4", "--recommend", "length_penalty=0.6", "--recommend", "retry=loops"]
+    assert pack(files, tmp_path / "model", *flags) == 0
+    options = Translator(tmp_path / "model").options
+    assert (options.beam_size, options.length_penalty, options.retry) == (4, 0.6, "loops")
+    for wrong, said in (("beam_size=65", "beam_size is 65, expected"), ("retry=beam", "retry is 'beam', expected"),
+                        ("beam_size=four", "beam_size is 'four', expected")):  # fmt: skip
+        assert pack(files, tmp_path / "wrong", "--recommend", wrong) == 1 and not (tmp_path / "wrong").exists()
+        assert said in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        pack(files, tmp_path / "wrong", "--recommend", "split=none")
+    assert "'split=none' is not OPTION=VALUE with one of beam_size, " in capsys.readouterr().err
+
+
 def test_ranges(files, tmp_path):
     clipped = {}
     for flags in (["--sigmas", "1.5"], ["--range", "sigma"], [], ["--range", "mse"]):
