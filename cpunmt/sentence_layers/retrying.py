@@ -5,7 +5,7 @@ A second try depends on the sentence and its own translation, never on other sen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -56,11 +56,16 @@ def retrying(
             doubtful = [(texts[number], forced[number], "loop" in first_doubts[number]) for number in numbers]
             cut = partial(Cutter, "sentence", languages, vocabulary)
             for number, second in zip(numbers, _again(doubtful, first[key], settings, below, cut), strict=True):
-                if second is not None and len(doubts(texts[number], second)) < len(first_doubts[number]):
+                if second is not None and _is_better(doubts(texts[number], second), first_doubts[number]):
                     found[number] = _marked(second)
         return found
 
     return translate
+
+
+def _is_better(second: Collection[str], first: Collection[str]) -> bool:
+    """Returns whether a translation has fewer doubts; it must not loop where the first one does not."""
+    return len(second) < len(first) and not ("loop" in second and "loop" not in first)
 
 
 def _again(

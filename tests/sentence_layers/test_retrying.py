@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from cpunmt import CpunmtError, Options, Pivot, Translator
-from cpunmt.sentence_layers.retrying import _wider
+from cpunmt.sentence_layers.retrying import _is_better, _wider
 from tests.sample_models.real_model import SHIPPED
 
 GOOD = "Two dogs are playing in the snow."
@@ -49,6 +49,21 @@ def test_only_loops_get_a_second_try(tiny):
     assert said(made[2]) == said(tiny.translate(LOOP, retry="beam"))
     assert [said(tiny.translate(text, retry="loops")) for text in TEXTS] == list(map(said, made))
     assert "".join(tiny.generate_text(LOOP, retry="loops")) == made[2].text
+
+
+@pytest.mark.parametrize(
+    ("second", "first", "better"),
+    [
+        ([], ["loop"], True),
+        (["numbers"], ["loop", "numbers"], True),
+        (["loop"], ["loop", "truncated"], True),
+        (["loop"], ["numbers", "truncated"], False),
+        (["numbers"], ["truncated"], False),
+        (["loop"], ["loop"], False),
+    ],
+)
+def test_a_second_translation_has_fewer_doubts_and_no_new_loop(second, first, better):
+    assert _is_better(second, first) == better
 
 
 @pytest.mark.parametrize("way", ["loops", "beam"])
