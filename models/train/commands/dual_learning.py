@@ -21,7 +21,7 @@ class Shapes(NamedTuple):
     student: str
 
 
-SHAPES, TINY = Shapes("teacher-small", "mini"), Shapes("smoke-teacher", "smoke")
+SHAPES, TINY = Shapes("teacher-mini", "mini"), Shapes("smoke-teacher", "smoke")
 
 
 def train(steps: Steps, shapes: Shapes, teachers: int, given: list[str]) -> list[Row]:
