@@ -84,7 +84,7 @@ def _quarter(**options):
     return {**widths, "attention": "input", "top": "tanh", **options}
 
 
-_LSTM = {"encoder_cell": "lstm", "decoder_cell": "lstm", "skip": True}
+_LSTMS = {"encoder_cell": "lstm", "decoder_cell": "lstm", "encoder_layers": 8, "decoder_layers": 8, "skip": True}
 _ATTENTION = {"cell": "self_attention"}
 
 # name -> fields of ModelConfig, without the vocabulary's size
@@ -113,7 +113,7 @@ RECURRENT = {  # name -> fields of ModelConfig, of the other family
     "devlin-quarter-s1": _quarter(),
     "devlin-quarter-s2": _quarter(decoder_layers=2),
     "devlin-quarter-s4": _quarter(stack=(192,) * 7, relu_limit=10.0),
-    "devlin-quarter-s7": _quarter(encoder="unidirectional", encoder_dim=256, encoder_layers=8, decoder_layers=8, **_LSTM),
+    "devlin-quarter-s7": _quarter(encoder="unidirectional", encoder_dim=256, **_LSTMS),
     "smoke-recurrent": {"model_dim": 64, "encoder_dim": 64, "decoder_dim": 64, "stack": (64, 64), "relu_limit": 10.0},
     "smoke-marian": {"model_dim": 32, "encoder_dim": 32, "decoder_dim": 32},
 }
