@@ -127,6 +127,7 @@ class Options:
         "twice; sentences: its sentences one by one, where --split left several together; none: never. Unset: as the "
         "model recommends",
         choices=RETRIES,
+        is_served=True,
         group="text",
         python="see Result.doubts; Result.retried reports whether a second translation is used",
     )

@@ -25,7 +25,7 @@ from cpunmt.text.languages.codes import name_of
 
 RETURNS = ("sentences", "alignments", "alternatives", "scores", "doubts")
 _LIMITS = ("text", "characters", "texts", "alternatives", "file")
-_SPLITS = ("sentence", "paragraph", "line")
+_CHOICES = {"split": ("sentence", "paragraph", "line"), "retry": ("loops", "none")}  # others may take long
 _MOST_TERMS = 1000
 _MOST_FACTOR = 10.0  # target pieces for each source piece
 
@@ -136,8 +136,9 @@ def _options(given: Parameters, settings: ServeSettings, returns: frozenset[str]
             raise bad(f"Invalid request: {name} must be from 1 to {most + 1}")
     if isinstance(found.get("max_length_factor"), int | float) and found["max_length_factor"] > _MOST_FACTOR:
         raise bad(f"Invalid request: max_length_factor must be at most {_MOST_FACTOR:g}")
-    if "split" in found and found["split"] not in _SPLITS:
-        raise bad(f"Invalid request: split must be one of {', '.join(_SPLITS)}")
+    for name, choices in _CHOICES.items():
+        if name in found and found[name] not in choices:
+            raise bad(f"Invalid request: {name} must be one of {', '.join(choices)}")
     glossary = found.get("glossary")
     if glossary is not None:
         if not isinstance(glossary, Mapping) or len(glossary) > _MOST_TERMS:
