@@ -111,8 +111,8 @@ def test_options_that_are_not_allowed(served):
     right = FORMS["/v1/translate"][0]
     for options in ({"suppress_sequences": ["a"]}, {"glossary": "/etc/passwd"}, {"beam_size": 12}, {"beam_size": "4"},
                     {"beam_size": -1}, {"num_hypotheses": 10**30}, {"split": "none"}, {"protect": "/x"}, {"unknown": 1},
-                    {"max_length_factor": 99}, {"retry": "beam"}, {"split": "none"}, {"length_penalty": "high"}, {"glossary": {"a": 5}}, {"seed": {"a": 1}},
-                    {"protect": [{}]}, {"rerank": "mbr"}, "beam", [1]):  # fmt: skip
+                    {"retry": "beam"}, {"max_length_factor": 99}, {"length_penalty": "high"}, {"glossary": {"a": 5}},
+                    {"seed": {"a": 1}}, {"protect": [{}]}, {"rerank": "mbr"}, "beam", [1]):  # fmt: skip
         answer = served.post("/v1/translate", json={**right, "options": options})
         assert answer.status_code == 400, (options, answer.text)
         assert answer.json()["error"]["code"] == 400 and "Traceback" not in answer.text
