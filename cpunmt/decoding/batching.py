@@ -61,15 +61,15 @@ def cut_sentences(
     parts = []
     for number, ids in enumerate(sentences):
         if most and len(ids) - 1 > most:
-            ids = [*ids[:most], ids[-1]]
+            ending = _ending_of(ids, vocabulary)
+            ids = [*ids[: len(ids) - len(ending)][:most], *ending]
         if len(ids) == 1:
             continue
         prefix = prefixes[number] if prefixes else []
         if len(ids) - 1 <= room:
             parts.append(SourcePart(number, ids, prefix, target_limit(len(ids), len(prefix), options, config)))
             continue
-        name = _name_of(ids, vocabulary)
-        ending = ids[-2:] if ids[-1] in vocabulary.tag_ids else ids[-1:]
+        name, ending = _name_of(ids, vocabulary), _ending_of(ids, vocabulary)
         if 2 * (len(name) + len(ending) - 1) > room:  # a tiny model
             name, ending = [], ids[-1:]
         body, again = ids[len(name) : len(ids) - len(ending)], 0
@@ -95,6 +95,12 @@ def _name_of(ids: list[int], vocabulary: AnyVocabulary) -> list[int]:
         if begin and name_end(begin) == len(begin):
             return ids[:size]
     return []
+
+
+def _ending_of(ids: list[int], vocabulary: AnyVocabulary) -> list[int]:
+    """Returns the end of a source: </s>, and the name of a language if one stands behind it."""
+    is_named = ids[-1] in vocabulary.tag_ids and ids[-2:-1] == [vocabulary.eos_id]
+    return ids[-2:] if is_named else ids[-1:]
 
 
 def target_limit(source: int, prefix: int, options: Options, config: ModelConfig) -> int:
@@ -207,14 +213,15 @@ def _with_logits(
 
     So a search stores no logits, most of which would belong to dropped hypotheses.
     """
-    found = search_parts(engine, parts, options, search._replace(vocab_logits=False), shared, tell)
-    pairs = list(zip(parts, found, strict=True))
-    whole = [(part, [*part.prefix[: part.said], *h.ids]) for part, hypotheses in pairs for h in hypotheses]
-    again = [part._replace(prefix=ids, limit=len(ids)) for part, ids in whole]
+    whole = [part._replace(said=0) for part in parts]  # results leave names out in the end
+    found = search_parts(engine, whole, options, search._replace(vocab_logits=False), shared, tell)
+    pairs = list(zip(whole, found, strict=True))
+    again = [part._replace(prefix=h.ids, limit=len(h.ids)) for part, hypotheses in pairs for h in hypotheses]
     outputs = [part.limit * engine.model.config.vocab_size for part in again]
     forced = iter(_translated(engine, again, outputs, options, search.forcing._replace(vocab_logits=True), shared))
     return [
-        [h._replace(logits=made[0].logits) if (made := next(forced)) else h for h in hypotheses] for hypotheses in found
+        [_unsaid(h._replace(logits=made[0].logits) if (made := next(forced)) else h, part) for h in hypotheses]
+        for part, hypotheses in zip(parts, found, strict=True)
     ]
 
 
@@ -234,15 +241,22 @@ def _unnamed(found: Hypothesis, part: SourcePart, is_reversed: bool) -> Hypothes
 
     Reversed sentences have the source's name at the end.
     """
-    ids, terms, attention, logits = found.ids, found.token_log_probs, found.attention, found.logits
-    said = part.said if ids[: part.said] == part.prefix[: part.said] else 0  # a biased search need not say it
-    if attention is not None:
+    if found.attention is not None:
         begin = len(part.ids) - 1 - part.again if is_reversed else 0
         columns = [*range(begin, begin + part.again), *range(len(part.ids) - part.after, len(part.ids) - 1)]
-        attention = np.delete(attention, columns, 1)[said:]
-    terms = terms and terms[said:]
-    logits = logits if logits is None else logits[said:]
-    return found._replace(ids=ids[said:], token_log_probs=terms, attention=attention, logits=logits)
+        found = found._replace(attention=np.delete(found.attention, columns, 1))
+    return _unsaid(found, part)
+
+
+def _unsaid(found: Hypothesis, part: SourcePart) -> Hypothesis:
+    """Returns a hypothesis without the repeated name of its language, which a biased search need not say."""
+    ids, terms, attention, logits = found.ids, found.token_log_probs, found.attention, found.logits
+    if not part.said or ids[: part.said] != part.prefix[: part.said]:
+        return found
+    attention = attention if attention is None else attention[part.said :]
+    logits = logits if logits is None else logits[part.said :]
+    terms = terms and terms[part.said :]
+    return found._replace(ids=ids[part.said :], token_log_probs=terms, attention=attention, logits=logits)
 
 
 def _reversed(found: Hypothesis) -> Hypothesis:

@@ -14,7 +14,7 @@ Of MarianMT, of many languages (M2M-100, NLLB-200, mBART-50), of T5 and its kin,
 
 import re
 import urllib.parse
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from typing import Any, NamedTuple
 
 from cpunmt.errors import CpunmtError
@@ -39,40 +39,48 @@ class _Kind(NamedTuple):
     """A kind of models on the hub.
 
     types    model_type in config.json; empty: it has none
-    needed   its files beside config.json and the weights, each with others that may stand in its place
+    needed   its files beside the weights: groups of files, any of which may stand for a need
     welcome  files that are fetched if they are there
     """
 
     title: str
     types: tuple[str, ...]
-    needed: tuple[tuple[str, ...], ...]
+    needed: tuple[tuple[tuple[str, ...], ...], ...]
     welcome: tuple[str, ...] = ()
 
 
+_CONFIG = (("config.json",),)
 _TOKENIZER = "tokenizer.json"
 _MARIAN = _Kind(
-    "marian", ("marian",), (("source.spm",), ("target.spm",), ("vocab.json",)), ("target_vocab.json", *_WELCOME)
+    "marian",
+    ("marian",),
+    (_CONFIG, (("source.spm", "target.spm"),), (("vocab.json",),)),
+    ("target_vocab.json", *_WELCOME),
 )
-_ENDINGS = (".json", ".txt")
+_SINGLES = (  # one model of both languages
+    *("sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "spiece.model", "vocabulary.spm", "vocab.spm"),
+    *("flores200_sacrebleu_tokenizer_spm.model", _TOKENIZER),
+)
+_TABLES: tuple[tuple[str, ...], ...] = tuple((f"shared_vocabulary{ending}",) for ending in (".json", ".txt"))
+_TABLES += tuple((f"source_vocabulary{ending}", f"target_vocabulary{ending}") for ending in (".json", ".txt"))
+_PIECES = (("source.spm", "target.spm"), ("source.model", "target.model"), *((name,) for name in _SINGLES))
+_CTRANSLATE2 = _Kind(
+    "CTranslate2", (), ((("model.bin",),), _TABLES, _PIECES), ("config.json", "vmap.txt", "vocab.json", *_WELCOME)
+)
 _KINDS = (  # the first that has all its files is the model's
-    _Kind(
-        "CTranslate2",
-        (),
-        (
-            ("model.bin",),
-            tuple(f"{side}_vocabulary{ending}" for side in ("shared", "source") for ending in _ENDINGS),
-            ("source.spm", "sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "spiece.model", _TOKENIZER),
-        ),
-        ("target.spm", "vmap.txt", "vocab.json", *(f"target_vocabulary{ending}" for ending in _ENDINGS), *_WELCOME),
-    ),
     _MARIAN,
     _Kind(
         "many languages",
         ("m2m_100", "mbart"),
-        (("sentencepiece.bpe.model", _TOKENIZER),),
+        (_CONFIG, (("sentencepiece.bpe.model",), (_TOKENIZER,))),
         ("vocab.json", "added_tokens.json", *_WELCOME),
     ),
-    _Kind("t5", ("t5", "mt5", "umt5"), (("spiece.model", _TOKENIZER),), ("added_tokens.json", *_WELCOME)),
+    _Kind(
+        "t5",
+        ("t5", "mt5", "umt5"),
+        (_CONFIG, (("spiece.model",), (_TOKENIZER,))),
+        ("added_tokens.json", *_WELCOME),
+    ),
 )
 _EXPECTED = "expected a MarianMT model, or one of M2M-100, NLLB-200, mBART-50, T5 or CTranslate2"
 
@@ -96,9 +104,9 @@ def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_libra
         raise CpunmtError(f'{url}: "sha" or "siblings" is missing; expected the hub\'s description of a model')
     found = {file["rfilename"]: file for file in siblings if _is_file(file)}
     weights = next(filter(None, ([file for file in found if form.fullmatch(file)] for form in _WEIGHTS)), [])
-    kind = _kind_of(found, inner(document, "config", "model_type", kind=str), name)
+    kind = _kind_of(found.keys(), inner(document, "config", "model_type", kind=str), name)
     weights = weights if kind.types else []
-    needed = [next((file for file in files if file in found), files[0]) for files in (("config.json",), *kind.needed)]
+    needed = [file for groups in kind.needed for file in _chosen(groups, found)]
     missing = [file for file in needed if file not in found]
     missing += [] if weights or not kind.types else ["model.safetensors or pytorch_model.bin"]
     if missing:
@@ -121,20 +129,26 @@ def find_model(name: str, hub: str, fetch: Callable[[str], bytes], through_libra
     )
 
 
-def _kind_of(found: Collection[str], model_type: str | None, name: str) -> _Kind:
+def _chosen(groups: tuple[tuple[str, ...], ...], found: Collection[str]) -> tuple[str, ...]:
+    """Returns the first group of which all files are there, else the first."""
+    return next((group for group in groups if all(file in found for file in group)), groups[0])
+
+
+def _kind_of(found: Set[str], model_type: str | None, name: str) -> _Kind:
     """Returns the kind of a model that has these files. Raises CpunmtError if its type belongs to none."""
 
-    def has_all(kind: _Kind, without: tuple[str, ...] = ()) -> bool:
-        return all(any(file in found for file in files if file not in without) for files in kind.needed)
+    def has(*needed: tuple[tuple[str, ...], ...]) -> bool:
+        return all(found >= set(_chosen(groups, found)) for groups in needed)
 
-    if has_all(_KINDS[0]):
-        return _KINDS[0]
+    if has(*_CTRANSLATE2.needed[:2]):
+        return _CTRANSLATE2
     if model_type:
         kind = next((kind for kind in _KINDS if model_type in kind.types), None)
         if kind is None:
             raise CpunmtError(f"hf:{name} is a model of the type {model_type[:80]!r}; {_EXPECTED}")
         return kind
-    return next((kind for kind in _KINDS if has_all(kind, (_TOKENIZER,))), _MARIAN)  # many kinds have a tokenizer.json
+    found = found - {_TOKENIZER}  # many kinds have it
+    return next((kind for kind in _KINDS if has(*kind.needed)), _MARIAN)
 
 
 def _fetched(url: str, name: str, fetch: Callable[[str], bytes], through_library: bool) -> dict[str, Any]:

@@ -118,7 +118,8 @@ class _Below:
         if scope["type"] == "http":
             if scope["path"] == self._prefix and scope["method"] in ("GET", "HEAD"):
                 last = self._prefix.rpartition("/")[2]  # relative, since a proxy may serve it below another path
-                return await RedirectResponse(f"{last}/", 308)(scope, receive, send)
+                asked = scope["query_string"].decode("latin-1")
+                return await RedirectResponse(f"{last}/{asked and '?' + asked}", 308)(scope, receive, send)
             if scope["path"].startswith(f"{self._prefix}/"):
                 scope = {**scope, "root_path": self._prefix}
             elif scope["path"] not in _EVERYWHERE:

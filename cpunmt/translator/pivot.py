@@ -146,9 +146,10 @@ class Pivot(DocumentMethod):
 
         Options of texts (split, html, xml, tags, protect, copy_numbers, lower_capitals, glossary, retry) are taken from
         the first model's and apply to the whole chain: texts are cut into sentences once, terms are those of the last
-        translation, and a second try has another search in the last model. num_hypotheses, return_scores and
-        return_token_log_probs are taken from the last model's: the others pass on their best translation. So are
-        suppress_sequences, end_token and target_lang, unless `options` is a list; source_lang is the first model's.
+        translation, and a second try has another search in the last model. `retry="loops"` applies to each model that
+        recommends it. num_hypotheses, return_scores and return_token_log_probs are taken from the last model's: the
+        others pass on their best translation. So are suppress_sequences, end_token and target_lang, unless `options` is
+        a list; source_lang is the first model's.
         """
         if given and (watch := watch_of(given)):
             with under(watch):
@@ -232,7 +233,9 @@ class Pivot(DocumentMethod):
         split, ends = of_texts["split"], (self.translators[0], self.translators[-1])
         languages = Languages(ends[0].spoken(settings[0]).source, ends[1].spoken(settings[-1]).target)
         cutter = None if split == "none" else Cutter(split, languages, self.source_vocabulary)
-        before = [settings_of(leg.options, **_HANDED_ON) for leg in settings[:-1]]
+        if of_texts["retry"] in (None, "loops"):
+            of_texts["retry"] = settings[-1].options.retry
+        before = [settings_of(leg.options, **{**_HANDED_ON, "retry": _loops(leg.options)}) for leg in settings[:-1]]
 
         def once(parts: Sequence[str], begun: Sequence[list[int]], each: Sequence[Settings]) -> list[Aligned]:
             chosen = each[0]  # all are alike
@@ -322,6 +325,11 @@ def _own(options: Any, number: int, count: int) -> Any:
     if isinstance(options, Options):
         return options.changed(**dict.fromkeys(foreign))
     return options and {name: value for name, value in options.items() if name not in foreign}
+
+
+def _loops(options: Options) -> str | None:
+    """Returns the `retry` of a model before the last: of its own loops. Other doubts are about the whole chain."""
+    return options.retry if options.retry == "loops" else None
 
 
 def _leg(translator: Translator, settings: Settings, forced: Sequence[list[int]] | None) -> Layer:

@@ -20,6 +20,7 @@ class Letters:
 
     mark = "▁"
     tag_ids = frozenset()
+    eos_id = 0
 
     @staticmethod
     def pieces(ids):

@@ -201,7 +201,12 @@ def test_a_book():
     page = changed.pop("OEBPS/text/a b.xhtml")
     assert changed == {} and "<p>A <b>BOLD</b> WORD.<br/>AND" in page and 'alt="PICTURE"' in page
     ElementTree.fromstring(page)
-    assert book.notes == ["OEBPS/book.opf in it names OEBPS/missing.xhtml, which is missing"]
+    assert book.notes == ["pages that its contents name are missing: OEBPS/missing.xhtml"]
+    item = '<item id="x{0}" href="{0}.xhtml" media-type="application/xhtml+xml"/>'
+    lost = "".join(item.format(number % 10) for number in range(1000))
+    many = {**MEMBERS, "OEBPS/book.opf": BOOK.replace("<manifest>", f"<manifest>{lost}").encode()}
+    (note,) = read_epub(zipped(many)).notes
+    assert note.endswith("OEBPS/3.xhtml, OEBPS/4.xhtml, and 6 more")
 
 
 def test_names_in_utf_8_need_no_mark():

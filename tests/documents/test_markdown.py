@@ -314,6 +314,24 @@ def sentences(text):
             ["A man", "dogs"],
             ":::{admonition} A MAN\n:class: tip\nDOGS\n:::",
         ),
+        ("A man\n\n!!! note", ["!!! note", "A man"], "A MAN\n\n!!! NOTE"),
+        ('!!! note "" {.c}\n    Two\n\n    dogs', ["Two", "dogs"], '!!! note "" {.c}\n    TWO\n\n    DOGS'),
+        ("> !!! note\n>     Two\n>     dogs", ["Two dogs"], "> !!! note\n>     TWO DOGS"),
+        (":::{note}\n:class: a\nTwo\n:::", ["Two"], ":::{note}\n:class: a\nTWO\n:::"),
+        (":::{note} A man\n:::", ["A man"], ":::{note} A MAN\n:::"),
+        ("::: details A man {open}\nTwo\n:::", ["A man", "Two"], "::: details A MAN {open}\nTWO\n:::"),
+        *(
+            (line, [], line)
+            for line in (
+                ':::image type="content" source="a/x.png" alt-text="A dog":::',
+                '::: moniker range=">= azure"',
+                ":::code-group labels=[npm,yarn]",
+                "::: include some/file.txt",
+                '::: note title="a b"',
+                "/// html | div.x",
+            )
+        ),
+        ("/// Two dogs", ["/// Two dogs"], "/// TWO DOGS"),
         (":::{code-block} a b\n:::\ndogs", ["dogs"], ":::{code-block} a b\n:::\nDOGS"),
         ("# Dogs {#dogs .c}", ["Dogs"], "# DOGS {#dogs .c}"),
         ("A man and\ndogs {.c}", ["A man and dogs"], "A MAN AND\nDOGS {.c}"),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.errors import CpunmtError
+from cpunmt.formats.ctranslate2 import ctranslate2_directory
 from cpunmt.formats.huggingface import many_languages, t5
 from cpunmt.registry import huggingface
 from cpunmt.registry.connection import HttpStatusError
@@ -65,6 +66,7 @@ PAIR = {"source_vocabulary.json": b"[]", "target_vocabulary.json": b"[]", "sourc
         (TOKENIZER, "m2m_100", "many languages", set()),
         ({**TOKENIZER, "sentencepiece.bpe.model": b"2"}, "mbart", "many languages", {"tokenizer.json"}),
         (TOKENIZER, "umt5", "t5", set()),
+        ({"model.bin": b"1", "shared_vocabulary.txt": b"", "vocabulary.spm": b"2"}, None, "CTranslate2", set()),
         ({**TOKENIZER, "spiece.model": b"2"}, None, "t5", {"tokenizer.json"}),
         ({**CTRANSLATE2, "shared_vocabulary.txt": b"", "tokenizer.json": b"{}"}, None, "CTranslate2", set()),
         (
@@ -83,9 +85,30 @@ def test_kinds(server, files, model_type, kind, left_out):
     assert {file.path for file in entry.files} == set(files) - left_out
 
 
-def test_types_are_those_that_can_be_read():
+def test_types_and_files_are_those_that_can_be_read():
+    singles = tuple(
+        (source,) if source == target else (source, target) for source, target in ctranslate2_directory.PIECES
+    )
+    assert (*singles, ("tokenizer.json",)) == huggingface._PIECES
     types = {kind.title: kind.types for kind in huggingface._KINDS if kind.types}
     assert types == {"marian": ("marian",), "many languages": many_languages.MODEL_TYPES, "t5": t5.MODEL_TYPES}
+
+
+@pytest.mark.parametrize(
+    ("files", "missing"),
+    [
+        ({"model.bin": b"1", "shared_vocabulary.json": b"[]"}, "source.spm, target.spm"),
+        (
+            {"model.bin": b"1", "source_vocabulary.json": b"[]", "source.spm": b"2"},
+            "config.json, target.spm, vocab.json",
+        ),
+    ],
+)
+def test_what_a_ctranslate2_repository_lacks(server, files, missing):
+    """CTranslate2 leaves the SentencePiece model to its callers."""
+    serve_hub(server, "a/model", files)
+    with pytest.raises(CpunmtError, match=f"has no {missing}"):
+        model(server, "a/model")
 
 
 @pytest.mark.parametrize("model_type", ["bert", "whisper"])

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from cpunmt import CpunmtError, Options, Pivot, Translator
-from cpunmt.sentence_layers.retrying import _is_better, _wider
+from cpunmt.sentence_layers.retrying import _is_better, _wider, _without_repeats
 from tests.sample_models.real_model import SHIPPED
 
 GOOD = "Two dogs are playing in the snow."
@@ -78,20 +78,37 @@ def test_a_text_that_repeats_itself_may_be_translated_so(tiny, way):
 @pytest.mark.parametrize(
     ("options", "second"),
     [
+        ({}, {"beam_size": 4, "no_repeat_ngram_size": 4}),
         ({"no_repeat_ngram_size": 6}, {"beam_size": 4, "no_repeat_ngram_size": 4}),
+        ({"no_repeat_ngram_size": 2}, {"beam_size": 4, "no_repeat_ngram_size": 2}),
         ({"beam_size": 64}, {"no_repeat_ngram_size": 4}),
         ({"sampling_topk": 2, "seed": 1}, {"no_repeat_ngram_size": 4}),
         ({"return_alternatives": True, "num_hypotheses": 2}, {"no_repeat_ngram_size": 4}),
     ],
 )
-def test_the_second_search_of_a_loop(tiny, options, second):
+def test_the_second_search_of_a_loop(options, second):
     """Samples and alternatives keep their search, and repeat no groups of pieces."""
-    chosen = {**options, "max_length": 40}
+    assert _wider(Options(**options)) | _without_repeats(Options(**options)) == second
+
+
+def test_alternatives_that_loop(tiny):
+    chosen = {"return_alternatives": True, "num_hypotheses": 2, "max_length": 40}
     first, made = tiny.translate(LOOP, **chosen), tiny.translate(LOOP, **chosen, retry="loops")
-    other = tiny.translate(LOOP, **{**chosen, **second})
-    expected = other if first.repeats and not other.repeats else first
-    assert made.retried == (expected is other)
-    assert [one.pieces for one in made.hypotheses] == [one.pieces for one in expected.hypotheses]
+    other = tiny.translate(LOOP, **chosen, no_repeat_ngram_size=4)
+    assert first.repeats and not other.repeats and made.retried
+    assert [one.pieces for one in made.hypotheses] == [one.pieces for one in other.hypotheses]
+
+
+def test_a_chain_tries_loops_again_in_models_that_recommend_it(tmp_path):
+    loop = "US-Mexico drug tunnel with its own railway found"
+    ende, deen = Translator(SHIPPED.parent / "ende"), Translator(SHIPPED.parent / "deen-student")
+    german = ende.translate(loop)
+    assert german.retried and ende.translate(loop, retry="none").repeats
+    assert Pivot([ende, deen]).translate(loop).text == deen.translate(german.text).text
+    plain = deen.translate(ende.translate(loop, retry="none").text).text
+    assert Pivot([ende, deen]).translate(loop, retry="none").text == plain
+    assert Pivot([deen, ende]).text_call({}).settings.options.retry == "loops"
+    assert Pivot([ende, deen]).text_call({}).settings.options.retry is None
 
 
 def test_a_model_may_recommend_it(tmp_path):

@@ -99,6 +99,8 @@ def test_below_a_path():
         assert server.client.get("/").status_code == server.post("/a/b", json=ASKED).status_code == 404
         found = server.client.get("/a/b", follow_redirects=False)
         assert (found.status_code, found.headers["location"]) == (308, "b/")
+        found = server.client.get("/a/b?source=de&q=Hallo%20Welt", follow_redirects=False)
+        assert found.headers["location"] == "b/?source=de&q=Hallo%20Welt"
         assert server.client.get("/a/b", follow_redirects=True).text == server.client.get("/a/b/").text
         assert server.client.get("/health").status_code == server.client.get("/a/b/health").status_code == 200
         sent = {"files": {"file": ("a.txt", "One man.")}, "data": {"source": "en", "target": "de"}}

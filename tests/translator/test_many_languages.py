@@ -450,6 +450,26 @@ def test_each_part_of_a_long_sentence_has_the_languages_that_its_pieces_name(nll
     assert said[: len(whole)] == whole
 
 
+def test_an_input_limit_keeps_the_names_of_a_source_of_the_older_form(nllb):
+    pieces = nllb.tokenize(" ".join(TEXT[:2] * 6).replace(".", "").replace("!", ""))
+    made = nllb.translate_batch([[*pieces, "</s>", "eng_Latn"]], [["deu_Latn"]], max_input_length=90, max_length=9)
+    cut = nllb.translate_batch([[*pieces[:90], "</s>", "eng_Latn"]], [["deu_Latn"]], max_length=9)
+    assert made == cut
+
+
+def test_logits_behind_a_name_that_a_biased_search_does_not_say(nllb):
+    pieces = nllb.tokenize(" ".join(TEXT[:2] * 6).replace(".", "").replace("!", ""))
+    options = {"max_length": 6, "min_length": 4, "prefix_bias_beta": 0.05, "return_logits_vocab": True}
+    (made,) = nllb.translate_batch([["eng_Latn", *pieces]], [["deu_Latn"]], **options)
+    cuts = split_pieces(pieces, nllb.config.max_source_length - 2, nllb.source_vocabulary.mark)
+    parts = [["eng_Latn", *pieces[begin:end]] for begin, end in itertools.pairwise([0, *cuts, len(pieces)])]
+    alone = nllb.translate_batch(parts, [["deu_Latn"]] * len(parts), **options)
+    starts = [bool(number) and one.hypotheses[0][:1] == ["deu_Latn"] for number, one in enumerate(alone)]
+    assert len(parts) > 2 and not all(starts[1:])
+    expected = [one.logits[0][start:] for one, start in zip(alone, starts, strict=True)]
+    assert np.array_equal(made.logits[0], np.concatenate(expected))
+
+
 def test_a_pivot_gives_each_model_its_languages(nllb):
     chain = Pivot([Translator(SHIPPED), nllb])
     made = chain.translate(TEXT[:1], options=[None, {**named(("de", "fr")), **LAST}])

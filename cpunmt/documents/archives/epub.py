@@ -23,6 +23,7 @@ _SPACES = {
     "http://www.w3.org/2001/04/xmlenc#": "enc",
 }
 _PAGE, _NCX = "application/xhtml+xml", "application/x-dtbncx+xml"
+_SHOWN = 5
 _OF_BOOK = ("dc:title", "dc:description", "dc:subject")
 
 
@@ -34,7 +35,7 @@ def read_epub(content: bytes) -> Parts:
     archive = Archive(content)
     locked = _locked(archive)
     parts: dict[str, Contents] = {}
-    notes: list[str] = []
+    missing: dict[str, None] = {}
     for node in _of(archive, _CONTAINER, ["container:rootfile"]):
         book = node.attributes.get("full-path", "")
         parts[book] = _texts(archive, book, _OF_BOOK)
@@ -42,17 +43,22 @@ def read_epub(content: bytes) -> Parts:
             address = item.attributes.get("href", "")
             name = posixpath.normpath(posixpath.join(posixpath.dirname(book), unquote(address)))
             kind = item.attributes.get("media-type")
-            if kind not in (_PAGE, _NCX) or name in parts or "://" in address:
+            if kind not in (_PAGE, _NCX) or name in parts or "://" in address or not address:
                 continue
             if name not in archive.names:
-                notes.append(f"{book} in it names {name}, which is missing")
+                missing[name] = None
                 continue
             if name in locked:
                 raise DocumentError(f"{name} in it is encrypted: the book is bound to a reader; get one without")
             parts[name] = _page(archive, name) if kind == _PAGE else _texts(archive, name, ["ncx:text"])
     if not parts:
         raise DocumentError(f"its {_CONTAINER} names no book")
-    return Parts(archive, parts, notes)
+    return Parts(archive, parts, _notes(list(missing)))
+
+
+def _notes(missing: list[str]) -> list[str]:
+    more = f", and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    return [f"pages that its contents name are missing: {', '.join(missing[:_SHOWN])}{more}"] if missing else []
 
 
 def _source(archive: Archive, name: str) -> Source:

@@ -30,13 +30,18 @@ _DEFINITION = re.compile(r"\[(?!\^)((?:[^\[\]\\]|\\.){1,999})\]:")
 _NOTE = re.compile(r"\[\^[^\s\[\]]{1,200}\]:[ \t]*")
 _ALERT = re.compile(r"\[![A-Za-z][\w-]{0,40}\][-+]?(?=\s|$)")
 # Boxes of site generators. MkDocs: !!! note "Title", ??? note, === "Tab", /// note | Title.
-# Docusaurus, VitePress: :::note[Title], ::: note Title. MyST: :::{admonition} Title, with lines of options below.
-_INDENTED_BOX = re.compile(r"(?:!{3}|\?{3}\+?|={3}[!+]?(?=[ \t]+\"))[\w \t-]*(?:\"(.+)\")?$")
+# Docusaurus, VitePress: :::note[Title], ::: note Title. MyST: :::{note} Title. Others take attributes or files there.
+_NAMES = (
+    "(?:abstract|admonition|attention|bug|card|caution|check|danger|details|dropdown|error|example|failure|faq|help|hint|"
+    "important|info|note|question|quote|seealso|success|summary|tab|tab-item|tip|todo|warning)"
+)
+_INDENTED_BOX = re.compile(r"(?:!{3}|\?{3}\+?|={3}[!+]?(?=[ \t]+\"))[\w \t-]*(?:\"(.*)\")?[ \t]*(?:\{[^{}]*\})?$")
 _FENCED_BOX = re.compile(
-    r"/{3,}[ \t]*[\w-]+[ \t]*(?:\|(.+))?$|/{3,}$"
-    r"|:{3,}[ \t]*(?:\{(?:admonition|card|dropdown|tab-item)\}|[\w-]+)(?:\[(.+)\](?:\{[^{}]*\})?|[ \t]+(?!\{)(.+))$"
+    rf"/{{3,}}[ \t]*(?:{_NAMES}[ \t]*(?:\|(.+))?|(?:html|define|definition|(?:figure-|table-)?caption)\b.*|)$"
+    rf"|:{{3,}}[ \t]*(?:\{{{_NAMES}\}}|{_NAMES}\b)(?:\[(.+)\](?:\{{[^{{}}]*\}})?|[ \t]+(?!\{{|[\w-]+=)(.+))$"
     r"|:{3,}"
 )
+_DIRECTIVE = re.compile(r":{3,}[ \t]*\{")  # of MyST: lines of options may be below
 _OPTION = re.compile(r"[ \t]*:[\w-]+:(?:\s|$)")
 _DESCRIPTION = re.compile(r":[ \t]+(?=\S)")  # of a term on the line before
 _TITLE = re.compile(r"(?:\"[^\"]*\"|'[^']*'|\([^()]*\))$")
@@ -178,17 +183,24 @@ class _Reader:
 
     def _opens(self, number: int, box: re.Match[str]) -> bool:
         """Returns whether a line opens a box: it has a title, or indented text below."""
-        below = next((line for line in map(self._of, range(number + 1, number + 3)) if line.strip()), "")
-        return bool(box[1]) or _indent(below) >= _indent(self._of(number)) + _TAB
+        if box[1] is not None:
+            return True
+        after = range(number, min(number + 3, len(self.lines)))
+        own, *below = (self.text[self._past_quotes(other) : self.lines[other][1]] for other in after)
+        return _indent(next(filter(str.strip, below), "")) >= _indent(own) + _TAB
 
     def _box(self, number: int, begin: int, box: re.Match[str]) -> int:
         """Adds the title of a box, and returns the number of the line after its options."""
         self._end()
         for group in range(1, box.re.groups + 1):
-            if box[group]:
-                self._add([(begin + box.start(group), begin + box.end(group))])
+            title = box[group] or ""
+            if title.endswith("}"):
+                title = title[: title.rfind("{")]  # attributes
+            if title:
+                self._add([(begin + box.start(group), begin + box.start(group) + len(title))])
         number += 1
-        while "{" in box[0] and _OPTION.match(self._of(number)):
+        is_directive = _DIRECTIVE.match(self.text, begin) is not None
+        while is_directive and number < len(self.lines) and _OPTION.match(self._of(number)):
             number += 1
         return number
 
