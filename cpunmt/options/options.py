@@ -48,8 +48,8 @@ class Options:
     defaults: unset options have the values of `Options()`. To change some defaults and keep the others:
     `dataclasses.replace(translator.options, beam_size=4)`. Keywords override `options`.
 
-    None means the value of the model's config, or else the default that the option's text names. Raises TypeError or
-    ValueError, which names the option, for a wrong value.
+    As a keyword, None means the model's own default; in `Options`, the default that the option's text names. Raises
+    TypeError or ValueError, which names the option, for a wrong value.
 
     Each option is defined here once: its type, default, text and range. Flags, checks, tables of the documentation and
     the server's description are generated from it; the keyword classes below list the calls that take it.

@@ -192,12 +192,13 @@ class _Reader:
     def _box(self, number: int, begin: int, box: re.Match[str]) -> int:
         """Adds the title of a box, and returns the number of the line after its options."""
         self._end()
-        for group in range(1, box.re.groups + 1):
-            title = box[group] or ""
-            if title.endswith("}"):
-                title = title[: title.rfind("{")]  # attributes
-            if title:
-                self._add([(begin + box.start(group), begin + box.start(group) + len(title))])
+        group = box.lastindex or 0
+        title = box[group] if group else ""
+        if title.endswith("}"):
+            title = title[: title.rfind("{")]  # attributes
+        if title:
+            at = begin + box.start(group)
+            self._add([(at, at + len(title))])
         number += 1
         is_directive = _DIRECTIVE.match(self.text, begin) is not None
         while is_directive and number < len(self.lines) and _OPTION.match(self._of(number)):
