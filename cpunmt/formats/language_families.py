@@ -19,7 +19,8 @@ from cpunmt.model.config import ModelConfig
 from cpunmt.text.languages.codes import code_of, preferred
 from cpunmt.text.languages.lists import M2M_100, MBART_50, NLLB_200, WMT_21
 
-_LEAST = 2  # pieces of the form that make a family
+_LEAST = 2  # pieces of the form that make a family, if there are no others
+_MANY = 40  # that make one even if some stand apart: mBART-50, the smallest, has 52
 _LENGTH_FACTOR = 5.0  # languages differ in the pieces of a word
 _SMALL = "small100"  # in the name of SMaLL-100's tokenizer, which is a Python file of its own repository
 
@@ -38,15 +39,26 @@ NLLB = Family("NLLB-200", re.compile(r"[a-z]{3}_[A-Z][a-z]{3}"), tuple(NLLB_200)
 MBART = Family("mBART-50", re.compile(r"[a-z]{2}_[A-Z]{2}"), tuple(MBART_50))
 
 
-def family_of(pieces: Iterable[str]) -> Family | None:
-    """Returns the family whose form at least two of the pieces have, one after the other, as those of languages are
-    added to a vocabulary; words of that form stand apart."""
+def family_of(pieces: Iterable[str]) -> tuple[Family, tuple[str, ...]] | None:
+    """Returns the family, and the pieces of its languages, of a vocabulary's last pieces; None if they name none.
+
+    Languages are added to a vocabulary one after the other; words of their form stand apart. A language that was added
+    later is behind them, perhaps after <mask>.
+    """
     some = list(pieces)
     for family in (M2M, NLLB, MBART):
         places = [place for place, piece in enumerate(some) if family.form.fullmatch(piece)]
-        if len(places) >= _LEAST and places[-1] - places[0] == len(places) - 1:
-            return family
+        firsts = [i for i in range(len(places)) if _is_run(places[i : i + _MANY], _MANY)]
+        if not firsts and _is_run(places, _LEAST):
+            firsts = [0]
+        if firsts:
+            return family, languages_in(family, some[places[firsts[0]] :])
     return None
+
+
+def _is_run(places: list[int], least: int) -> bool:
+    """Returns whether at least so many places follow each other."""
+    return len(places) >= least and places[-1] - places[0] == len(places) - 1
 
 
 def languages_in(family: Family, pieces: Iterable[str]) -> tuple[str, ...]:

@@ -259,7 +259,7 @@ def write_options(path):
 
 def read_huggingface_weights(path):
     config = read_huggingface_config(FIELDS, {}, 1, True, str(path))
-    for array in stored_tensors(config, read_float_tensors(path), str(path), has_pad=True)[1].values():
+    for array in stored_tensors(config, read_float_tensors(path), str(path), left_out=1)[1].values():
         assert array.dtype == np.float32 and np.isfinite(array).all()
 
 
@@ -273,7 +273,7 @@ def write_torch(container):
 
 def read_torch(path):
     config = read_huggingface_config(FIELDS, {}, 1, True, str(path))
-    for array in stored_tensors(config, read_torch_tensors(path), str(path), has_pad=True)[1].values():
+    for array in stored_tensors(config, read_torch_tensors(path), str(path), left_out=1)[1].values():
         assert array.dtype == np.float32 and np.isfinite(array).all()
 
 

@@ -178,7 +178,7 @@ def huggingface(folder, shape="shared") -> Written:
     fields, tensors = write_huggingface(folder, shape)
     write_vocabulary(folder, train_vocabulary, separate=shape == "apart")
     config = read_huggingface_config(fields, {}, 1, shape == "shared", "config")
-    return Written(folder, *stored_tensors(config, tensors, "model", has_pad=True))
+    return Written(folder, *stored_tensors(config, tensors, "model", left_out=1))
 
 
 def ctranslate2(folder, kind="float32", pre_norm=True) -> Written:

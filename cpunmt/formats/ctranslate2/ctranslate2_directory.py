@@ -35,7 +35,6 @@ from cpunmt.formats.language_families import (
     family_of,
     is_small,
     language_metadata,
-    languages_in,
     with_languages,
 )
 from cpunmt.formats.packed.safetensors_file import Bfloat16
@@ -90,7 +89,7 @@ def read_directory(found: FoundModel, codes: Path | None = None) -> ForeignModel
     check_specification(model, str(weights))
     fields = _settings(folder, model)
     tables = _tables(folder)
-    opened = {table: read_table(table) for table in dict.fromkeys(tables)}
+    opened = {table: read_table(table, repeats=True) for table in dict.fromkeys(tables)}
     source, target = (opened[table] for table in tables)
     special = {special_ids(table, path) for table, path in zip((source, target), tables, strict=True)}
     if len(special) > 1:
@@ -125,7 +124,7 @@ def read_directory(found: FoundModel, codes: Path | None = None) -> ForeignModel
 def read_metadata(found: FoundModel) -> dict[str, str]:
     """Returns the languages of a model of many; of others nothing. Raises ModelFileError."""
     tables = _tables(found.folder)
-    named = _languages(tables, read_table(tables[0])) if tables[0] == tables[1] else None
+    named = _languages(tables, read_table(tables[0], repeats=True)) if tables[0] == tables[1] else None
     if named is None:
         return {}
     return language_metadata(*named, named[0] is M2M and is_small(_tokenizer(found.folder)))
@@ -135,8 +134,7 @@ def _languages(tables: Sequence[Path], pieces: Mapping[str, int]) -> tuple[Famil
     """Returns the family and the pieces of the languages of a shared vocabulary; None if it names none."""
     is_cut = tables[0] == tables[1] and any(piece.startswith(WORD) for piece in pieces)  # by SentencePiece
     last = list(pieces)[-_NAMING:] if is_cut else []
-    family = family_of(last)
-    return None if family is None else (family, languages_in(family, last))
+    return family_of(last)
 
 
 def _tokenizer(folder: Path) -> dict[str, Any]:

@@ -1,19 +1,23 @@
 """Reads the settings of Hugging Face's MarianMT models: `config.json` and `generation_config.json`.
 
 The network is a Marian Transformer with self-attention, with other sinusoids and another epsilon than Marian. The last
-id, <pad>, is not a piece, and is left out (`stored_tensors`). Unsupported features are refused by name.
+id, <pad>, is not a piece, and is left out (`stored_tensors`); so are rows behind it, which only fill up the table of a
+model that was trained on. Unsupported features are refused by name.
 
 Source: `models/marian/` in https://github.com/huggingface/transformers.
 """
 
+import re
 import reprlib
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from cpunmt.errors import ModelFileError
+from cpunmt.files.input_files import optional_json
 from cpunmt.model.config import SEARCH_NUMBERS, ModelConfig
 from cpunmt.text.vocabularies.tokenizer_json import NAME as TOKENIZER
+from cpunmt.text.vocabularies.tokenizer_json import read_tokenizer_json
 
 ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 # option -> the only values that are supported, the first being the default
@@ -52,6 +56,9 @@ SEARCH: dict[str, tuple[Any, ...]] = {
 }
 SIZES: tuple[str, ...] = ("d_model", "encoder_layers", "decoder_layers", "encoder_attention_heads", "encoder_ffn_dim")
 SIZES += ("decoder_attention_heads", "decoder_ffn_dim", "vocab_size")
+MAX_JSON = 4 << 20  # bytes of added_tokens.json and tokenizer_config.json: NLLB's has 70 KiB
+_MAX_ADDED = 10_000
+_ID = re.compile(r"[0-9]{1,7}")
 _PAD = "<pad>"
 _SIGNAL = "tensor2tensor"  # the sinusoids
 _DEFAULT_PAD = 58100  # of MarianConfig
@@ -89,22 +96,25 @@ def read_huggingface_config(
     size: Any = sizes["vocab_size"]
     target_size: Any = fields.get("decoder_vocab_size") or size
     pad = fields.get("pad_token_id", _DEFAULT_PAD)
+    left_out = 1
+    if pieces and shared_vocabulary and type(size) is int and target_size == size and pieces.get(_PAD) == pad:
+        left_out = max(1, size - max(pieces.values()))
     if type(target_size) is not int or not 2 <= target_size <= 1 << 22 or (shared and target_size != size):
         problems.append(
             f"config.json: decoder_vocab_size is {reprlib.repr(target_size)}, vocab_size {reprlib.repr(size)}; "
             "expected the same number for one embedding"
         )
     else:
-        if type(size) is int and not (type(pad) is int and pad == size - 1):
+        if type(size) is int and not (type(pad) is int and pad == size - left_out):
             problems.append(
-                f"config.json: pad_token_id is {reprlib.repr(pad)} of {size} pieces, expected the last id; convert the "
-                "model from Marian's again"
+                f"config.json: pad_token_id is {reprlib.repr(pad)} of {size} pieces, expected the last id; pieces that "
+                "were added behind it are not supported"
             )
-        last = pieces.get(_PAD, target_size - 1) if pieces else target_size - 1
-        if last != target_size - 1:
+        last = pieces.get(_PAD, target_size - left_out) if pieces else target_size - left_out
+        if last != target_size - left_out:
             problems.append(
                 f"the target's vocabulary has {_PAD} as id {last} of {target_size} pieces, expected the last id; "
-                "convert the model from Marian's again"
+                "pieces that were added behind it are not supported"
             )
         start = start_id(fields, generation)
         if type(start) is not int or not 0 <= start < target_size:
@@ -114,9 +124,14 @@ def read_huggingface_config(
     file, given = ("generation_config.json", generation) if generation else ("config.json", fields)
     search = _search(fields, generation, file, problems)
     if type(target_size) is int:
-        never = {target_size - 1, unk_id}
+        first = target_size - left_out
         search["suppress_sequences"] = suppressed_pieces(
-            given.get("bad_words_ids"), never, search.get("eos_id"), pieces, file, problems
+            given.get("bad_words_ids"),
+            lambda id_: id_ == unk_id or first <= id_ < target_size,
+            search.get("eos_id"),
+            pieces,
+            file,
+            problems,
         )
     problems += unsupported(given, SEARCH, file, "; remove it: nothing but beam search is done")
     if problems:
@@ -129,7 +144,7 @@ def read_huggingface_config(
             heads=sizes["encoder_attention_heads"],
             encoder_layers=sizes["encoder_layers"],
             decoder_parameters=tuple(range(min(sizes["decoder_layers"], 1 << 8))),
-            vocab_size=target_size - 1,
+            vocab_size=target_size - left_out,
             source_vocab_size=None if size == target_size else size - 1,
             shared_vocabulary=shared_vocabulary,
             shared_embedding=shared,
@@ -166,12 +181,18 @@ def flag_fields(fields: Mapping[str, Any], problems: list[str], **defaults: bool
     return flags
 
 
+def first_given(names: tuple[str, ...], default: Any, *places: Mapping[str, Any]) -> Any:
+    """Returns the first value that is not null: of a name in all places, then of the next name; of a list of one id
+    this id."""
+    found = (place.get(name) for name in names for place in places)
+    value = next((value for value in found if value is not None), default)
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
 def start_id(fields: Mapping[str, Any], generation: Mapping[str, Any]) -> Any:
     """Returns the id whose row of the target's table is the decoder's first input."""
-    for given in (generation, fields):
-        if given.get("decoder_start_token_id") is not None:
-            return given["decoder_start_token_id"]
-    return fields.get("pad_token_id", _DEFAULT_PAD)
+    default = fields.get("pad_token_id", _DEFAULT_PAD)
+    return first_given(("decoder_start_token_id",), default, generation, fields)
 
 
 def _search(fields: Mapping[str, Any], generation: Mapping[str, Any], file: str, problems: list[str]) -> dict[str, Any]:
@@ -183,9 +204,9 @@ def _search(fields: Mapping[str, Any], generation: Mapping[str, Any], file: str,
         if type(value) is not int or value < 2:
             problems.append(f"{name} is {reprlib.repr(value)}, expected a number from 2")
             return {}
-    eos = fields.get("eos_token_id", 0)
-    ended = generation.get("forced_eos_token_id", fields.get("forced_eos_token_id", eos))
-    if generation.get("eos_token_id", eos) != eos or ended not in (None, eos):
+    eos = first_given(("eos_token_id",), 0, fields)
+    ended = [first_given((name,), eos, generation, fields) for name in ("eos_token_id", "forced_eos_token_id")]
+    if ended != [eos, eos]:
         problems.append(f"{file}: eos_token_id and forced_eos_token_id differ, expected {reprlib.repr(eos)}")
     return {
         "eos_id": eos,
@@ -218,7 +239,12 @@ def beam_search(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def suppressed_pieces(
-    sequences: Any, never: Set[int], eos_id: Any, pieces: Mapping[str, int] | None, file: str, problems: list[str]
+    sequences: Any,
+    never: Callable[[int], bool],
+    eos_id: Any,
+    pieces: Mapping[str, int] | None,
+    file: str,
+    problems: list[str],
 ) -> tuple[tuple[str, ...], ...] | None:
     """Returns the sequences of pieces that no translation may contain, without those of a piece that is `never`
     chosen, and without </s> alone, which transformers ignores too."""
@@ -228,7 +254,7 @@ def suppressed_pieces(
     if not lists or not all(type(id_) is int for ids in sequences for id_ in ids):
         problems.append(f"{file}: bad_words_ids is {reprlib.repr(sequences)}, expected lists of ids")
         return None
-    wanted = [ids for ids in sequences if never.isdisjoint(ids) and ids != [eos_id]]
+    wanted = [ids for ids in sequences if not any(map(never, ids)) and ids != [eos_id]]
     if not wanted:
         return None
     if ended := [ids for ids in wanted if eos_id in ids]:
@@ -255,6 +281,27 @@ def pieces_file(folder: Path, name: str) -> Path:
         f"{folder}: {name} is missing, and so is {TOKENIZER}; expected the SentencePiece model of the tokenizer, which "
         "is in the repository of the original model"
     )
+
+
+def added_pieces(folder: Path, tokenizer: Mapping[str, Any], name: str) -> dict[str, int]:
+    """Returns the pieces that files of the tokenizer add to the SentencePiece model `name`, and their ids.
+
+    `tokenizer`: the content of tokenizer_config.json. Raises ModelFileError for a damaged list.
+    """
+    found: dict[Any, Any] = dict(optional_json(folder / "added_tokens.json", "config", MAX_JSON))
+    listed = tokenizer.get("added_tokens_decoder")
+    if isinstance(listed, dict):
+        for id_, entry in listed.items():
+            piece = entry.get("content") if isinstance(entry, dict) else None
+            found[piece] = int(id_) if _ID.fullmatch(id_) else id_
+    if not (folder / name).is_file() and (folder / TOKENIZER).is_file():
+        found |= read_tokenizer_json(folder / TOKENIZER).added
+    wrong = [f"{piece!r}: {id_!r}"[:80] for piece, id_ in found.items()
+             if not (isinstance(piece, str) and type(id_) is int and 0 <= id_ < 1 << 22)]  # fmt: skip
+    if wrong or len(found) > _MAX_ADDED:
+        problem = f"has {wrong[0]}, expected a piece and its id" if wrong else f"has over {_MAX_ADDED} pieces"
+        raise ModelFileError(f"{folder}: the list of added pieces {problem}; fetch the tokenizer of this model again")
+    return found
 
 
 def unsupported(

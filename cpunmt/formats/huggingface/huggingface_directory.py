@@ -11,6 +11,7 @@ tokenizer_config.json           languages; may be absent
 """
 
 import os
+import reprlib
 from collections.abc import Collection
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from cpunmt.formats.huggingface.weight_files import WEIGHTS, find_weights, read_
 from cpunmt.text.vocabularies.piece_table import read_table
 from cpunmt.text.vocabularies.table_vocabulary import special_ids
 
+_TYPES = ("marian", *many_languages.MODEL_TYPES, *t5.MODEL_TYPES)
 _OTHER_WEIGHTS = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot")
 _NEEDED = ("config.json", "source.spm", "target.spm", "vocab.json")
 _MAX_JSON = 1 << 20  # bytes
@@ -33,6 +35,10 @@ def read_directory(found: FoundModel) -> ForeignModel:
     """Reads a directory. Raises ModelFileError: a file is missing, damaged or not supported."""
     folder = found.folder
     fields = optional_json(folder / "config.json", "config", _MAX_JSON)
+    if (kind := fields.get("model_type", _TYPES[0])) not in _TYPES:
+        raise ModelFileError(
+            f"{folder}: config.json: not supported: model_type is {reprlib.repr(kind)}, expected {', '.join(_TYPES)}"
+        )
     if fields.get("model_type") in many_languages.MODEL_TYPES:
         weights = _checked_weights(folder, found.chosen, ())
         return many_languages.read_directory(folder, weights, fields)
@@ -56,7 +62,8 @@ def read_directory(found: FoundModel) -> ForeignModel:
     if config.eos_id != eos_id:
         raise ModelFileError(f"{folder}: config.json: eos_token_id is {config.eos_id}, but </s> has id {eos_id}")
     arrays = read_weights(weights)
-    config, tensors = stored_tensors(config, arrays, os.fspath(weights), start_id(fields, generation), has_pad=True)
+    left_out = (fields.get("decoder_vocab_size") or fields["vocab_size"]) - config.vocab_size
+    config, tensors = stored_tensors(config, arrays, os.fspath(weights), start_id(fields, generation), left_out)
     metadata = {
         name: tokenizer[key]
         for name, key in (("source_language", "source_lang"), ("target_language", "target_lang"))

@@ -19,7 +19,6 @@ Source: `models/{m2m_100,nllb,mbart,mbart50}/` in https://github.com/huggingface
 """
 
 import os
-import re
 import reprlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,8 +29,11 @@ from cpunmt.files.input_files import optional_json
 from cpunmt.formats.foreign_model import ForeignModel, VocabularyFiles
 from cpunmt.formats.huggingface.huggingface import (
     ACTIVATIONS,
+    MAX_JSON,
     SEARCH,
+    added_pieces,
     beam_search,
+    first_given,
     flag_fields,
     most_pieces,
     pieces_file,
@@ -53,10 +55,9 @@ from cpunmt.formats.language_families import (
     with_languages,
 )
 from cpunmt.model.config import ModelConfig
-from cpunmt.text.vocabularies.piece_table import read_table
+from cpunmt.text.vocabularies.piece_table import UNNAMED, read_table
 from cpunmt.text.vocabularies.table_vocabulary import special_ids
 from cpunmt.text.vocabularies.tokenizer_json import NAME as TOKENIZER
-from cpunmt.text.vocabularies.tokenizer_json import read_tokenizer_json
 from cpunmt.text.vocabularies.vocabulary import load_processor
 
 MODEL_TYPES = ("m2m_100", "mbart")
@@ -71,12 +72,9 @@ _GENERATION = {name: values for name, values in SEARCH.items() if name != "force
 _FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # the ids of NLLB and mBART, before the pieces of their SentencePiece model
 _CONTROLS = 3  # pieces at the beginning of such a model, <unk>, <s>, </s>; tokenizer.json has _FIRST
 _MASK = "<mask>"
-_UNNAMED = "madeupword{}"
-MAX_JSON = 4 << 20  # bytes of added_tokens.json and tokenizer_config.json: NLLB's has 70 KiB
 _MOST_SOURCE = 512  # pieces of a source: NLLB's longest in training
-_MAX_ADDED = 10_000
 _MAX_UNNAMED = 10_000  # rows that only fill up a table: M2M-100 has 8
-_ID = re.compile(r"[0-9]{1,7}")
+_GENERIC = ("pretrainedtokenizer", "tokenizersbackend")  # classes that say nothing of the family
 Table = dict[str, int]
 
 
@@ -119,6 +117,7 @@ def family_of(folder: Path, fields: Mapping[str, Any], tokenizer: Mapping[str, A
     """Returns the family of a model. Raises ModelFileError for a tokenizer of another one."""
     kind = tokenizer.get("tokenizer_class") or fields.get("tokenizer_class")
     name = kind.lower().removesuffix("fast") if isinstance(kind, str) else ""
+    name = "" if name in _GENERIC else name
     if fields.get("model_type") == "mbart":
         if name not in ("", "mbart50tokenizer"):
             raise ModelFileError(
@@ -154,7 +153,7 @@ def _table(folder: Path, family: Family, tokenizer: Mapping[str, Any]) -> Table:
             raise ModelFileError(f"{pieces_path}: a piece occurs twice, or is one of {', '.join(_FIRST)}")
         named = (*family.pieces, _MASK)
     table |= {piece: first + number for number, piece in enumerate(named)}
-    for piece, id_ in _added(folder, tokenizer).items():
+    for piece, id_ in added_pieces(folder, tokenizer, PIECES).items():
         if table.get(piece, id_) != id_:
             raise ModelFileError(
                 f"{folder}: the added piece {piece[:80]!r} has id {id_}, expected {table[piece]}; fetch the tokenizer "
@@ -164,24 +163,6 @@ def _table(folder: Path, family: Family, tokenizer: Mapping[str, Any]) -> Table:
     if len(set(table.values())) < len(table):
         raise ModelFileError(f"{folder}: two pieces have one id; fetch the tokenizer of this model again")
     return dict(sorted(table.items(), key=lambda entry: entry[1]))
-
-
-def _added(folder: Path, tokenizer: Mapping[str, Any]) -> Table:
-    """Returns the pieces that files of the tokenizer add, and their ids."""
-    found: dict[Any, Any] = dict(optional_json(folder / "added_tokens.json", "config", MAX_JSON))
-    listed = tokenizer.get("added_tokens_decoder")
-    if isinstance(listed, dict):
-        for id_, entry in listed.items():
-            piece = entry.get("content") if isinstance(entry, dict) else None
-            found[piece] = int(id_) if _ID.fullmatch(id_) else id_
-    if not (folder / PIECES).is_file():
-        found |= read_tokenizer_json(folder / TOKENIZER).added
-    wrong = [f"{piece!r}: {id_!r}"[:80] for piece, id_ in found.items()
-             if not (isinstance(piece, str) and type(id_) is int and 0 <= id_ < 1 << 22)]  # fmt: skip
-    if wrong or len(found) > _MAX_ADDED:
-        problem = f"has {wrong[0]}, expected a piece and its id" if wrong else f"has over {_MAX_ADDED} pieces"
-        raise ModelFileError(f"{folder}: the list of added pieces {problem}; fetch the tokenizer of this model again")
-    return found
 
 
 def _config(
@@ -199,10 +180,10 @@ def _config(
     problems += unsupported(given, _GENERATION, file, "; remove it: nothing but beam search is done")
     eos_id, unk_id = special_ids(table, folder)
     for name, default in (("decoder_start_token_id", None if is_mbart else eos_id), ("eos_token_id", eos_id)):
-        value = generation.get(name, fields.get(name, default))
+        value = first_given((name,), default, generation, fields)
         if value != eos_id:
             problems.append(f"{name} is {reprlib.repr(value)}, expected {eos_id}, the id of </s>")
-    if generation.get("forced_eos_token_id", fields.get("forced_eos_token_id")) not in (None, eos_id):
+    if first_given(("forced_eos_token_id",), eos_id, generation, fields) != eos_id:
         problems.append(f"forced_eos_token_id differs from eos_token_id, expected {eos_id}")
     size, last = fields.get("vocab_size"), max(table.values())
     shape = next((arrays[name].shape for name in TABLES if name in arrays), None)
@@ -219,7 +200,7 @@ def _config(
     else:
         problems.append(f"config.json: vocab_size is {reprlib.repr(size)}, but the embedding has shape {shape}")
     longest = most_pieces(given, file, 2, positions, problems)  # the first input, and the language
-    sequences = suppressed_pieces(given.get("bad_words_ids"), {unk_id}, eos_id, table, file, problems)
+    sequences = suppressed_pieces(given.get("bad_words_ids"), {unk_id}.__contains__, eos_id, table, file, problems)
     if problems:
         raise ModelFileError(f"{folder}: not supported: {'; '.join(problems)}")
     widths = fields["encoder_ffn_dim"], fields["decoder_ffn_dim"]
@@ -259,7 +240,7 @@ def _name_rows(table: Table, size: int) -> None:
     """Adds a piece for each id below `size` that has none."""
     unnamed = sorted(set(range(size)) - set(table.values()))
     for number, id_ in enumerate(unnamed):
-        table[_UNNAMED.format(number)] = id_
+        table[UNNAMED.format(number)] = id_
 
 
 def _forced(

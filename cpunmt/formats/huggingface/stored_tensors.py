@@ -60,14 +60,14 @@ class StoredTensors(Mapping[str, Array]):
 
 
 def stored_tensors(
-    config: ModelConfig, arrays: FloatTensors, where: str, start_id: int | None = None, has_pad: bool = False
+    config: ModelConfig, arrays: FloatTensors, where: str, start_id: int | None = None, left_out: int = 0
 ) -> tuple[ModelConfig, StoredTensors]:
     """Returns the arrays of a file under canonical names: float32, weights [in, out].
 
     Parameters
     ----------
     start_id : whose row is the decoder's first input; None: the last one's
-    has_pad : the last row of each table is <pad>, which is left out
+    left_out : rows at the end of each table that are no pieces, such as that of <pad>
 
     If the decoder's first input is not zero, the returned config has a start vector.
 
@@ -76,7 +76,7 @@ def stored_tensors(
     names, shapes = file_names(config.changed(start_vector=False), arrays), checkpoint_tensors(config)
     sinusoids = () if config.architecture.positions == "trained" else _SINUSOIDS
     aliases = {*TABLES, _OUTPUT, *sinusoids}
-    optional = set() if has_pad else {_BIAS}
+    optional = set() if left_out else {_BIAS}
     problems = [f"{name} is missing" for name in sorted(set(names.values()) - set(arrays) - optional)]
     problems += [f"{name} is unexpected" for name in sorted(set(arrays) - set(names.values()) - aliases)]
     makers: dict[str, Callable[[], Array]] = {}
@@ -85,7 +85,7 @@ def stored_tensors(
             makers[ours] = lambda size=shapes[ours]: np.zeros(size, np.float32)  # type: ignore[misc]
             continue
         array = arrays[theirs]
-        expected, found = _stored_shape(ours, shapes[ours], has_pad), array.shape
+        expected, found = _stored_shape(ours, shapes[ours], left_out), array.shape
         if ours in _POSITIONS and len(found) == 2 and found[0] > _OFFSET:
             expected = (found[0], expected[1])
         if found != expected:
@@ -95,7 +95,7 @@ def stored_tensors(
         elif not _is_finite(array):
             problems.append(f"{theirs} holds NaN or infinity")
         else:
-            makers[ours] = _maker(ours, array, has_pad)
+            makers[ours] = _maker(ours, array, left_out)
             if ours == tables(config)["target"]:
                 row = -1 if start_id is None else start_id
                 first = floats(_rows(array, row, found[0] if row == -1 else row + 1))[0]
@@ -109,15 +109,15 @@ def stored_tensors(
     return config, StoredTensors(makers)
 
 
-def _maker(name: str, array: Array | Bfloat16, has_pad: bool) -> Callable[[], Array]:
+def _maker(name: str, array: Array | Bfloat16, left_out: int) -> Callable[[], Array]:
     """Returns the callable that makes a tensor of ours."""
     size = array.shape[0]
     if name in _POSITIONS:
         return lambda: floats(_rows(array, _OFFSET, size)).copy()
     if name == "output.bias":
-        return lambda: floats(array)[0, : -1 if has_pad else None].copy()
+        return lambda: floats(array)[0, : array.shape[1] - left_out].copy()
     if _is_table(name):
-        return lambda: floats(_rows(array, 0, size - has_pad))
+        return lambda: floats(_rows(array, 0, size - left_out))
     return lambda: floats(array).T.copy()  # of the mapped file, which may be written again
 
 
@@ -125,12 +125,12 @@ def _is_table(name: str) -> bool:
     return "." not in name and name not in _POSITIONS
 
 
-def _stored_shape(name: str, shape: tuple[int, ...], has_pad: bool) -> tuple[int, ...]:
+def _stored_shape(name: str, shape: tuple[int, ...], left_out: int) -> tuple[int, ...]:
     if _is_table(name):
-        return shape[0] + has_pad, shape[1]
+        return shape[0] + left_out, shape[1]
     if name in _POSITIONS:
         return shape
-    return (1, shape[0] + has_pad) if name == "output.bias" else shape[::-1]
+    return (1, shape[0] + left_out) if name == "output.bias" else shape[::-1]
 
 
 def is_float(array: Array | Bfloat16) -> bool:

@@ -31,8 +31,11 @@ from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import optional_json
 from cpunmt.formats.foreign_model import Array, ForeignModel, VocabularyFiles
 from cpunmt.formats.huggingface.huggingface import (
+    MAX_JSON,
     SEARCH,
+    added_pieces,
     beam_search,
+    first_given,
     most_pieces,
     pieces_file,
     suppressed_pieces,
@@ -56,13 +59,14 @@ _ACTIVATIONS = {
     **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_pytorch_tanh"), "gelu_tanh"),
     "quick_gelu": "gelu_sigmoid",
 }
+_UNUSED_PIECE = re.compile(r"<extra_id_[0-9]+>")
 _FORWARD = re.compile(r"(gated-)?([a-z_]+)")
 _SIZES = {  # field -> its default; None: it has no default
     **{"d_model": None, "d_kv": 64, "d_ff": None, "num_layers": None, "num_heads": None, "vocab_size": None},
     **{"relative_attention_num_buckets": 32, "relative_attention_max_distance": 128},
 }
 _EPSILON = 1e-6
-_MAX_JSON = 1 << 20  # bytes
+
 _MOST_SOURCE = 512  # pieces of a source: the longest in training
 _SHARED, _OUTPUT = "shared.weight", "lm_head.weight"
 _TABLES = (_SHARED, "encoder.embed_tokens.weight", "decoder.embed_tokens.weight")  # names of one table
@@ -78,8 +82,15 @@ def read_directory(folder: Path, weights: Path, fields: Mapping[str, Any]) -> Fo
     Raises ModelFileError: a file is missing, damaged or not supported.
     """
     pieces = VocabularyFiles(pieces_file(folder, PIECES))
-    generation = optional_json(folder / "generation_config.json", "config", _MAX_JSON)
+    generation = optional_json(folder / "generation_config.json", "config", MAX_JSON)
     vocabulary = Vocabulary(pieces.ids_from)
+    tokenizer = optional_json(folder / "tokenizer_config.json", "config", MAX_JSON)
+    for piece, id_ in added_pieces(folder, tokenizer, PIECES).items():
+        if id_ >= vocabulary.size and not _UNUSED_PIECE.fullmatch(piece):
+            raise ModelFileError(
+                f"{folder}: not supported: the tokenizer adds the piece {piece[:80]!r}, with id {id_}, to those of "
+                f"{PIECES}; expected none but <extra_id_0> and so on"
+            )
     config, start = read_t5_config(fields, generation, vocabulary, os.fspath(folder))
     arrays = read_weights(weights)
     rows = fields["vocab_size"]
@@ -114,21 +125,23 @@ def read_t5_config(
         if not isinstance(fields.get(name, True), bool):
             problems.append(f"config.json: {name} is {reprlib.repr(fields[name])}, expected true or false")
     file, given = ("generation_config.json", generation) if generation else ("config.json", fields)
-    start = _first(("decoder_start_token_id", "pad_token_id"), 0, generation, fields)
+    start = first_given(("decoder_start_token_id", "pad_token_id"), 0, generation, fields)
     if type(start) is not int or not 0 <= start < vocabulary.size:
         problems.append(
             f"decoder_start_token_id is {reprlib.repr(start)}, expected an id of the {vocabulary.size} pieces"
         )
     for name in ("eos_token_id", "forced_eos_token_id"):
-        ended = _first((name,), vocabulary.eos_id, generation, fields)
+        ended = first_given((name,), vocabulary.eos_id, generation, fields)
         if ended != vocabulary.eos_id:
             problems.append(f"{name} is {reprlib.repr(ended)}, expected {vocabulary.eos_id}, the id of </s>")
     longest = most_pieces(given, file, 1, 1 << 16, problems)
     problems += unsupported(given, SEARCH, file, "; remove it: nothing but beam search is done")
     names = {piece: id_ for id_, piece in enumerate(vocabulary.pieces(range(vocabulary.size)))}
-    banned = suppressed_pieces(
-        given.get("bad_words_ids"), {vocabulary.unk_id}, vocabulary.eos_id, names, file, problems
-    )
+
+    def is_never(id_: int) -> bool:
+        return id_ == vocabulary.unk_id or vocabulary.size <= id_ < sizes["vocab_size"]  # these rows are left out
+
+    banned = suppressed_pieces(given.get("bad_words_ids"), is_never, vocabulary.eos_id, names, file, problems)
     if problems:
         raise ModelFileError(f"{where}: not supported: {'; '.join(problems)}")
     try:
@@ -165,12 +178,6 @@ def read_t5_config(
     except ModelFileError as error:
         raise ModelFileError(f"{where}: config.json: {error}") from None
     return config, start
-
-
-def _first(names: tuple[str, ...], default: int, *places: Mapping[str, Any]) -> Any:
-    """Returns the first value that is not None: of a name in all places, then of the next name."""
-    found = (place.get(name) for name in names for place in places)
-    return next((value for value in found if value is not None), default)
 
 
 def _feed_forward(fields: Mapping[str, Any], problems: list[str]) -> tuple[str, bool]:

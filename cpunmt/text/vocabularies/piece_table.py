@@ -10,6 +10,7 @@ a line. Accepted lines:
                                                                  : 17
 """
 
+import itertools
 import os
 import re
 import reprlib
@@ -20,6 +21,7 @@ from typing import Any
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import expanded, parse_json, parse_json_list, plain_name
 
+UNNAMED = "madeupword{}"  # a row of the weights without a piece, as CTranslate2 calls it
 _MAX_FILE = 16 << 20  # bytes; of 60,000 pieces less than two
 _MAX_PIECE = 1024  # characters
 _SPARE = 1000  # unused ids that a table may have, besides one for each piece
@@ -35,8 +37,11 @@ _ESCAPES = {
 }
 
 
-def read_table(path: str | os.PathLike[str]) -> dict[str, int]:
+def read_table(path: str | os.PathLike[str], repeats: bool = False) -> dict[str, int]:
     """Returns piece -> id. A file named neither .json nor .yml has one piece per line; the first has id 0.
+
+    `repeats`: in a list a piece may come again, as in CTranslate2's of T5, whose rows without a piece are called as
+    others are. The first one counts; the later ids get names that no text has, `madeupword0`.
 
     Raises
     ------
@@ -49,23 +54,34 @@ def read_table(path: str | os.PathLike[str]) -> dict[str, int]:
     content = expanded(path, "vocabulary", _MAX_FILE).tobytes()
     suffix = Path(plain_name(str(path))).suffix
     if suffix not in _MAPS:
-        table = _unique(((line, i) for i, line in enumerate(_lines(content, where))), where)
+        table = _listed(_lines(content, where), where, repeats)
     elif content.lstrip()[:1] == b"{":  # which is YAML too
         table = parse_json(content, where)
     elif suffix == ".json" and content.lstrip()[:1] == b"[":
-        table = _listed(parse_json_list(content, where), where)
+        table = _listed(parse_json_list(content, where), where, repeats)
     else:
         table = _unique(_entries(content, where), where)
     _check(table, where)
     return table
 
 
-def _listed(items: list[Any], where: str) -> dict[str, Any]:
+def _listed(items: list[Any], where: str, repeats: bool) -> dict[str, Any]:
     if set(map(type, items)) - {str}:
         i, item = next((i, item) for i, item in enumerate(items) if not isinstance(item, str))
         raise ModelFileError(f"{where}: item {i} is {reprlib.repr(item)}, expected a piece in quotes")
     table = dict(zip(items, range(len(items)), strict=True))
-    return table if len(table) == len(items) else _unique(zip(items, range(len(items)), strict=True), where)
+    if len(table) == len(items):
+        return table
+    return _unique(zip(_renamed(items) if repeats else items, range(len(items)), strict=True), where)
+
+
+def _renamed(items: list[str]) -> Iterator[str]:
+    """Yields the pieces, with another name where one comes again."""
+    seen = set(items)
+    names, met = (name for i in itertools.count() if (name := UNNAMED.format(i)) not in seen), set[str]()
+    for piece in items:
+        yield next(names) if piece in met else piece
+        met.add(piece)
 
 
 def _lines(content: bytes, where: str) -> list[str]:

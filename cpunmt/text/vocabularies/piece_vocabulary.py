@@ -5,6 +5,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from cpunmt.text.vocabularies.piece_spans import Span
+from cpunmt.text.vocabularies.piece_table import UNNAMED
 from cpunmt.text.vocabularies.table_vocabulary import TableVocabulary
 from cpunmt.text.vocabularies.vocabulary import (
     WORD,
@@ -59,7 +60,7 @@ class PieceVocabulary(TableVocabulary):
 
     def _unnamed(self) -> Iterator[str]:
         """Yields the pieces that stand for rows of the weights without a piece, as CTranslate2 calls them."""
-        for form in ("madeupword{}", "madeupword{:04d}"):
+        for form in (UNNAMED, "madeupword{:04d}"):
             for number in itertools.count():
                 if (piece := form.format(number)) not in self._ids:
                     break

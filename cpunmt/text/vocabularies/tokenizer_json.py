@@ -101,10 +101,16 @@ def _rules(fields: Mapping[str, Any], where: str) -> bytes:
         elif (step.get("type"), step.get("pattern")) != ("Replace", {"Regex": " {2,}"}):
             raise _refused(where, f"the normalizer {reprlib.repr(step.get('type'))}")
     for step in _steps(fields.get("pre_tokenizer"), "pretokenizers"):
-        usual = {"type": "Metaspace", "replacement": _WORD, "prepend_scheme": "always", "split": True}
-        if step != usual and step != {"type": "WhitespaceSplit"}:
+        if not _is_metaspace(step) and step != {"type": "WhitespaceSplit"}:
             raise _refused(where, f"the pre-tokenizer {reprlib.repr(step.get('type'))}, or its settings")
     return rules
+
+
+def _is_metaspace(step: Mapping[str, Any]) -> bool:
+    """Returns whether each word begins with SentencePiece's mark; until 2024 add_prefix_space and str_rep said so."""
+    usual = {"type": "Metaspace", "replacement": _WORD, "str_rep": _WORD, "add_prefix_space": True}
+    usual |= {"prepend_scheme": "always", "split": True}
+    return {"type", "replacement"} <= step.keys() <= usual.keys() and all(step[name] == usual[name] for name in step)
 
 
 def _steps(found: Any, name: str) -> Iterator[Mapping[str, Any]]:

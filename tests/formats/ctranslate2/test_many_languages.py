@@ -10,7 +10,7 @@ import pytest
 from cpunmt import ModelFileError, Translator
 from cpunmt.commands.models import describe
 from cpunmt.formats.any_directory import read_checkpoint, read_metadata
-from cpunmt.formats.language_families import MBART, family_of
+from cpunmt.formats.language_families import MBART, NLLB, family_of
 from tests.formats.huggingface.test_many_languages_golden import GOLDEN
 from tests.golden.many_languages import LIMIT
 from tests.golden.many_languages_ctranslate2 import RESULTS, written_by_users
@@ -142,9 +142,15 @@ def test_tokenizer_json_in_place_of_the_sentencepiece_model(tmp_path):
 
 def test_words_that_look_like_languages_are_none():
     languages = [f"x{number}" for number in range(5)] + ["en_XX", "de_DE", "fr_XX", "<mask>"]
-    assert family_of(languages) is MBART
+    assert family_of(languages) == (MBART, ("en_XX", "de_DE", "fr_XX"))
     for words in (["en_US", "and", "pt_BR"], ["deu_Latn"], ["the", "dog"], []):
         assert family_of(words) is None
+
+
+def test_a_language_that_was_added_is_behind_the_others():
+    """Converters write the pieces of a tokenizer in the order of their ids: <mask>, then what was added."""
+    vocabulary = ["a", "abc_Latn", "b", *NLLB.pieces, "<mask>", "tyv_Cyrl", "madeupword0"]
+    assert family_of(vocabulary) == (NLLB, (*NLLB.pieces, "tyv_Cyrl"))
 
 
 @pytest.mark.parametrize("kind", ["int8", "int16", "float16"])

@@ -114,6 +114,35 @@ def test_sequences_that_no_translation_contains():
     )
 
 
+def test_rows_behind_pad_only_fill_up_a_table(folder):
+    """As `resize_token_embeddings(pad_to_multiple_of=8)` makes them; a piece there is another matter."""
+    expected = read_model(folder).tensors
+    fields, tensors = (json.loads((folder / "config.json").read_text()), random_tensors(FIELDS))
+    size = fields["vocab_size"] + 7
+    for name, array in tensors.items():
+        if array.shape[0] == fields["vocab_size"] and array.ndim == 2:
+            tensors[name] = np.concatenate([array, np.ones((7, array.shape[1]), array.dtype)])
+        elif name == "final_logits_bias":
+            tensors[name] = np.concatenate([array, np.ones((1, 7), array.dtype)], axis=1)
+    (folder / "model.safetensors").write_bytes(safetensors_bytes(tensors, "F32"))
+    fields |= {"vocab_size": size, "decoder_vocab_size": size, "bad_words_ids": [[size - 1]]}
+    (folder / "config.json").write_text(json.dumps(fields))
+    found = read_model(folder)
+    assert found.config.vocab_size == size - 8 and found.config.suppress_sequences is None
+    assert all(np.array_equal(found.tensors[name], array) for name, array in expected.items())
+    table = json.loads((folder / "vocab.json").read_text()) | {"new": size - 2}
+    (folder / "vocab.json").write_text(json.dumps(table))
+    assert "pieces that were added behind it are not supported" in refusal(read_model, folder)
+
+
+def test_other_models_are_named_before_their_files_are_missed(folder):
+    (folder / "config.json").write_text('{"model_type": "bart"}')
+    for name in ("source.spm", "vocab.json"):
+        (folder / name).unlink()
+    said = refusal(read_model, folder)
+    assert "model_type is 'bart', expected marian, m2m_100, mbart, t5, mt5, umt5" in said and "missing" not in said
+
+
 def test_the_first_input_of_the_decoder():
     """generation_config.json counts before config.json, as in transformers."""
     fields = FIELDS | {"decoder_start_token_id": 5}
@@ -135,6 +164,7 @@ def test_the_first_input_of_the_decoder():
         ({"bad_words_ids": [[0]]}, {}, {"suppress_sequences": None}),
         ({}, {"num_beams": None, "length_penalty": None}, {"beam_size": 1, "length_penalty": 1.0}),
         ({}, {"eos_token_id": None}, {"eos_id": 0}),
+        ({"eos_token_id": [0], "forced_eos_token_id": None}, {}, {"eos_id": 0}),
         (
             {},
             {"vocab_size": 58101, "decoder_vocab_size": None, "pad_token_id": None, "decoder_start_token_id": None},
@@ -235,7 +265,7 @@ def test_weights(shape, kind, tmp_path):
     fields, given = write_huggingface(tmp_path, shape, 3, kind)
     config = read_huggingface_config(fields, {}, 1, False, WHERE)
     arrays = read_float_tensors(tmp_path / "model.safetensors")
-    config, found = stored_tensors(config, arrays, WHERE, start_id(fields, {}), has_pad=True)
+    config, found = stored_tensors(config, arrays, WHERE, start_id(fields, {}), left_out=1)
 
     def rounded(name):
         if kind == "BF16":
@@ -272,7 +302,7 @@ def read_changed(path, change, **fields):
     change(arrays)
     path.write_bytes(safetensors_bytes(arrays))
     config = read_huggingface_config(fields, {}, 1, True, WHERE)
-    return stored_tensors(config, read_float_tensors(path), WHERE, has_pad=True)[1]
+    return stored_tensors(config, read_float_tensors(path), WHERE, left_out=1)[1]
 
 
 def test_other_names_of_the_shared_table(tmp_path):
@@ -344,7 +374,7 @@ def test_tensors_of_any_strides(kind):
         turned = {name: Bfloat16(np.asfortranarray(array.halves)) for name, array in given.items()}
     else:
         turned = {name: np.asfortranarray(array) for name, array in given.items()}
-    expected, found = (stored_tensors(config_of(), arrays, WHERE, has_pad=True)[1] for arrays in (given, turned))
+    expected, found = (stored_tensors(config_of(), arrays, WHERE, left_out=1)[1] for arrays in (given, turned))
     for name, array in expected.items():
         assert found[name].flags.c_contiguous and found[name].tobytes() == array.tobytes(), name
 

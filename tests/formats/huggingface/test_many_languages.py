@@ -183,6 +183,16 @@ def test_packed_models_that_are_refused(directories, tmp_path, fields, problem):
     assert problem in refusal(packed)
 
 
+def test_other_ways_to_say_the_same(copied):
+    """A list of one id, null for the default, and the class of any tokenizer."""
+    for name in ("m2m", "nllb"):
+        folder = copied(name)
+        expected = Translator(folder).translate(SENTENCE, **PAIR)
+        changed(folder, decoder_start_token_id=None, forced_eos_token_id=None, eos_token_id=[2])
+        changed(folder, "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")
+        assert Translator(folder).translate(SENTENCE, **PAIR) == expected
+
+
 def test_languages_that_were_added(copied):
     folder = copied("nllb")
     size = json.loads((folder / "config.json").read_text())["vocab_size"]
@@ -204,7 +214,8 @@ def test_languages_that_were_added(copied):
         ("m2m", {"d_model": ...}, "d_model is None, expected"),
         ("m2m", {"vocab_size": 203}, "vocab_size is 203, but the embedding has "),
         ("m2m", {"decoder_start_token_id": 5}, "decoder_start_token_id is 5, expected 2, the id of </s>"),
-        ("mbart", {"decoder_start_token_id": None}, "decoder_start_token_id is None, expected 2"),
+        ("mbart", {"decoder_start_token_id": ...}, "decoder_start_token_id is None, expected 2"),
+        ("m2m", {"eos_token_id": [2, 0]}, "eos_token_id is [2, 0], expected 2"),
         ("m2m", {"eos_token_id": 0}, "eos_token_id is 0, expected 2"),
         ("m2m", {"max_length": 1}, "max_length is 1, expected a number from 3"),
         ("m2m", {"max_new_tokens": 1}, "max_new_tokens is 1, expected a number from 2"),

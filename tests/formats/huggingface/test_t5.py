@@ -1,5 +1,7 @@
 """Hugging Face's T5: its config and tensors as our network, what is not supported by name, and its directories."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -244,6 +246,19 @@ def test_tokenizer_json_in_place_of_the_sentencepiece_model(tmp_path):
     expected = Translator(tmp_path).translate(text)
     put_tokenizer_json(tmp_path / "spiece.model", ["<pad>", "</s>", "<unk>"], ["<extra_id_0>"])
     assert Translator(tmp_path).translate(text) == expected
+
+
+def test_pieces_that_were_added_are_refused(tmp_path):
+    """Texts would have to be cut at them, and translations could have them."""
+    write_t5(tmp_path)
+    first = read_checkpoint(tmp_path).config.vocab_size
+    for added in ({"<extra_id_0>": first}, {"<pad>": 0}):
+        (tmp_path / "added_tokens.json").write_text(json.dumps(added))
+        read_checkpoint(tmp_path)
+    (tmp_path / "added_tokens.json").write_text(json.dumps({"\u00fc": first + 1}))
+    assert f"the tokenizer adds the piece '\u00fc', with id {first + 1}, to those of spiece.model" in refusal(
+        lambda _: read_checkpoint(tmp_path), tmp_path
+    )
 
 
 def test_missing_files_are_named(tmp_path):

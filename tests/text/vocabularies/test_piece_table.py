@@ -123,4 +123,11 @@ def test_a_list_of_pieces_is_numbered(tmp_path):
     assert "item 1 is 3, expected a piece in quotes" in refusal(tmp_path / "vocab.json", '["a", 3]')
     assert "the piece 'a' occurs twice" in refusal(tmp_path / "vocab.json", '["a", "b", "a"]')
     assert "not valid JSON" in refusal(tmp_path / "vocab.json", '["a", ')
+    for name, content in (
+        ("vocab.json", '["a", "b", "a", "madeupword0", "a"]'),
+        ("vocab.txt", "a\nb\na\nmadeupword0\na\n"),
+    ):
+        (tmp_path / name).write_text(content)
+        expected = {"a": 0, "b": 1, "madeupword1": 2, "madeupword0": 3, "madeupword2": 4}
+        assert read_table(tmp_path / name, repeats=True) == expected
     assert table_of(tmp_path / "vocab.yml", "[: 0\n]: 1\n") == {"[": 0, "]": 1}  # in YAML it is a piece

@@ -87,6 +87,22 @@ def test_other_tokenizers_are_refused(shape, place, value, expected, told, tmp_p
     assert "\n" not in str(raised.value) and len(str(raised.value)) < 400
 
 
+def test_older_words_of_the_same_settings(told, tmp_path):
+    """Until April 2024 the mark of a word was asked for otherwise."""
+    fields = json.loads(told["mbart"]["saved"])
+    expected = model_of(fields, tmp_path)
+    mark = {"type": "Metaspace", "replacement": "\u2581"}
+    for older in (
+        {},
+        {"add_prefix_space": True, "str_rep": "\u2581"},
+        {"add_prefix_space": True, "prepend_scheme": "always"},
+    ):
+        assert model_of(fields | {"pre_tokenizer": mark | older}, tmp_path) == expected
+    for other in ({"add_prefix_space": False}, {"split": False}, {"replacement": "_"}, {"new": 1}):
+        with pytest.raises(ModelFileError, match="the pre-tokenizer 'Metaspace', or its settings"):
+            model_of(fields | {"pre_tokenizer": mark | other}, tmp_path)
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"x" * (65 << 20), None])
 def test_broken_files(content, tmp_path):
     path = tmp_path / "tokenizer.json"
