@@ -159,12 +159,13 @@ class _Told:
         except ValueError as error:
             raise CpunmtError(str(error)) from None
         self.options = options
+        self.languages = self.translator.languages
         self.counts: dict[str, int] = {}
 
     def begin(self, path: str) -> None:
         """Begins a file."""
         self.path = path
-        source = self.options.get("source_lang") or self.translator.languages.source
+        source = self.options.get("source_lang") or self.languages.source
         self.direction = WrongDirection(source, self.language)
         self.doubts = Doubts(self.translator, self.options, self.statistics is not None, self.record)
 

@@ -17,6 +17,7 @@ from cpunmt.alignment.edits import Edit, edited
 from cpunmt.errors import CpunmtError
 from cpunmt.markup.units import Unit, Words
 from cpunmt.process.stopping import checked
+from cpunmt.registry.store import Languages
 
 Span = tuple[int, int]  # begin and end, in code points of the file's text
 
@@ -104,12 +105,14 @@ class Source:
 class Document:
     """The places of a text, whose spans do not overlap.
 
-    notes  remarks for the user, in sentences
+    notes      remarks for the user, in sentences
+    languages  the languages that each part of the file declares
     """
 
     source: Source
     places: Sequence[Place]
     notes: Sequence[str] = ()
+    languages: Sequence[Languages] = ()
 
     @property
     def units(self) -> list[Unit]:
@@ -204,6 +207,11 @@ class Recoded:
     def notes(self) -> Sequence[str]:
         """The notes of the text."""
         return getattr(self._contents, "notes", ())
+
+    @property
+    def languages(self) -> Sequence[Languages]:
+        """The languages that the text declares."""
+        return getattr(self._contents, "languages", ())
 
     def rendered(self, translations: Sequence[Words]) -> bytes:
         """Returns the file in its own encoding. Raises DocumentError if that lacks a character of a translation."""

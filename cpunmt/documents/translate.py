@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cpunmt.documents.declared_languages import check_languages
 from cpunmt.documents.document import DocumentError, Recoded
 from cpunmt.documents.known_formats import FORMATS, format_of, read_document
 from cpunmt.errors import CancelledError, CpunmtError, TimeLimitError
@@ -19,6 +20,7 @@ from cpunmt.markup.units import Unit, Words
 
 if TYPE_CHECKING:
     from cpunmt.markup.pages import Page
+    from cpunmt.registry.store import Languages
 
 MOST_BYTES = 1 << 30  # of a file
 _OWN = {"html": False, "xml": False, "num_hypotheses": 1}  # options that a format determines
@@ -35,6 +37,14 @@ class Translates(Protocol):
 
     def translating(self, given: Mapping[str, Any], pages: bool = False) -> Callable[[Sequence[Unit]], Sequence[Page]]:
         """Returns a function that translates units."""
+
+
+class TranslatesFiles(Translates, Protocol):
+    """A `Translates` that knows its languages."""
+
+    @property
+    def languages(self) -> Languages:
+        """The languages of calls that name none."""
 
 
 def translated(
@@ -57,7 +67,7 @@ def translated(
 
 
 def translate_document(
-    translator: Translates,
+    translator: TranslatesFiles,
     path: str | os.PathLike[str],
     out: str | os.PathLike[str] | None,
     language: str | None,
@@ -86,7 +96,7 @@ def translate_document(
 
 
 def translated_content(
-    translator: Translates,
+    translator: TranslatesFiles,
     content: bytes,
     path: str | os.PathLike[str],
     options: dict[str, Any],
@@ -105,7 +115,9 @@ def translated_content(
     with _said_of(path):
         read = functools.partial(read_document, form=format_of(path.name, format), select=tuple(select))
         document = read(content) if encoding is None else Recoded(content, encoding, read)
-    units = document.units
+        units = document.units
+        if units:
+            check_languages(getattr(document, "languages", ()), translator.languages, options)
     for note in getattr(document, "notes", ()):
         _LOG.warning("%s: %s", path, note)
     total, done = len(set(units)), 0

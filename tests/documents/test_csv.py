@@ -46,6 +46,19 @@ def test_cells_are_quoted_where_it_is_needed(source, translation, made):
     assert document.rendered([translation]).decode() == made
 
 
+@pytest.mark.parametrize(
+    "cell", ["=SUM(A1:A5)", '"=SUM(A1,A5)"', "=(A1)&B", "=-A1", "=+A1", "=1*A1", "='A b'!A1", '"=""A""&B1"', "=$A$1"]
+)
+def test_formulas_stay(cell):
+    text = f"a;b\n{cell};Two dogs\n"
+    assert texts(text, "a", "b") == texts(text.replace(";", "\t"), "a", "b", read=read_tsv) == ["Two dogs"]
+
+
+@pytest.mark.parametrize("cell", ["= A dog", "=> A dog", "==A dog==", "A=B", " =A"])
+def test_other_cells_with_equals_signs_are_texts(cell):
+    assert texts(f"a\n{cell}\n", "a") == [cell.strip()]
+
+
 CELLS = st.text(st.sampled_from(list('ab,;\t|"\n\r é1')), max_size=6)
 ROWS = st.lists(st.lists(CELLS, max_size=4), max_size=5)
 
@@ -117,6 +130,20 @@ def test_quotes_of_tsv_that_are_none_of_cells_are_text():
     assert texts(text, "a", "b", read=read_tsv) == ['"Two" dogs', '"cats"']
     document = document_of(read_tsv, text, select=["b"])
     assert document.rendered(['"x\ty"']).decode() == text.replace('"cats"', '"x y"')
+
+
+def test_quotes_within_cells_of_tsv_are_text():
+    text = 'id\ttext\tb\n1\tOne 6" pipe\t"cats"\n'
+    assert texts(text, "text", "b", read=read_tsv) == ['One 6" pipe', '"cats"']
+    made = document_of(read_tsv, text, select=["text"]).rendered(['Ein 6"-Rohr']).decode()
+    assert made == text.replace('One 6" pipe', 'Ein 6"-Rohr')
+    doubled = text.replace('One 6" pipe', '"One 6"" pipe"')
+    assert texts(doubled, "text", "b", read=read_tsv) == ['One 6" pipe', "cats"]
+
+
+@given(st.text(st.sampled_from(list('ab,\t"\r\n ')), max_size=20))
+def test_every_byte_of_any_tsv_stays(text):
+    keeps_every_byte(read_tsv, f"a\tb\n{text}".encode(), select=["a", "2"])
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,27 @@ def test_rulers_quotations_and_tables_stay_beside_paragraphs(around):
     assert render(read_plain_text, text, upper) == text.upper()
 
 
+@pytest.mark.parametrize(
+    "end", ["Best regards\nBob\n--\nSent from my phone", "Bob Smith\nHead of Sales\n12 Long Street", "Yours\nBob"]
+)
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_short_lines_below_a_wrapped_paragraph_stay_lines(end, between):
+    wrapped = textwrap.fill(
+        "there are two dogs that are playing in the snow with a man and a cat. " * 6 + "they run.", 72
+    )
+    text = f"{wrapped}{between}{end}\n"
+    units = texts_of(text)
+    assert units == [wrapped.replace("\n", " "), *(line for line in end.splitlines() if line != "--")]
+    assert render(read_plain_text, text, upper) == text.upper()
+
+
+def test_a_narrower_paragraph_is_joined_too():
+    wide, narrow = (
+        textwrap.fill("There are two dogs in the Snow with Anna and a Cat. " * 4, width) for width in (72, 48)
+    )
+    assert texts_of(f"{wide}\n\n{narrow}\n") == [" ".join(text.split()) for text in (wide, narrow)]
+
+
 @pytest.mark.parametrize(("width", "is_joined"), [(39, False), (40, True), (120, True), (121, False)])
 def test_the_width_of_a_column_has_bounds(width, is_joined):
     line = f"Two {'x' * (width - 9)} dogs"

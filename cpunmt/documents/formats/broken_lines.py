@@ -13,18 +13,20 @@ _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\xad]$")
 _NEIGHBOURS = 4  # lines on each side that determine the width of the column
 _WHOLE = re.compile(r"[>|+]|[\W_]*$")
 _FULL = 0.85  # of that width
+_MIN_COLUMN = 0.6  # width of a column, as a share of the longest line of the text
 _NARROWEST, _WIDEST = 40, 120  # bounds for the longest line of a text with broken lines, in characters
 
 
-def groups(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+def groups(lines: Sequence[str], widest: int = 0) -> Iterator[tuple[int, int]]:
     """Yields, for each paragraph, the number of its first line and of the line after its last.
 
     `lines` have no white space at their ends. Empty lines do not belong to paragraphs. Two lines are joined if the
-    first word of the second would not have fitted on the first.
+    first word of the second would not have fitted on the first. `widest` is the length of the longest line of the
+    whole text, if the lines are a part of it. It keeps the short lines of an address or a signature separate.
     """
-    begin = 0
+    begin, least = 0, int(_MIN_COLUMN * widest)
     for number, line in enumerate(lines):
-        width = max(map(len, lines[max(number - _NEIGHBOURS, 0) : number + _NEIGHBOURS]))
+        width = max(least, *map(len, lines[max(number - _NEIGHBOURS, 0) : number + _NEIGHBOURS]))
         before = lines[number - 1] if number else ""
         if not (line and before and _goes_on(before, line, width)):
             if begin < number and lines[begin]:

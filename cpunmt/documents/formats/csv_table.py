@@ -16,6 +16,7 @@ _SEPARATORS = ",;\t|"
 _ROW_END = re.compile(r"\r\n|\r|\n")
 _NAMED = re.compile(r"sep=([,;\t|])(?:\r\n|\r|\n|$)", re.I)  # Excel's first line
 _QUOTED = re.compile(r'"[^"]*(?:""[^"]*)*"(?!")')
+_FORMULA = re.compile(r"""=[\w(+\-"'$]""")
 _SHOWN = 20  # columns shown in an error
 _LONGEST = 40  # characters shown of each
 
@@ -24,6 +25,8 @@ Row = list[Span]
 
 def read_csv(source: Source, select: Sequence[str] = ()) -> Values:
     """Returns a value for each cell of the columns `select`: names in the first row, or numbers from 1.
+
+    Cells with formulas stay.
 
     The separator is the most frequent one of `,` `;` tab `|` in the first row.
 
@@ -37,15 +40,24 @@ def read_csv(source: Source, select: Sequence[str] = ()) -> Values:
 
 
 def read_tsv(source: Source, select: Sequence[str] = ()) -> Values:
-    """Reads cells separated by tabs. If a quote does not enclose a cell, all quotes are text."""
-    try:
-        return _read(source, 0, "\t", select)
-    except _QuoteError:
-        return _read(source, 0, "\t", select, "")
+    """Reads cells separated by tabs. If some quotes do not enclose cells, all quotes are text."""
+    return _read(source, 0, "\t", select, '"' if _quotes_enclose_cells(source.text) else "")
 
 
 class _QuoteError(DocumentError):
     """A quote that does not enclose a cell."""
+
+
+def _quotes_enclose_cells(text: str) -> bool:
+    """Returns whether all quotes of a TSV enclose cells, or are doubled in such cells."""
+    try:
+        return not any(
+            '"' in text[begin:end] and text[begin] != '"'
+            for row in checked(_rows(text, 0, "\t", '"'))
+            for begin, end in row
+        )
+    except _QuoteError:
+        return False
 
 
 def _read(source: Source, begin: int, separator: str, select: Sequence[str], quote: str = '"') -> Values:
@@ -60,7 +72,10 @@ def _read(source: Source, begin: int, separator: str, select: Sequence[str], quo
         for column in columns:
             if column < len(row):
                 cell = text[slice(*row[column])]
-                message = Message(_content(cell, quote))
+                content = _content(cell, quote)
+                if _FORMULA.match(content):
+                    continue
+                message = Message(content)
                 if message.units:
                     is_quoted = quote and cell.startswith(quote)
                     values.append(single(message, row[column], _quoted if is_quoted else write_bare))

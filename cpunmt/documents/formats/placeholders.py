@@ -27,6 +27,7 @@ from cpunmt.markup.units import (  # fmt: skip
     with_sources,
 )
 from cpunmt.process.stopping import checked
+from cpunmt.registry.store import Languages
 from cpunmt.sentence_layers.protection.patterns import MESSAGE, PATTERNS, brace_ends
 from cpunmt.text.signs import has_letters
 
@@ -189,12 +190,14 @@ def single(message: Message, span: Span, write: Callable[[str], str]) -> Value:
 class Values(NamedTuple):
     """The `Contents` of a file that consists of texts.
 
-    together  is written too if any of the values is
+    together   is written too if any of the values is
+    languages  the languages that the file declares
     """
 
     source: Source
     values: Sequence[Value]
     together: Sequence[tuple[Span, str]] = ()
+    languages: Sequence[Languages] = ()
 
     @property
     def units(self) -> list[Unit]:

@@ -57,7 +57,7 @@ def _joined(source: Source, run: Span, width: int) -> Iterator[Place]:
     text = source.text
     spans = _lines(text, run)
     lines = [_line(text, span) for span in spans]
-    for begin, end in groups(lines):
+    for begin, end in groups(lines, width):
         span = trimmed(text, (spans[begin][0], spans[end - 1][1]))
         words = joined(lines[begin:end])
         if text.find("\t", *span) >= 0:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from cpunmt.documents.document import Source, Span, broken
 from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message, Value, Values
 from cpunmt.process.stopping import checked
+from cpunmt.registry.store import Languages
 
 _STRING = r'"(?:[^"\\\r\n]|\\[^\r\n])*"'
 _LINE = re.compile(
@@ -26,6 +27,7 @@ _ESCAPED = {character: f"\\{name}" for name, character in _NAMED.items()} | {'"'
 _MUST = re.compile(r'["\\\x00-\x1f\x7f]')
 _CHARSET = re.compile(r"(Content-Type:[^\n]{0,200}?charset=)([^\s;\\]*)", re.I)
 _PLURAL = re.compile(r"Plural-Forms:[^\n]{0,200}?plural=([^\n;]{1,1000})", re.I)
+_LANGUAGE = re.compile(r"^Language:[ \t]*([^\s.@]+)", re.I | re.M)  # without the rest of a locale, as in sr@latin
 _NUMBERS = 200  # numbers examined to find the use of each plural form
 _ASCII = frozenset(["CHARSET", "ASCII", "US-ASCII", "ANSI_X3.4-1968"])
 _NUMBERED = frozenset(
@@ -73,6 +75,7 @@ def read_po(source: Source) -> Values:
     values: list[Value] = []
     singular = _Singular(0, True)
     together: list[tuple[Span, str]] = []
+    languages: list[Languages] = []
     for entry in checked(reader.entries):
         assert entry.id is not None
         if entry.id.text or entry.context:
@@ -80,6 +83,8 @@ def read_po(source: Source) -> Values:
             continue
         header = "".join(one.text for one in entry.strings)
         singular = _singular(header)
+        if declared := _LANGUAGE.search(header):
+            languages.append(Languages(target=declared[1]))
         if found := _CHARSET.search(header):
             charset = found[2].upper()
             if charset in _ASCII:
@@ -90,7 +95,7 @@ def read_po(source: Source) -> Values:
                     entry.begin,
                     f"the header says charset={found[2]}, expected UTF-8; use msgconv -t UTF-8",
                 )
-    return Values(source, values, together)
+    return Values(source, values, together, languages)
 
 
 class _Singular(NamedTuple):

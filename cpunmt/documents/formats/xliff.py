@@ -8,11 +8,12 @@ sentence. All other codes (`x`, `ph`, ...) stand beside it, with their content. 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cpunmt.documents.document import Document, DocumentError, Place, Source
 from cpunmt.documents.xml_nodes import Node, attribute_span, check_depth, escaped, nodes
 from cpunmt.markup.units import Mark, Part, Unit, Words, bare, unit_of, with_sources
+from cpunmt.registry.store import Languages
 from cpunmt.text.signs import has_letters
 
 _SPACES = {f"urn:oasis:names:tc:xliff:document:{version}": "x" for version in ("1.1", "1.2", "2.0", "2.2")}
@@ -30,11 +31,25 @@ _VALUE = re.compile(r"INTERPOLATION|ICU|[{%]")  # in the description of a code: 
 def read_xliff(source: Source) -> Document:
     """Returns a unit for each source with letters and without a translation, in the order of the file."""
     text = source.text
-    files = list(nodes(text, _SPACES, ["x:file", "file"]))
+    roots = nodes(text, _SPACES, ["x:xliff", "xliff", "x:file", "file"])
+    files = [
+        (file, _languages({**root.attributes, **file.attributes}))
+        for root in roots
+        for file in (root.children if _kind(root) == "xliff" else [root])
+        if _kind(file) == "file"
+    ]
     if not files:
         raise DocumentError("has no file element, as XLIFF 1.2 and 2 have; check its name")
-    check_depth(text, files)
-    return Document(source, [place for file in files for place in _places(text, file, True)])
+    check_depth(text, [file for file, _ in files])
+    found = [(list(_places(text, file, True)), languages) for file, languages in files]
+    places = [place for part, _ in found for place in part]
+    return Document(source, places, languages=[languages for part, languages in found if part])
+
+
+def _languages(attributes: Mapping[str, str]) -> Languages:
+    """Returns the languages that a file element of 1.2, or the root element of 2, declares."""
+    pairs = (("source-language", "srcLang"), ("target-language", "trgLang"))
+    return Languages(*(attributes.get(one, attributes.get(other)) for one, other in pairs))
 
 
 def _places(text: str, node: Node, translates: bool) -> Iterator[Place]:
