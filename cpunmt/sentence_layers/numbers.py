@@ -1,7 +1,8 @@
-"""Replaces bad copies of the source's numbers in a translation, by alignment."""
+"""Compares the numbers of a translation with the source's, and replaces bad copies of them by alignment."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -16,12 +17,16 @@ from cpunmt.sentence_layers.quantities import (
     quantities,
     resembles,
     rewritten,
+    separated,
     writing,
 )
+from cpunmt.sentence_layers.small_digits import flattened
 from cpunmt.text.signs import digit_runs, has_digits
 
 _NOTHING: list[int] = []
 _WORDS = 12  # numbers up to this are often words
+_MARK = "[.,:'\u2019 \u00a0\u202f]"
+_TWO_MARKS = re.compile(rf"\d{_MARK}\d+{_MARK}\d")  # with one, the same runs of digits may say the same
 
 
 def number_layer(below: Layer) -> Layer:
@@ -30,7 +35,8 @@ def number_layer(below: Layer) -> Layer:
     Two numbers agree if they may have the same value: "1,200" and "1.200", "12 million" and "12,000,000". A number of
     the target that agrees with none of the source is replaced by the number it is aligned with. Three conditions must
     hold: the target lacks that number, the replaced one looks like a bad copy of it (`quantities.resembles`), and all
-    languages write it with the same digits (`quantities.writing`).
+    languages write it with the same digits (`quantities.writing`). Superscripts, subscripts and fractions that became
+    ordinary digits are restored (`small_digits`).
     """
 
     def translate(texts: Sequence[str], align: bool) -> list[Aligned]:
@@ -55,21 +61,27 @@ def _can_be_mended(aligned: Aligned) -> bool:
 
 def agree(source: str, target: str) -> bool:
     """Returns whether two texts have the same numbers."""
-    if not has_digits(source):
-        return True
     return not any(_unmatched(source, target))
 
 
 def lost_numbers(source: str, target: str) -> list[Quantity]:
-    """Finds the numbers of the source that the target should have, and lacks.
+    """Finds the numbers of the source that the target should have, and lacks; ascending.
 
     Another language may write small numbers as words, and measures, times and codes with other digits: these are left
-    out.
+    out. A small number counts if its digits are in the target with another value: 1.2 as 12. So does a number whose
+    superscript, subscript or fraction became ordinary digits: 10² as 102.
     """
-    if not (runs := digit_runs(source)) or sorted(runs) == sorted(digit_runs(target)):
-        return []
-    missing, _ = _unmatched(source, target)
-    return [number for number in missing if int(number.digits[:4]) > _WORDS and _is_plain(source, number)]
+    lost = {number for number in _lost(source, target) if _is_plain(source, number)}
+    if ends := {one.begin for one in flattened(source, target) if one.is_number}:
+        lost.update(number for number in quantities(source) if number.end in ends)
+    return sorted(lost)
+
+
+def _lost(source: str, target: str) -> list[Quantity]:
+    """Finds the numbers of the source that the target lacks, without small ones that may be words there."""
+    missing, surplus = _unmatched(source, target)
+    surplus_digits = set(map(_digits, surplus))
+    return [number for number in missing if int(number.digits[:4]) > _WORDS or _digits(number) in surplus_digits]
 
 
 def _is_plain(text: str, number: Quantity) -> bool:
@@ -78,12 +90,15 @@ def _is_plain(text: str, number: Quantity) -> bool:
 
 
 def is_doubtful(source: str, target: str) -> bool:
-    """Returns whether the target lacks a number of the source, and has a surplus one that is written like it."""
-    if not (runs := digit_runs(source)):  # most sentences: ten times faster
+    """Returns whether the target may have something to replace.
+
+    Either it lacks a number of the source, and has a surplus one that is written like it, or small digits became
+    ordinary ones. False for a source without ordinary digits: the translator asks no layer about it.
+    """
+    if not has_digits(source):
         return False
-    others = digit_runs(target)
-    if not others or sorted(runs) == sorted(others):
-        return False
+    if any(one.mends for one in flattened(source, target)):
+        return True
     missing, surplus = _unmatched(source, target)
     return bool(missing and surplus) and not _writings(source, filter(_is_long, missing)).isdisjoint(
         _writings(target, surplus)
@@ -101,21 +116,37 @@ def _writings(text: str, numbers: Iterable[Quantity]) -> set[Writing]:
 def _unmatched(source: str, target: str) -> tuple[list[Quantity], list[Quantity]]:
     """Finds the numbers of the source that the target lacks, and those of the target that the source lacks, ascending.
 
-    Two numbers are paired if they have the same digits, else if they may say the same.
+    Two numbers are paired if they may say the same; among these, first those with the same digits. If both texts have
+    the same runs of digits, only the separators inside a number are compared: "1,2" may be a list, and "1, 2" there.
+    Both are empty if the source has no digits.
     """
+    if not (runs := digit_runs(source)):  # most sentences: ten times faster
+        return [], []
+    are_alike = sorted(runs) == sorted(digit_runs(target))
+    if are_alike and not _TWO_MARKS.search(source):
+        return [], []
     missing, surplus = quantities(source), quantities(target)
-    for says in (_in_digits, _in_values):
+    for says in (_digits_and_meanings, _meanings):
         if missing and surplus:
             missing, surplus = _without_pairs(missing, surplus, says)
+    if are_alike:
+        moved = set(map(_digits, missing)) & set(map(_digits, surplus))
+        missing = [number for number in missing if _digits(number) in moved]
+        surplus = [number for number in surplus if _digits(number) in moved]
     return missing, surplus
 
 
-def _in_digits(number: Quantity) -> Sequence[Hashable]:
-    return ((number.digits, number.factors),)
+def _digits(number: Quantity) -> Hashable:
+    """Returns what stays equal if only separators move."""
+    return number.digits.lstrip("0"), number.factors
 
 
-def _in_values(number: Quantity) -> Sequence[Hashable]:
-    return number.values
+def _digits_and_meanings(number: Quantity) -> Sequence[Hashable]:
+    return [(number.digits, meaning) for meaning in number.meanings]
+
+
+def _meanings(number: Quantity) -> Sequence[Hashable]:
+    return number.meanings
 
 
 def _without_pairs(
@@ -152,7 +183,14 @@ def _copied(below: Aligned, align: bool) -> Aligned:
 
 
 def _edits(aligned: Aligned) -> list[Edit]:
-    """Finds the parts of the target that are replaced, ascending."""
+    """Finds the parts of the target that are replaced, ascending and without overlaps."""
+    small = [edit for one in flattened(aligned.source, aligned.target) for edit in one.mends]
+    taken = {place for edit in small for place in range(edit.begin, edit.end)}
+    return sorted([*small, *(copy for copy in _copies(aligned) if taken.isdisjoint(range(copy.begin, copy.end)))])
+
+
+def _copies(aligned: Aligned) -> list[Edit]:
+    """Finds the bad copies of numbers that are replaced."""
     missing, surplus = _unmatched(aligned.source, aligned.target)
     projection = Projection(aligned)
     begins = [number.begin for number in surplus]
@@ -170,7 +208,7 @@ def _edits(aligned: Aligned) -> list[Edit]:
             text = _copy(aligned.source, number, aligned.target, some[0])
             if text is not None:
                 edits.append(Edit(some[0].begin, some[0].end, text))
-    return sorted(edits)
+    return edits
 
 
 def _copy(source: str, number: Quantity, target: str, wrong: Quantity) -> str | None:
@@ -180,4 +218,5 @@ def _copy(source: str, number: Quantity, target: str, wrong: Quantity) -> str | 
         return None
     if set(number.factors).isdisjoint(wrong.factors):
         return None
-    return rewritten(source[number.begin : number.end], target[wrong.begin : wrong.end])
+    write = separated if wrong.digits == number.digits else rewritten
+    return write(number.written, wrong.written)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from cpunmt.text.scripts import EAST_ASIAN_MARKS, HANGUL, LETTER, UNSPACED
@@ -22,6 +23,7 @@ _RUN = 40  # characters that are read on either side of a number
 Value = tuple[str, int]
 
 _SEPARATOR = re.compile(r"\D")
+_SAME_SIGNS = str.maketrans(":\u2019\u00a0\u202f", ".'  ")
 _DATE = re.compile(r"\d{1,2}[./]\d{1,2}[./](?:\d{2}|\d{4})")
 
 # (factors, whole words, beginnings of words); "milliard" and "million" stand before "mil"
@@ -112,9 +114,19 @@ class Quantity(NamedTuple):
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """Returns the possible values: "2,200" is 2200 or 2.2, times each factor."""
+        """Returns the possible values: "2,200" is 2200 or 2.2, times each factor; empty for "1,234,56" or "3.11.7"."""
         readings = [_value(self.digits, "")] if self.written.isdecimal() else _readings(self.written)
         return tuple(dict.fromkeys(_times(value, factor) for value in readings for factor in self.factors))
+
+    @property
+    def meanings(self) -> tuple[Hashable, ...]:
+        """Returns what another number may share to say the same: the values, or the writing of a number without them.
+
+        A time has both: another language may write 10:30:15 as 10.30.15.
+        """
+        if (values := self.values) and ":" not in self.written:
+            return values
+        return *values, (self.written.translate(_SAME_SIGNS), self.factors)
 
 
 class Writing(NamedTuple):
@@ -194,7 +206,7 @@ def rewritten(number: str, like: str) -> str | None:
     if own is _EITHER:
         return None
     other = _marks(like)
-    decimal = "" if other is _EITHER else other.decimal or _OTHER.get(other.group, "")
+    decimal = "" if other is _EITHER else other.decimal or _OTHER.get(other.group, "") or _changed(number, like, own)
     if len(kinds) > 1 and not decimal and re.match(r"\d{1,3}\D\d{3}\D", like):
         decimal = _OTHER.get(kinds[0], "")  # "2.200.1122"
     if not decimal:
@@ -203,8 +215,32 @@ def rewritten(number: str, like: str) -> str | None:
     return _SEPARATOR.sub(lambda mark: became.get(mark[0], mark[0]), number)
 
 
+def separated(number: str, like: str) -> str | None:
+    """Returns `number` with the separators of the language of `like`, which has the same digits.
+
+    None if `like` does not show them: "1.234,567" does, "2904" and "1.050" do not.
+    """
+    if len(_SEPARATOR.findall(number)) < 2:
+        return None
+    text = rewritten(number, like)
+    return None if text == number else text
+
+
+def _changed(number: str, like: str, own: _Marks) -> str:
+    """Returns the decimal separator that shows where only separators differ; empty if none does.
+
+    In "1,234,56" for "1,234.56" a comma stands for the point: so there it separates decimals.
+    """
+    if _SEPARATOR.split(number) != _SEPARATOR.split(like):
+        return ""
+    pairs = zip(_SEPARATOR.findall(number), _SEPARATOR.findall(like), strict=True)
+    became = {mark: other for mark, other in pairs if mark != other}
+    return became.get(own.decimal) or _OTHER.get(became.get(own.group, ""), "")
+
+
 _OTHER = {",": ".", ".": ","}
 _EITHER = _Marks("?", "?")
+_INDIAN = re.compile(r"[^\D0]\d?(?:,\d\d)+,\d{3}(?:\.\d+)?")  # "12,34,567": lakhs and crores
 
 
 def _marks(number: str) -> _Marks:
@@ -214,6 +250,8 @@ def _marks(number: str) -> _Marks:
         return _Marks()
     are_groups = first != "0" and len(first) <= 3 and all(len(part) == 3 for part in parts[:-1])
     is_group = are_groups and len(parts[-1]) == 3
+    if kinds[0] == "," and _INDIAN.fullmatch(number):
+        return _Marks(",", "." if "." in kinds else "")
     if len(kinds) == 1 and kinds[0] in _OTHER:
         return _EITHER if is_group else _Marks("", kinds[0])
     if len(set(kinds)) == 1:
@@ -224,13 +262,16 @@ def _marks(number: str) -> _Marks:
 
 
 def _readings(number: str) -> list[Value]:
-    """Returns the possible values of a number, without the factor of the word behind it."""
+    """Returns the possible values of a number, without the factor of the word behind it.
+
+    Empty if its separators are not in a usual form.
+    """
     marks = _marks(number)
     found = []
     if marks.decimal or ":" in number:
         whole, _, part = number.rpartition(_SEPARATOR.findall(number)[-1])
         found.append(_value(_digits(whole), _digits(part)))
-    if not marks.decimal or marks is _EITHER:
+    if (marks.group and not marks.decimal) or marks is _EITHER or ":" in number:
         found.append(_value(_digits(number), ""))
     return found
 

@@ -38,6 +38,8 @@ def found(source, target, language="de", truncated=False, pieces=(), are_kept=Fa
         (LONG, "Zwei Hunde.", ("length",)),
         ("Yes.", "Ja, das ist so, und so wird es immer bleiben.", ("length",)),
         ("It has 345 parts.", "Es hat 354 Teile.", ("numbers",)),
+        ("It weighs 2.5 kg.", "Es wiegt 25 kg.", ("numbers",)),
+        ("It has 10² pixels.", "Es hat 102 Pixel.", ("numbers",)),
         ("Write to me@example.com today.", "Schreib heute an mich@example.com!", ("kept",)),
         (LONG, "Привет, как дела у тебя сегодня вечером, друг мой, Mann?", ("script",)),
         (RUSSIAN, RUSSIAN, ("echo", "script")),

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - signs that look like letters
 """Repair of digits that the model changed."""
 
 import re
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from bench.numbers.__main__ import layer_table
 from cpunmt.alignment.aligned import Aligned
 from cpunmt.results.results import Hypothesis, Result
-from cpunmt.sentence_layers.numbers import _edits, _unmatched, agree, number_layer
+from cpunmt.sentence_layers.numbers import _edits, _unmatched, agree, is_doubtful, lost_numbers, number_layer
 from cpunmt.sentence_layers.quantities import resembles, rewritten, writing
 from tests.sentence_layers.translators import pieces
 
@@ -39,6 +40,17 @@ def below_that_writes(target):
         ("Of 1 and 2", "Von 2 und 1", "Von 2 und 1"),
         ("At 5:30 p.m. we went", "Um 17.30 Uhr gingen wir", "Um 17.30 Uhr gingen wir"),  # not an error
         ("At 5 PM we went", "Um 17 Uhr gingen wir", "Um 17 Uhr gingen wir"),
+        ("It costs 1,234.56 today", "Es kostet 1,234,56 heute", "Es kostet 1.234,56 heute"),
+        ("It has 1,234,567 people", "Es hat 1.234,567 Leute", "Es hat 1.234.567 Leute"),
+        ("Es kostet 1.234,56 heute", "It costs 1.234.56 today", "It costs 1,234.56 today"),
+        ("It costs 25.50 today", "Es kostet 2550 heute", "Es kostet 2550 heute"),  # separators of the target unknown
+        ("It costs 25.50 today", "Es kostet 2,550 heute", "Es kostet 2,550 heute"),
+        ("Of 10,20 today", "Von 10, 20 heute", "Von 10, 20 heute"),  # a list
+        ("The 10² pixels", "Die 102 Pixel", "Die 10² Pixel"),
+        ("Add 1½ cups", "Addiere 11⁄2 Tassen", "Addiere 1½ Tassen"),
+        ("Of 2.5² and 777", "Von 2,52 und 77777", "Von 2,5² und 777"),
+        ("80 m² today", "80 m2 heute", "80 m² heute"),
+        ("Of 10² and 102", "Von 102 und 102", "Von 102 und 102"),  # unknown which
     ],
 )
 @pytest.mark.parametrize("align", [False, True])
@@ -197,6 +209,76 @@ def test_what_went_wrong_as_a_whole_is_not_mended():
         return [Aligned(text, "77777", found=Result((Hypothesis("77777", 0, 0, True, ("7",)),))) for text in texts]
 
     assert number_layer(below)(["Of 777 and 50"], False)[0].target == "77777"
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("It weighs 2.5 kg", "Es wiegt 25 kg"),
+        ("10.50 dollars", "1.050 Dollar"),
+        ("Pay 25.50 now", "Zahle 2550 jetzt"),
+        ("1,234.56", "12,345.6"),
+        ("1,234.56", "1,234,56"),
+        ("1,234,56", "123456"),  # a number without a usual form
+        ("1,234,567", "1.234,567"),
+        ("1,234.567", "1.234.567"),
+        ("Add 1.2 kg", "Füge 12 kg hinzu"),  # small, but not a word there
+        ("Add 0.05 kg", "Füge 0,5 kg hinzu"),
+    ],
+)
+def test_moved_separators_are_seen(source, target):
+    assert not agree(source, target) and lost_numbers(source, target)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("1,234.56", "1.234,56"),
+        ("2.5", "2,5"),
+        ("10,000", "10.000"),
+        ("10,000", "10 000"),
+        ("10,000", "10\u202f000"),
+        ("1,234,567", "1234567"),
+        ("1'234.50", "1.234,50"),
+        ("12,34,567", "1.234.567"),  # Indian groups
+        ("1.50", "1,5"),
+        ("1,500 or 1.5", "1500 oder 1,5"),
+        ("on 31.12.1999", "am 31.12.1999"),
+        ("10:30", "10.30"),
+        ("10:30:15", "10.30.15"),
+        ("12:30", "1230"),
+        ("Python 3.11.7", "Python 3.11.7"),
+        ("192.168.1.1", "192.168.1.1"),
+        ("+49 30 123456", "+49 30 123456"),
+        ("(555) 123-4567", "(555) 123-4567"),
+        ("see 2.4.1", "siehe 2.4.1"),
+        ("10-20 or 2.5-3", "10–20 oder 2,5–3"),
+        ("5'11", "5’11"),
+        ("1,2,3", "1, 2, 3"),
+    ],
+)
+def test_other_separators_and_codes_agree(source, target):
+    assert agree(source, target) and not lost_numbers(source, target) and not is_doubtful(source, target)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("10² pixels", "102 Pixel"), ("Add 1½ cups", "Addiere 11⁄2 Tassen"), ("2.5² m", "2,52 m"), ("10⁻³ m", "10−3 m")],
+)
+def test_small_digits_that_became_ordinary_ones_are_seen(source, target):
+    assert lost_numbers(source, target) and is_doubtful(source, target)
+    assert not lost_numbers(source, source) and not is_doubtful(source, source)
+    assert not is_doubtful("CO₂ is", "CO2 ist")  # without ordinary digits a text alone meets no layer
+
+
+def test_small_digits_of_a_real_model_are_restored_in_any_batch(student):
+    texts = ["The picture has 10² pixels.", "The room has 80 m² and a door.", "Add ½ cup of sugar.", "CO₂ is a gas."]
+    texts += ["It costs 1,234.56 dollars.", "The dog is black."]
+    alone = [student.translate(text) for text in texts]
+    assert [result.text for result in student.translate(texts)] == [result.text for result in alone]
+    aligned = student.translate(texts, return_alignments=True)
+    assert [result.text for result in aligned] == [result.text for result in alone]
+    assert "²" in alone[0].text or "numbers" in alone[0].doubts
 
 
 def test_agreement():

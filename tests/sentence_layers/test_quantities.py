@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpunmt.sentence_layers.quantities import _SCALES, MOST_DIGITS, quantities, resembles, rewritten, writing
+from cpunmt.sentence_layers.quantities import _SCALES, MOST_DIGITS, quantities, resembles, rewritten, separated, writing
 
 GROUPS, DECIMALS = st.sampled_from(["", ",", ".", " ", "\u202f", "'"]), st.sampled_from([",", "."])
 
@@ -65,6 +65,9 @@ def test_a_word_that_counts_multiplies(given_number, word):
         ("1234.500", [("12345", -1)]),
         ("1.50", [("15", -1)]),
         ("1.500.000", [("15", 5)]),
+        ("12,34,567", [("1234567", 0)]),
+        ("1,234,56", []),
+        ("3.11.7", []),
     ],
 )
 def test_three_digits_behind_a_sign_may_be_a_group(number, values):
@@ -265,6 +268,22 @@ def test_separators_become_those_of_a_number_there(number, like):
 )
 def test_separators(number, like, expected):
     assert rewritten(number, like) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "like", "expected"),
+    [
+        ("1,234.56", "1,234,56", "1.234,56"),
+        ("1,234,567", "1.234,567", "1.234.567"),
+        ("1.234,56", "1.234.56", "1,234.56"),
+        ("1,234.56", "123,456", None),
+        ("290.4", "2904", None),
+        ("10.50", "1.050", None),
+        ("3.11.7", "3,11,7", None),
+    ],
+)
+def test_separators_of_the_same_digits(number, like, expected):
+    assert separated(number, like) == expected
 
 
 @pytest.mark.parametrize("more", [-1, 0, 1])
