@@ -108,9 +108,11 @@ def _constrain(
     done = {number: 0 for number, plan in plans.items() if plan.edits and not is_all(texts[number], matches[number])}
     for _ in range(MOST_ROUNDS):
         asked: list[tuple[int, str]] = []
+        edits: dict[int, Edit] = {}
         for number in done:
             edit = next((edit for edit in plans[number].edits if edit.begin >= done[number]), None)
             if edit is not None:
+                edits[number] = edit
                 asked += [(number, text) for text in _beginnings(results[number].target, edit, done[number])]
         if not asked:
             return
@@ -120,7 +122,8 @@ def _constrain(
             found.setdefault(number, []).append((beginning, aligned))
         for number, tries in found.items():
             done[number] = len(tries[0][0])
-            best = _best(tries, results[number], plans[number], matches[number])
+            before = results[number], plans[number]
+            best = _best(tries, *before, matches[number], edits[number])
             if best is not None:
                 beginning, results[number], plans[number] = best
                 done[number] = len(beginning)
@@ -138,23 +141,43 @@ def _beginnings(target: str, edit: Edit, done: int) -> list[str]:
 
 
 def _best(
-    tries: Sequence[tuple[str, Aligned | None]], before: Aligned, plan: Placement, matches: Sequence[Match]
+    tries: Sequence[tuple[str, Aligned | None]],
+    before: Aligned,
+    plan: Placement,
+    matches: Sequence[Match],
+    edit: Edit,
 ) -> tuple[str, Aligned, Placement] | None:
     """Returns the translation with the fewest missing terms; on a tie, the most probable one.
 
-    Returns None if no translation has more terms than before.
+    Returns None if no translation has more terms than before. A term of `edit` that was forced before its place must
+    replace its words, not be said beside them ("Ich Köter mag Hunde").
     """
     best, most = None, (-_missing(plan), math.inf)
+    replaced = _words(before.target[edit.begin : edit.end])
+    left = _count(replaced, before.target) - 1
     for beginning, aligned in tries:
         if aligned is None or not aligned.target.startswith(beginning):
             continue
         if len(aligned.target) > _LONGER * len(before.target) + 20:
+            continue
+        is_earlier = beginning != before.target[: edit.begin] + edit.text
+        if is_earlier and _count(replaced, aligned.target) > left:
             continue
         made = planned(aligned, matches)
         rank = -_missing(made), aligned.found.hypotheses[0].score if aligned.found else 0.0
         if rank > most:
             best, most = (beginning, aligned, made), rank
     return best
+
+
+def _words(text: str) -> list[str]:
+    return [token.lower() for token in token_texts(text) if is_word(token)]
+
+
+def _count(words: Sequence[str], text: str) -> int:
+    """Returns how often the words follow each other in a text, in any case."""
+    found, size = _words(text), len(words)
+    return sum(found[i : i + size] == words for i in range(len(found) - size + 1))
 
 
 def _missing(plan: Placement) -> int:

@@ -145,6 +145,18 @@ def test_terms_that_the_vocabulary_cannot_write_are_put_in(layers):
     checked(found)
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("I like dogs.", "Ich mag Köter."),
+        ("She saw two dogs in the park.", "Sie sah zwei Köter im Park."),
+    ],
+)
+def test_a_term_is_not_said_beside_the_words_that_it_replaces(layers, source, expected):
+    """Forced some words earlier, a term may be said twice: "Ich Köter mag Hunde"."""
+    assert layer_of(layers, TERMS, "constrain")([source], False)[0].target == expected
+
+
 def test_a_text_longer_than_the_model_takes(layers):
     """Beginnings are forced only upon a text's first part, so terms are replaced."""
     text = " ".join(sentences(40)) + " The zebra is in the garden."
