@@ -56,12 +56,13 @@ COMMANDS = (
         "lines.translate",
         "texts, or lines of a file: n lines in, n lines out",
         "Translate lines of UTF-8 text: n lines in, n lines out, in order (with --n-best, n lists). A line from a pipe "
-        "or a terminal is translated when it arrives; the lines of a file are translated together, which is faster.",
+        "or a terminal is translated when it arrives; the lines of a file are translated together, which is faster. "
+        "With --html or --xml each line is a document of its own: for a page of several lines take translate-file.",
         (
             'cpunmt translate -m firefox:ende "Two dogs."',
             "cpunmt translate -m firefox:ende -i english.txt -o german.txt",
             'cpunmt translate --from en --to de "Two dogs."  # chooses a fetched model',
-            "cpunmt translate -m firefox:ende --html -i page.html -o seite.html",
+            'cpunmt translate -m firefox:ende --html "<p>Two <b>dogs</b>.</p>"',
             'cpunmt translate -m firefox:ende --n-best 4 "Two dogs."  # the four best',
         ),
         _TRANSLATING,
@@ -75,6 +76,7 @@ COMMANDS = (
         "byte. It is written when all of it is done, and its name is printed.",
         (
             "cpunmt translate-file -m firefox:ende report.docx  # writes report.de.docx",
+            "cpunmt translate-file -m firefox:ende page.html -o seite.html",
             "cpunmt translate-file -m firefox:ende handbook --out handbuch  # a folder",
             "cpunmt translate-file -m firefox:ende --select title data.json",
         ),

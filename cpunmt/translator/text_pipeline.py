@@ -113,9 +113,11 @@ def _texts(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) ->
 
 def _pages(texts: Sequence[str], forced: Sequence[list[int]], call: TextCall) -> list[Result]:
     """Returns the results of HTML or XML. A page has one hypothesis; its blocks are translated like any texts."""
+    named = "html" if call.settings.options.html else "xml"
     if any(forced):
-        named = "html" if call.settings.options.html else "xml"
         raise ValueError(f"target_prefix is given, and {named} is True: a document has no first word; leave it out")
+    if (wanted := call.settings.options.num_hypotheses) > 1:
+        raise ValueError(f"num_hypotheses is {wanted}, and {named} is True: a document has one; leave it out")
     with LOCK:  # a process that translates plain text never imports it
         from cpunmt.markup.pages import read_documents, translate_pages
     pages = read_documents(texts, call.settings.options, call.languages.source)

@@ -225,7 +225,9 @@ def test_float32_weights_are_those_of_the_integers(size, tmp_path):
     else:
         assert (fields["pad_token_id"], fields["vocab_size"], fields["activation_function"]) == (1, 90, "relu")
     arrays = read_weights(found["transformers"] / "model.safetensors")
-    _, tensors = stored_tensors(theirs, arrays, "weights", fields["decoder_start_token_id"], left_out=int(size == "opus"))
+    _, tensors = stored_tensors(
+        theirs, arrays, "weights", fields["decoder_start_token_id"], left_out=int(size == "opus")
+    )
     positions = expected.pop("positions")
     np.testing.assert_allclose(positions, position_signal(len(positions), shape.d, FAMILIES[size]), atol=1e-5)
     if size == "nllb":  # without a bias of the output, so </s> is barred by the search

@@ -200,6 +200,8 @@ def test_a_forced_beginning_is_the_engines_alone(student):
     assert forced == student.translate(texts[1], target_prefix="Ein paar")
     with pytest.raises(ValueError, match="target_prefix is given, and html is True"):
         student.translate("<p>A dog.</p>", target_prefix="Ein", html=True)
+    with pytest.raises(ValueError, match="num_hypotheses is 3, and html is True: a document has one"):
+        translator.translate("<p>Two dogs.</p>", html=True, num_hypotheses=3, beam_size=3)
 
 
 def test_pieces_have_no_marks(student):

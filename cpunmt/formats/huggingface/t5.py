@@ -139,7 +139,7 @@ def read_t5_config(
     names = {piece: id_ for id_, piece in enumerate(vocabulary.pieces(range(vocabulary.size)))}
 
     def is_never(id_: int) -> bool:
-        return id_ == vocabulary.unk_id or vocabulary.size <= id_ < sizes["vocab_size"]  # these rows are left out
+        return id_ == vocabulary.unk_id or bool(vocabulary.size <= id_ < sizes["vocab_size"])  # rows that are left out
 
     banned = suppressed_pieces(given.get("bad_words_ids"), is_never, vocabulary.eos_id, names, file, problems)
     if problems:
