@@ -11,7 +11,7 @@ from cpunmt.formats.conversion import packed_tensors
 from cpunmt.model.tensors import Model
 from cpunmt.search.settings import Search
 
-MEAN, DEVIATION = 26.3, 14.9  # pieces of a source: news, Hoang et al. 2018, Table 1
+MEAN, DEVIATION = 26.3, 14.9  # pieces of a source: Europarl, Table 1 of paper A in docs/papers.md
 
 
 def sentences(count: int, vocabulary: int, seed: int = 1) -> list[list[int]]:

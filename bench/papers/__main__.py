@@ -45,14 +45,19 @@ MEASUREMENTS = {
     "top_up": Measurement(
         "bench.top_up", "--sentences 160", "--sentences 4 --slots 2 --beam 1"
     ),  # A, Algorithms 4 to 6
-    "gpu2018": Measurement(  # A, Figures 1 to 10
+    "gpu2018": Measurement(  # A, Figures 1, 2, 5 and 8
         "bench.papers.gpu2018",
-        "--sentences 1280 --batches 128",
-        "--sentences 4 --vocabulary 320 --batches 2 --beams 1",
+        "--only shares sizes --sentences 640 --batches 128",
+        "--only shares sizes --sentences 4 --vocabulary 320 --batches 2 --beams 1",
+    ),
+    "ladder": Measurement(  # A, Figures 3 to 10
+        "bench.papers.gpu2018",
+        "--only ladder --sentences 1280 --batches 128 --beams 1",
+        "--only ladder --sentences 4 --vocabulary 320 --batches 2 --beams 1",
     ),
     "curves": Measurement(  # B, speed by batch and beam
         "bench.papers.gpu2018",
-        "--only ladder --sentences 128 --batches 1 8 32 128 --beams 1 3 9",
+        "--only ladder --sentences 128 --batches 1 32 128 --beams 1 3",
         "--only ladder --sentences 4 --vocabulary 320 --batches 1 2 --beams 1",
     ),
     "devlin2017": Measurement(  # C, Figure 1, Tables 1 and 2
@@ -64,7 +69,8 @@ MEASUREMENTS = {
     ),
     "clusters2022": Measurement(  # D, Tables 2, 3 and 5 in kind
         "bench.papers.clusters2022",
-        "--only projection end_to_end --learned 500 --sentences 20 --vocabularies 128000 250000",
+        "--only projection end_to_end --learned 500 --sentences 20 --vocabularies 128000 250000 "
+        "--shares .003 .01 .04 .16",
         "--only projection --size tiny11 --vocabularies 400 --learned 20 --sentences 2 --count 5 --shares .5",
         rounds=2,
     ),

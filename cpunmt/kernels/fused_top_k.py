@@ -1,7 +1,7 @@
 """The log-sum-exp and the top k of a row of scores in one pass, block by block, without storing a row.
 
-Fused output: Hoang et al. 2018, "Fast Neural Machine Translation Implementation", algorithms 2 and 3. (The printed
-algorithm adds the old sum times the difference of the maxima; the correct factor is e to the power of it.)
+Fused output: algorithms 2 and 3 of "Faster Neural Machine Translation Inference" (paper A of docs/papers.md), and Hoang
+et al. 2018. (A prints the old sum times the difference of the maxima; the correct factor is e to the power of it.)
 
     begin_row      before the first score
     take_scores    for a block of scores, while it is in the nearest cache

@@ -4,7 +4,7 @@ softmax        p[j] = exp(s[j] - max s) / sum_i exp(s[i] - max s)
 log-sum-exp    max s + log(sum_i exp(s[i] - max s))
 
 The sum is taken in blocks of BLOCK scores with the maximum so far (Milakov and Gimelshein 2018,
-https://arxiv.org/abs/1805.02867; Hoang et al. 2018, algorithm 2). That order is the definition, so that
+https://arxiv.org/abs/1805.02867; algorithm 2 of paper A, docs/papers.md). That order is the definition, so that
 scores computed block by block, without storing them, have the same bits (kernels/fused_top_k). Powers are of
 two: with c the float32 next to log2(e), and m the maximum,
 

@@ -1,9 +1,9 @@
 """Beam search: one compiled loop translates a batch. Greedy search is the beam of one hypothesis.
 
 Sentences are decoded in parallel, each with up to `beam_size` hypotheses. Each hypothesis is a row of the decoder's
-products. A sentence that ends leaves at once. When at most `refill` sentences of the BATCH are left, the next ones are
-encoded and take the free places (top-up batching: Hoang et al. 2018). A sentence never sees another, so its translation
-does not depend on its batch.
+products. A sentence that ends leaves at once (removal: Hoang et al. 2018). When at most `refill` sentences of the BATCH
+are left, the next ones are encoded and take the free places (top-up: algorithm 6 of paper A, docs/papers.md). A
+sentence never sees another, so its translation does not depend on its batch.
 
 Hypotheses are never copied: a row reads its state where its parent left it, and the pieces of a hypothesis are a chain
 of items in the history of its sentence.

@@ -11,10 +11,17 @@ TINY = systems.Sizes(vocabulary=500, divisor=16)
 LINES = ["one two three four", "five six seven", "a longer line of these that has ten words now"]
 
 
-def test_the_share_of_frequent_words():
-    lines = ["a a a b, b", "c a d"]  # a 4, b 2, then one comma, c, d; the vocabulary lacks one of these
-    assert known.measure(lines, 4, 2) == {"words": 9, "different": 5, "known": 2, "share": 6 / 8}
-    assert known.measure([], 4, 2)["share"] == 0
+def test_the_share_of_frequent_words(capsys):
+    """Ranks are those of another text: `c` is frequent in the lines, and rare where the vocabulary comes from."""
+    ranking = ["a a a a b, b b", "a c, c d"]  # a 5, b 3, then c and the comma 2; d is not in a vocabulary of 4
+    lines = ["c c c a b", "d, e"]
+    found = {"words": 8, "vocabulary": 4, "in_vocabulary": 6, "known": 2, "of_known": 2}
+    assert known.measure(lines, ranking, 4, 2) == found
+    known.show(found)
+    assert capsys.readouterr().out == (
+        "\nthe 2 most frequent of 4 words are 25.0% of 8 words, 33.3% of those in the vocabulary\n"
+    )
+    assert known.measure([], [], 4, 2)["of_known"] == 0
 
 
 def test_systems_have_the_papers_widths():

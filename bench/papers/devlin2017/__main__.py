@@ -8,6 +8,7 @@
     --shortlist FILE        of the trained models (default: that of models/ende-tiny)
     --mkl PATH              libmkl_rt, for timing MKL beside OpenBLAS (default: where pip puts it)
     --input FILE            lines whose lengths are taken, and which the trained model translates
+    --ranking FILE          for `known`: a text by whose words the vocabulary is ranked (default: the same as --input)
 
 "Sharp Models on Dull Hardware", https://arxiv.org/abs/1705.01991. Its sizes: see `systems`; its baseline: `baseline`.
 """
@@ -31,6 +32,7 @@ def parse(arguments):
     parser.add_argument("--shortlist", type=Path, default=SHIPPED / "shortlist.bin")
     parser.add_argument("--mkl", help="path of libmkl_rt (default: where pip puts it in this environment)")
     parser.add_argument("--input", type=Path, default=SENTENCES)
+    parser.add_argument("--ranking", type=Path, metavar="FILE")
     parser.add_argument("--rows", type=positive, nargs="+", help="of the products (default: 1 to 8, 12 and 16)")
     parser.add_argument("--divisor", type=positive, default=1, help="of all widths, to try it out")
     parser.add_argument("--vocabulary", type=positive, default=80_000, help="words of the random networks")
@@ -109,7 +111,7 @@ def _known(chosen, folder, lines, sizes, libraries):
     from bench.harness.texts import read_lines
     from bench.papers.devlin2017 import known
 
-    found = known.measure(read_lines(chosen.input), chosen.vocabulary)
+    found = known.measure(read_lines(chosen.input), read_lines(chosen.ranking or chosen.input), chosen.vocabulary)
     known.show(found)
     return found
 

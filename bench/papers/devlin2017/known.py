@@ -12,20 +12,31 @@ from cpunmt.architectures.recurrent.network import MOST_KNOWN
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
-def measure(lines: list[str], vocabulary: int, known: int = MOST_KNOWN) -> dict[str, float]:
-    """Returns the number of words, of different ones, and the share of the `known` most frequent in the vocabulary's.
+def measure(lines: list[str], ranking: list[str], vocabulary: int, known: int = MOST_KNOWN) -> dict[str, float]:
+    """Returns the numbers of words, of the vocabulary's words and of the `known` most frequent ones' in `lines`.
 
-    Words are runs of letters and digits, and single signs.
+    The vocabulary has the most frequent words of `ranking`, which should be another text: of a short text's own words
+    the most frequent ones are nearly all. Words are runs of letters and digits, and single signs.
     """
-    counts = Counter(word for line in lines for word in _WORD.findall(line))
-    in_vocabulary = [count for _, count in counts.most_common(vocabulary)]
-    share = sum(in_vocabulary[:known]) / max(1, sum(in_vocabulary))
-    return {"words": counts.total(), "different": len(counts), "known": min(known, vocabulary), "share": share}
+    ranked = [word for word, _ in _counts(ranking).most_common(vocabulary)]
+    counts = _counts(lines)
+    return {
+        "words": counts.total(),
+        "vocabulary": len(ranked),
+        "in_vocabulary": sum(counts[word] for word in ranked),
+        "known": min(known, len(ranked)),
+        "of_known": sum(counts[word] for word in ranked[:known]),
+    }
+
+
+def _counts(lines):
+    return Counter(word for line in lines for word in _WORD.findall(line))
 
 
 def show(found: dict[str, float]) -> None:
     """Prints one line."""
+    words, known = (max(1, found[name]) for name in ("words", "in_vocabulary"))
     print(
-        f"\n{found['known']:,} most frequent words: {found['share']:.1%} of {found['words']:,} words, of which "
-        f"{found['different']:,} are different"
+        f"\nthe {found['known']:,} most frequent of {found['vocabulary']:,} words are {found['of_known'] / words:.1%} "
+        f"of {found['words']:,} words, {found['of_known'] / known:.1%} of those in the vocabulary"
     )

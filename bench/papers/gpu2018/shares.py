@@ -1,12 +1,11 @@
-"""A, Figures 1 (news) and 5 (subtitles): shares of the time, step by step and with fused output; unsorted sentences,
-removal and top-up.
-"""
+"""A, Figures 1 (news) and 5 (subtitles): shares of the time, step by step and fused; maxi-batches with removal."""
 
 import itertools
 
-from bench.papers.gpu2018.work import Task
+from bench.papers.gpu2018.work import ORDERS, Task
 from bench.programs.profiled import PRODUCTS, Profiled
 from bench.programs.running import running
+from bench.top_up.ways import REMOVAL, WAYS, Decoders
 from cpunmt.search.settings import Search
 
 SEARCH, PRODUCT = "bias, softmax, search", "output product"
@@ -22,17 +21,17 @@ def measure(task: Task, beams: list[int], slots: int, profiled: Profiled) -> lis
 
     Clocks are around every kernel, some 20 ns a call, which are counted for the caller.
     """
-    rows = []
+    decoders, rows = Decoders(task.engine), []
     with running(task.engine, profiled):
         for (workload, work), beam in itertools.product(task.works.items(), beams):
-            fused = Search(beam_size=beam, full=True)
+            work, fused = ORDERS["maxi-batches"](work), Search(beam_size=beam, full=True)
             ways = {"step by step": fused._replace(stepwise=True), "fused": fused}
             if beam == 1:
                 ways["fused, no scores"] = fused._replace(scored=False)
             for name, search in ways.items():
-                task.engine.translate(work.sources, work.limits, search, slots=slots)
+                decoders.run(WAYS[REMOVAL], work, search, slots)
                 profiled.counts[:] = 0
-                task.engine.translate(work.sources, work.limits, search, slots=slots)
+                decoders.run(WAYS[REMOVAL], work, search, slots)
                 cycles = _cycles(profiled)
                 whole = sum(cycles.values())
                 shares = {part: cycles[part] / whole for part in PARTS}

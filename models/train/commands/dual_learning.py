@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from models.train.commands.steps import Row, Steps
 
-SETTINGS = {"batch_tokens": 3000, "update_tokens": 3000, "longest": 60, "peak_rate": 1e-3, "warmup": 200}
+SETTINGS = {"batch_tokens": 2000, "update_tokens": 1, "longest": 60, "peak_rate": 1.5e-3, "warmup": 300, "dropout": 0.1}
 BACK = ("--source", "de", "--target", "en")
 
 
@@ -21,7 +21,7 @@ class Shapes(NamedTuple):
     student: str
 
 
-SHAPES, TINY = Shapes("teacher-mini", "mini"), Shapes("smoke-teacher", "smoke")
+SHAPES, TINY = Shapes("teacher-mini", "micro"), Shapes("smoke-teacher", "smoke")
 
 
 def train(steps: Steps, shapes: Shapes, teachers: int, given: list[str]) -> list[Row]:

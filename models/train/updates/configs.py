@@ -73,7 +73,9 @@ def _students(name, model_dim, ffn_dim, encoder_layers):
 
 
 def _recurrent(**options):
-    """Returns shapes after Devlin 2017, https://arxiv.org/abs/1705.01991, Table 2, half as wide for one core."""
+    """Returns shapes after Devlin 2017, https://arxiv.org/abs/1705.01991, Table 2, for one core: about half as wide,
+    with two encoder layers instead of three, and attention inside a conditional GRU unless `attention` is given.
+    """
     sizes = {"model_dim": 256, "encoder_dim": 320, "decoder_dim": 512, "attention_dim": 256, "encoder_layers": 2}
     return {**sizes, "skip": True, **options}
 
@@ -93,6 +95,7 @@ SHAPES = {
     **_students("tiny", 256, 1536, 6),
     **_students("base", 512, 2048, 6),
     "mini": _student(128, 512, 2, (0, 0)),
+    "micro": _student(64, 256, 2, (0, 0)),
     "smoke": _student(32, 64, 1, (0, 0), heads=2),
     "smoke-teacher": _student(64, 128, 1, (0,), heads=2, **_ATTENTION),
     "tied6": _student(512, 2048, 6, (0,) * 6),
@@ -101,7 +104,7 @@ SHAPES = {
     "paper-small": _student(256, 2048, 6, (0, 0, 0)),
     "paper-large": _student(1024, 3072, 6, (0,) * 6),
     # teachers
-    "teacher-mini": _student(192, 768, 3, (0, 1, 2), **_ATTENTION),
+    "teacher-mini": _student(128, 512, 2, (0, 1), **_ATTENTION),
     "teacher-small": _student(256, 1024, 4, (0, 1, 2, 3), **_ATTENTION),
     "teacher": _student(512, 2048, 6, tuple(range(6)), **_ATTENTION),
     "teacher-big": _student(1024, 4096, 6, tuple(range(6)), **_ATTENTION),
