@@ -201,7 +201,7 @@ def test_a_forced_beginning_is_the_engines_alone(student):
     with pytest.raises(ValueError, match="target_prefix is given, and html is True"):
         student.translate("<p>A dog.</p>", target_prefix="Ein", html=True)
     with pytest.raises(ValueError, match="num_hypotheses is 3, and html is True: a document has one"):
-        translator.translate("<p>Two dogs.</p>", html=True, num_hypotheses=3, beam_size=3)
+        student.translate("<p>Two dogs.</p>", html=True, num_hypotheses=3, beam_size=3)
 
 
 def test_pieces_have_no_marks(student):
