@@ -60,6 +60,16 @@ def test_doubts(served):
     assert found["doubts"] == ["echo", "script"] and "doubts" not in found["sentences"][0]
 
 
+def test_a_page_has_one_translation(served):
+    page = {**ASKED, "text": "<p>A dog.</p>", "html": True, "return": ["alternatives"]}
+    assert (
+        served.json("/v1/translate", {**page, "options": {"num_hypotheses": 1}})["translations"][0]["alternatives"]
+        == []
+    )
+    answer = served.post("/v1/translate", json={**page, "options": {"num_hypotheses": 2}})
+    assert answer.status_code == 400 and "num_hypotheses must be 1 with html" in answer.json()["error"]["message"]
+
+
 @pytest.mark.parametrize("wrong", [{"num_hypotheses": 8, "beam_size": 2}, {"end_token": "no such piece"}])
 def test_a_stream_with_wrong_options_does_not_begin(served, wrong):
     answer = served.post("/v1/translate", json={**ASKED, "stream": True, "options": wrong})

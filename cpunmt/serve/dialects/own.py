@@ -150,6 +150,8 @@ def _options(given: Parameters, settings: ServeSettings, returns: frozenset[str]
         elif isinstance(value, dict):
             raise bad(f"Invalid request: {name} must not be an object")
     if given.switch("html"):
+        if found.get("num_hypotheses", 1) != 1:
+            raise bad("Invalid request: num_hypotheses must be 1 with html: a document has one translation")
         found["html"] = True
     if "alignments" in returns:
         found |= {"return_alignments": True, "return_token_log_probs": "scores" in returns}
