@@ -57,7 +57,7 @@ def family_of(pieces: Iterable[str]) -> tuple[Family, tuple[str, ...]] | None:
 
 
 def _is_run(places: list[int], least: int) -> bool:
-    """Returns whether at least so many places follow each other."""
+    """Returns whether there are at least `least` places, each directly behind the one before."""
     return len(places) >= least and places[-1] - places[0] == len(places) - 1
 
 
