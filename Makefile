@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Number of Pythons that test-pythons must test, or it fails.
 PYTHONS ?= 1
 
-DEMO = "A man is riding a bicycle through the snow." "Two children are playing football on the beach." \
+DEMO = "A man is riding a bicycle through the snow." "Two children are building a sandcastle on the beach." \
 	"Where is the train station?" "Please restart the computer after installing the update."
 
 .PHONY: help demo serve test test-all test-arm test-page test-pythons train-tools docs bench \

@@ -108,6 +108,7 @@ SHAPES = {
     "teacher-small": _student(256, 1024, 4, (0, 1, 2, 3), **_ATTENTION),
     "teacher": _student(512, 2048, 6, tuple(range(6)), **_ATTENTION),
     "teacher-big": _student(1024, 4096, 6, tuple(range(6)), **_ATTENTION),
+    "teacher-fast": _student(512, 2048, 6, (0, 1), preprocess="n", postprocess="a", top_norm=True),
 }
 RECURRENT = {  # name -> fields of ModelConfig, of the other family
     "devlin-s1": _recurrent(),
