@@ -57,7 +57,7 @@ MEASUREMENTS = {
     ),
     "curves": Measurement(  # B, speed by batch and beam
         "bench.papers.gpu2018",
-        "--only ladder --sentences 128 --batches 1 32 128 --beams 1 3",
+        "--only ladder --sentences 128 --batches 1 32 --beams 1 3",
         "--only ladder --sentences 4 --vocabulary 320 --batches 1 2 --beams 1",
     ),
     "devlin2017": Measurement(  # C, Figure 1, Tables 1 and 2
