@@ -15,7 +15,7 @@ def add_parser(commands):
     parser = commands.add_parser("sentences", help="our own sentences, English and German", allow_abbrev=False)
     parser.add_argument(
         "--held-out", metavar="FILE", type=Path, nargs="+", default=EVERYDAY,
-        help="leaves out pairs whose English is close to a line of these files (default: everyday.txt, everyday_blind.txt)",
+        help="leaves out pairs whose English is close to a line of these (default: everyday.txt, everyday_blind.txt)",
     )  # fmt: skip
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="name.tsv.gz: English, tab, German")
     parser.set_defaults(run=run)
