@@ -100,7 +100,7 @@ def test_alternatives_that_loop(tiny):
 
 
 def test_a_chain_tries_loops_again_in_models_that_recommend_it(tmp_path):
-    loop = "US-Mexico drug tunnel with its own railway found"
+    loop = "Rangnick scolding for refs: Mane is no diver"
     ende, deen = Translator(SHIPPED.parent / "ende"), Translator(SHIPPED.parent / "deen-student")
     german = ende.translate(loop)
     assert german.retried and ende.translate(loop, retry="none").repeats

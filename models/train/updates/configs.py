@@ -91,11 +91,11 @@ _ATTENTION = {"cell": "self_attention"}
 
 # name -> fields of ModelConfig, without the vocabulary's size
 SHAPES = {
+    **_students("micro", 64, 256, 2),
     **_students("pilot", 256, 1024, 3),
     **_students("tiny", 256, 1536, 6),
     **_students("base", 512, 2048, 6),
     "mini": _student(128, 512, 2, (0, 0)),
-    "micro": _student(64, 256, 2, (0, 0)),
     "smoke": _student(32, 64, 1, (0, 0), heads=2),
     "smoke-teacher": _student(64, 128, 1, (0,), heads=2, **_ATTENTION),
     "tied6": _student(512, 2048, 6, (0,) * 6),
