@@ -36,11 +36,14 @@ def main(arguments=None) -> int:
 
 
 def command_line() -> int:
-    """Runs `main`; an error of the input is reported in one line."""
+    """Runs `main`; an error of the input, or a missing package, is reported in one line."""
     try:
         return main()
     except KeyboardInterrupt:
         return 130
+    except ModuleNotFoundError as error:
+        say(f"models.train: error: {error.name} is not installed; run: pip install -e '.[train]'")
+        return 1
     except (CpunmtError, OSError, ValueError, MemoryError) as error:
         say(f"models.train: error: {one_line(error)}")
         return 1

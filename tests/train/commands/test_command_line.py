@@ -3,6 +3,9 @@
 import gzip
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +17,8 @@ from quantize.commands.cli import main as quantize
 from tests.sample_models.marian_model import read_marian_npz
 from tests.sample_models.real_model import DIRECTORIES
 from tests.support.speeds import slow_after
+
+ROOT = Path(__file__).parents[3]
 
 
 def options(toy):
@@ -152,3 +157,10 @@ def test_an_experiment_trains_and_judges_every_row(toy, tmp_path, table, rows, c
         assert json.loads((tmp_path / "out" / "table.json").read_text()) == found
     with pytest.raises(ValueError, match="experiments are from en to de, not from de to de"):
         main([*given, "--source", "de"])
+
+
+def test_a_missing_package_is_named_in_one_line():
+    """In a process of its own: here PyTorch is imported already."""
+    program = "import sys; sys.modules['torch'] = None; from models.train.__main__ import command_line; command_line()"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert run.stderr == "models.train: error: torch is not installed; run: pip install -e '.[train]'\n"
