@@ -205,7 +205,7 @@ def _sources(given: argparse.Namespace, documents: ModuleType) -> Iterator[tuple
             own = [name for name in names if os.path.realpath(Path(folder, name)) != os.path.realpath(given.out)]
             names[:] = sorted(name for name in own if not name.startswith("."))
             for name in sorted(files):
-                if not name.startswith(".") and documents.has_format(name, given.format):
+                if not name.startswith(".") and documents.is_found(os.path.join(folder, name), given.format):
                     found += 1
                     yield os.path.join(folder, name), os.path.relpath(folder, path)
         if not found:

@@ -10,11 +10,13 @@ from cpunmt.documents.archives.epub import read_epub
 from cpunmt.documents.document import Contents, DocumentError, read_source
 from cpunmt.documents.formats.csv_table import read_csv, read_tsv
 from cpunmt.documents.formats.json_text import read_json
+from cpunmt.documents.formats.key_values import read_properties, read_strings
 from cpunmt.documents.formats.pdf import read_pdf
 from cpunmt.documents.formats.plain_text import read_plain_text, read_web_page
 from cpunmt.documents.formats.po import read_po
 from cpunmt.documents.formats.subtitles import read_srt, read_vtt
 from cpunmt.documents.formats.xliff import read_xliff
+from cpunmt.documents.formats.xml_messages import read_android, read_qt, read_resx
 from cpunmt.documents.formats.yaml_text import read_yaml
 from cpunmt.documents.markdown.blocks import read_markdown
 from cpunmt.documents.office.open_document import read_open_document
@@ -31,12 +33,14 @@ class Format(NamedTuple):
     read     takes the bytes of a file and the selected parts, returns its contents
     selects  name of the selectable parts, for errors; "" if the format lacks these
     writes   ending of the written file; "" for that of the input
+    mark     what the first BEGINNING bytes contain, if files of other kinds have the same ending
     """
 
     endings: tuple[str, ...]
     read: Reader
     selects: str = ""
     writes: str = ""
+    mark: bytes = b""
 
 
 def _of_text(read: Callable[..., Contents], selects: bool = False) -> Reader:
@@ -67,12 +71,19 @@ FORMATS: dict[str, Format] = {
     "odp": Format((".odp", ".otp"), _of_archive(read_open_document, "odp")),
     "ods": Format((".ods", ".ots"), _of_archive(read_open_document, "ods")),
     "po": Format((".po", ".pot"), _of_text(read_po)),
+    "xml": Format((".xml",), _of_text(read_android), mark=b"<resources"),
+    "resx": Format((".resx", ".resw"), _of_text(read_resx)),
+    "ts": Format((".ts",), _of_text(read_qt), mark=b"<TS"),
+    "strings": Format((".strings",), _of_text(read_strings)),
+    "properties": Format((".properties",), _of_text(read_properties)),
     "csv": Format((".csv",), _of_text(read_csv, True), _COLUMNS),
     "tsv": Format((".tsv", ".tab"), _of_text(read_tsv, True), _COLUMNS),
     "json": Format((".json",), _of_text(read_json, True), _PATHS),
     "yaml": Format((".yaml", ".yml"), _of_text(read_yaml, True), _PATHS),
     "pdf": Format((".pdf",), read_pdf, writes=".txt"),
 }
+
+BEGINNING = 4096  # bytes
 
 # Endings of older formats -> what their programs write today.
 _NEWER = {".doc": ".docx", ".dot": ".docx", ".rtf": ".docx", ".xls": ".xlsx", ".ppt": ".pptx", ".pps": ".pptx"}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cpunmt.documents.declared_languages import check_languages
 from cpunmt.documents.document import DocumentError, Recoded
-from cpunmt.documents.known_formats import FORMATS, format_of, read_document
+from cpunmt.documents.known_formats import BEGINNING, FORMATS, format_of, read_document
 from cpunmt.errors import CancelledError, CpunmtError, TimeLimitError
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.markup.units import Unit, Words
@@ -155,6 +155,18 @@ def has_format(name: str, format: str | None) -> bool:
     if format is not None:
         format_of(name, format)  # raises for an unknown format
     return any(name.lower().endswith(known.endings) for key, known in FORMATS.items() if format in (None, key))
+
+
+def is_found(path: str | os.PathLike[str], format: str | None) -> bool:
+    """Returns whether a file of a folder is translated with it: its name says so, and if other kinds of files have such
+    names also its beginning. What cannot be read is reported later.
+    """
+    if format is not None or not has_format(os.path.basename(path), format):
+        return has_format(os.path.basename(path), format)
+    mark = format_of(os.path.basename(path), format).mark
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return mark in file.read(BEGINNING)
+    return True
 
 
 def output_of(

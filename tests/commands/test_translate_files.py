@@ -12,7 +12,14 @@ from tests.sample_models.real_model import SHIPPED
 from tests.support.command_line import here, refusal, sentences, statistics
 
 TEXTS = {"a.md": "# Two dogs\n", "b.md": "A man.\n", "deep/c.txt": "Two cats.\n", "deep/d.rtf": "no", ".e.md": "Three."}
+TEXTS |= {
+    "deep/f.ts": "let a = 'Two';",
+    "deep/g.xml": "<a>Two</a>",
+    "deep/h.xml": "<resources><string>Two dogs</string>",
+}
+TEXTS["deep/h.xml"] += "</resources>\n"
 GERMAN = {"a.md": "# Zwei Hunde\n", "b.md": "Ein Mann.\n", "deep/c.txt": "Zwei Katzen.\n"}
+GERMAN["deep/h.xml"] = "<resources><string>Zwei Hunde</string></resources>\n"
 
 
 @pytest.fixture

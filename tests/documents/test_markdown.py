@@ -149,7 +149,12 @@ def units(text):
         ("a_(b)_", ["a_(b)_"]),
         ("* a* b", ["a* b"]),
         ("a * b* c", ["a * b* c"]),
-        ("a~b~ ~~c~~", ["a~b~ <del>c</del>"]),
+        ("a ~b~ ~~c~~", ["a ~b~ <del>c</del>"]),
+        ("H~2~O at 10^-3^ m", ["<code></code> at <code></code> m"]),
+        ("==a== b == c, d===e", ["<mark>a</mark> b == c, d===e"]),
+        ("a @b-c:d.e, [@f] g@h.i @1", ["a <code></code>, [<code></code>] g@h.i @1"]),
+        ("[[a b]] ![[c.png]] [[d|e f]]", ["<code></code> <img/> <a>e f</a>"]),
+        ("[[a]](b) [[c]][d] [[e]] [[]] [[f\n\n[e]: g", ["<a>[a]</a> <a>[c]</a> [<a>e</a>] [[]] [[f"]),
         ("a `b` c", ["a <code></code> c"]),
         ("a `b c", ["a `b c"]),
         ("a <https://b.c> d", ["a <code></code> d"]),
@@ -333,6 +338,32 @@ def sentences(text):
         ),
         ("/// Two dogs", ["/// Two dogs"], "/// TWO DOGS"),
         (":::{code-block} a b\n:::\ndogs", ["dogs"], ":::{code-block} a b\n:::\nDOGS"),
+        *(
+            (f"Two\n{line}\ndogs", ["Two", "dogs"], f"TWO\n{line}\nDOGS")
+            for line in (
+                "{{< hint info >}}",
+                '{{% notice "a" %}} {% b %}',
+                '{{< figure src="a"\n  alt="b" >}}',
+                "{% endhint %}",
+                "{/* a\nb */}",
+            )
+        ),
+        ("Two\n{{ 1 }} dogs\n{{ 2 }}", ["Two {{ 1 }} dogs {{ 2 }}"], "TWO {{ 1 }}\nDOGS {{ 2 }}"),
+        ("{{< 1 >}} Two dogs", ["{{< 1 >}} Two dogs"], "{{< 1 >}} TWO DOGS"),
+        ("{{ a }}\n\n{% b\nTwo", ["{% b Two"], "{{ a }}\n\n{% B\nTWO"),
+        ("{: .note }\nTwo dogs\n{: .c}", ["Two dogs"], "{: .note }\nTWO DOGS\n{: .c}"),
+        *(
+            (f"{line}\n\nTwo", ["Two"], f"{line}\n\nTWO")
+            for line in (
+                'import A, {B} from "./a";\nexport const c = [\n  "Two",\n]',
+                "import {\n  A,\n} from 'a'",
+                "export default function A() {\n  return <b>Two</b>\n}",
+            )
+        ),
+        ("Export default settings to a file", None, "EXPORT DEFAULT SETTINGS TO A FILE"),
+        ("import dogs from cats", None, "IMPORT DOGS FROM CATS"),
+        ("==Two== dogs, see @fig-a", ["Two dogs, see {1}"], "==TWO== DOGS, SEE @fig-a"),
+        ("|a|\n|-|\n|[[b\\|Two dogs]]|", ["Two dogs", "a"], "|A|\n|-|\n|[[b\\|TWO DOGS]]|"),
         ("# Dogs {#dogs .c}", ["Dogs"], "# DOGS {#dogs .c}"),
         ("A man and\ndogs {.c}", ["A man and dogs"], "A MAN AND\nDOGS {.c}"),
         ("The [dog](a){.c} and `b`{.d}", ["The dog and {1}"], "THE [DOG](a){.c} AND `b`{.d}"),
@@ -362,7 +393,23 @@ MARKS = st.sampled_from(
         *("\n", "\n\n", "\r\n", " ", "    ", "\t", "\x00", "b c", "1. ", "- ", "> ", "*", "**", "_", "`", "``", "["),
         *("](", "][", "]", ")", "<b>", "</b>", "<", ">", "|", "#", "---", "```", "~~~", "\\", "&amp;", "a", "!"),
         *("http://a", "[^1]:", "é", "$", "$$", "<div>", "<p>a b</p>\n"),
-        *('!!! a "b"', "??? a", '=== "a', "/// ", ":::", "{"),
+        *(
+            '!!! a "b"',
+            "??? a",
+            '=== "a',
+            "/// ",
+            ":::",
+            "{",
+            "{{< ",
+            ">}}",
+            "{% ",
+            "%}",
+            "[[a",
+            "]]",
+            "==",
+            "a~b~",
+            "@a",
+        ),
     ]
 )
 
@@ -409,6 +456,13 @@ def test_each_place_is_written_once(text):
             "$a",
             "<div>\n\n",
             "[[a](x) ",
+            "[[a|",
+            "{% ",
+            "{% \n\n",
+            "{{a}}",
+            "import a ",
+            "a^b",
+            "==a ",
         ],
     ),
 )

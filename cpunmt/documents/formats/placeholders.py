@@ -48,6 +48,10 @@ _USUAL = (
 )
 _PLURALS = re.compile(r"\{\s{0,8}\w{1,64}\s{0,8},\s{0,8}(?:plural|selectordinal|select|choice)\s{0,8},")
 _COUNTED = re.compile(r"%(?!%|\d{1,3}\$|\d{1,2}(?!\d|[.a-zA-Z$])|\(|\{|<(?!PRI))|\{(?:[!:][^{}]*)?\}$")
+_AMPERSAND = re.compile(r"(?:(?<![A-Z\d\s&])|(?<!\S))&(?=[A-Za-z\d])(?!\w{1,31};)")  # not of `&copy;`
+_UNDERSCORE = re.compile(r"(?<!\w)_(?=[A-Za-z\d])")
+_ADDRESS = re.compile(r"\S*(?:://|=)\S*")
+_LONGEST_LABEL = 60  # characters of a text that may have an accelerator
 _TABS = re.compile(r"\t+")  # these stay in a text without marks
 _SPACES = re.compile(r"[^\S ]\s*|\s{2,}")  # a text with marks has single spaces only
 
@@ -58,16 +62,18 @@ class Message:
     units  empty if nothing is translated, as for plurals of ICU (`{n, plural, ...}`)
     """
 
-    __slots__ = ("_numbered", "_parts", "_sources", "text", "units")
+    __slots__ = ("_numbered", "_parts", "_sources", "_written", "text", "units")
 
-    def __init__(self, text: str, known: str = "", numbered: bool = False) -> None:
+    def __init__(self, text: str, known: str = "", numbered: bool = False, written: Callable[[str], str] = str) -> None:
         """Parses a text. Placeholders are the usual ones and all matches of the pattern `known`.
 
-        numbered: whether counted placeholders can be numbered, as in `%1$s`.
+        numbered  whether counted placeholders can be numbered, as in `%1$s`
+        written   converts what is no placeholder or tag for the file
         """
         self.text = text
         self.units: list[Unit] = []
         self._numbered = numbered
+        self._written = written
         self._sources: Sources = {}
         self._parts: list[str | int] = []  # fixed texts, and numbers of units
         if not has_letters(text) or _PLURALS.search(text):
@@ -97,7 +103,7 @@ class Message:
                 return None
             numbered = enumerate(zip(counted, found, strict=True), 1)
             sources = {**sources, **{(number, False): f"%{place}${source[1:]}" for place, (number, source) in numbered}}
-        lines = [with_sources(translation, sources) for translation in translations]
+        lines = [with_sources(translation, sources, self._written) for translation in translations]
         return "".join(part if isinstance(part, str) else lines[part] for part in self._parts)
 
     def _marks(self, text: str, known: str) -> list[Part]:
@@ -105,7 +111,7 @@ class Message:
         ends = brace_ends(text) if "{" in text else {}
         marked = Marked()
         begin = at = 0
-        search = re.compile(f"{_TAG}|{known}|{_USUAL}|{PATTERNS['placeholder']}" if known else _ANY).search
+        search = re.compile(f"{known}|{_TAG}|{_USUAL}|{PATTERNS['placeholder']}" if known else _ANY).search
         while found := search(text, at):
             at = found.end()
             if found[MESSAGE] is not None:
@@ -129,7 +135,8 @@ class Message:
         """Adds a unit of texts and marks, without the white space around it, or a fixed part."""
         if not has_letters(bare(parts)):
             self._parts += (
-                part if isinstance(part, str) else self._sources[part.number, part.closes] for part in parts
+                self._written(part) if isinstance(part, str) else self._sources[part.number, part.closes]
+                for part in parts
             )
             return
         before = after = ""
@@ -139,8 +146,21 @@ class Message:
         if isinstance(parts[-1], str):
             after = parts[-1][len(parts[-1].rstrip()) :]
             parts = [*parts[:-1], parts[-1].rstrip()]
-        self._parts += before, len(self.units), after
+        self._parts += self._written(before), len(self.units), self._written(after)
         self.units.append(unit_of(parts))
+
+
+def without_accelerator(text: str) -> str:
+    """Removes the sign before the letter of a label's key, `&File`, `_File`, if it occurs once."""
+    if len(text) > _LONGEST_LABEL or "\n" in text:
+        return text
+    for pattern in (_AMPERSAND, _UNDERSCORE):
+        found = list(pattern.finditer(text))
+        if len(found) == 1 and text.count(found[0][0]) == 1:
+            if any(found[0].start() in range(*word.span()) for word in _ADDRESS.finditer(text)):
+                return text
+            return text[: found[0].start()] + text[found[0].end() :]
+    return text
 
 
 _ANY = f"{_TAG}|{_USUAL}|{PATTERNS['placeholder']}"

@@ -12,7 +12,7 @@ from gettext import c2py
 from typing import NamedTuple
 
 from cpunmt.documents.document import Source, Span, broken
-from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message, Value, Values
+from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message, Value, Values, without_accelerator
 from cpunmt.process.stopping import checked
 from cpunmt.registry.store import Languages
 
@@ -34,10 +34,6 @@ _NUMBERED = frozenset(
     ["c-format", "objc-format", "php-format", "java-printf-format", "kde-format", "gcc-internal-format"]
 )
 _BRACED = frozenset(["python-brace-format", "perl-brace-format", "csharp-format", "java-format", "rust-format"])
-_AMPERSAND = re.compile(r"(?:(?<![A-Z\d\s&])|(?<!\S))&(?=[A-Za-z\d])(?!\w{1,31};)")  # not of `&copy;`
-_ADDRESS = re.compile(r"\S*(?:://|=)\S*")
-_UNDERSCORE = re.compile(r"(?<!\w)_(?=[A-Za-z\d])")
-_LONGEST_LABEL = 60  # characters of a text that may have an accelerator
 _WIDTH = 79
 _CUT = re.compile(r"[^\n]*\n|[^\n]+")
 _EXPECTED = 'expected comments, and entries of msgid "..." and msgstr "..."'
@@ -124,7 +120,7 @@ def _values(entry: _Entry, singular: _Singular, line_end: str) -> list[Value]:
         known = BRACES if entry.flags & _BRACED else PERCENT
 
     def message_of(told: _String) -> Message:
-        return Message(_without_accelerator(told.text), known, bool(entry.flags & _NUMBERED))
+        return Message(without_accelerator(told.text), known, bool(entry.flags & _NUMBERED))
 
     assert entry.id is not None
     one = message_of(entry.id)
@@ -155,19 +151,6 @@ def _in_utf8(text: str, strings: Sequence[_String]) -> list[tuple[Span, str]]:
     """Returns edits for a header whose charset is ASCII."""
     found = [match for string in strings if (match := _CHARSET.search(text, *string.span))]
     return [(match.span(2), "UTF-8") for match in found]
-
-
-def _without_accelerator(text: str) -> str:
-    """Removes the sign before the letter of a label's key, `&File`, `_File`, if it occurs once."""
-    if len(text) > _LONGEST_LABEL or "\n" in text:
-        return text
-    for pattern in (_AMPERSAND, _UNDERSCORE):
-        found = list(pattern.finditer(text))
-        if len(found) == 1 and text.count(found[0][0]) == 1:
-            if any(found[0].start() in range(*word.span()) for word in _ADDRESS.finditer(text)):
-                return text
-            return text[: found[0].start()] + text[found[0].end() :]
-    return text
 
 
 class _Reader:

@@ -1,7 +1,8 @@
 """Reads the lines of Markdown (CommonMark 0.31 and GitHub's tables), and separates text from layout, which stays.
 
 Layout is front matter, code, definitions of links, bars of tables, lines that open a box (admonitions, tabs and
-containers of site generators), and prefixes of lines (bullets, numbers, marks of quotations and headings). Each
+containers of site generators), lines of templates alone (of Hugo, Liquid, Jinja and MDX), and prefixes of lines
+(bullets, numbers, marks of quotations and headings). Each
 paragraph is a unit, up to a line break set by its author; so is a block of HTML.
 """
 
@@ -43,6 +44,13 @@ _FENCED_BOX = re.compile(
 )
 _DIRECTIVE = re.compile(r":{3,}[ \t]*\{")  # of MyST: lines of options may be below
 _OPTION = re.compile(r"[ \t]*:[\w-]+:(?:\s|$)")
+_TEMPLATE = re.compile(r"\{\{[<%]|\{%|\{/\*|\{\{")
+_TEMPLATE_ENDS = {"{{<": ">}}", "{{%": "%}}", "{%": "%}", "{/*": "*/}", "{{": "}}"}
+_LONGEST_TEMPLATE = 10_000  # characters
+_MODULE = re.compile(  # of MDX, up to a blank line
+    r"import\s(?:[\w*{}$, \t]{1,500}\sfrom\s)?[ \t]{0,9}(?:\"[^\"]+\"|'[^']+');?$|import\s\{$|"
+    r"export\s(?:(?:const|let|var)\s[\w$]+\s*=|(?:async\s)?function\b|default\b.*[({;]|\{|\*)"
+)
 _DESCRIPTION = re.compile(r":[ \t]+(?=\S)")  # of a term on the line before
 _TITLE = re.compile(r"(?:\"[^\"]*\"|'[^']*'|\([^()]*\))$")
 _RAW = re.compile(r"<(script|pre|style|textarea)(?=[\s>]|$)|<(!--)|<(\?)|<(!)[A-Za-z]", re.I)
@@ -154,6 +162,11 @@ class _Reader:
             return self._box(number, begin, box)
         if box := _FENCED_BOX.match(line):
             return self._box(number, begin, box)
+        if after := self._template(number, begin, line):
+            self._end()
+            return after
+        if not self.paragraph and _MODULE.match(line):
+            return self._past(number, "")
         if raw := _RAW.match(line):
             self._end()
             return self._raw(number, begin, next(group for group in raw.groups() if group).lower())
@@ -204,6 +217,26 @@ class _Reader:
         while is_directive and number < len(self.lines) and _OPTION.match(self._of(number)):
             number += 1
         return number
+
+    def _template(self, number: int, begin: int, line: str) -> int:
+        """Returns the line after templates, comments of MDX, or attributes of a block; 0: there is text."""
+        if ATTRIBUTES.fullmatch(line):
+            return number + 1
+        at = begin
+        while opening := _TEMPLATE.match(self.text, at):
+            if self.paragraph and opening[0] == "{{":
+                return 0  # the value of a variable, within a sentence
+            end = _TEMPLATE_ENDS[opening[0]]
+            at = self.text.find(end, opening.end(), at + _LONGEST_TEMPLATE)
+            if at < 0:
+                return 0
+            at += len(end)
+            while self.lines[number][1] < at:
+                number += 1
+            at += len(self.text[at : self.lines[number][1]]) - len(self.text[at : self.lines[number][1]].lstrip())
+            if at == self.lines[number][1]:
+                return number + 1
+        return 0
 
     def _definition(self, number: int, said: list[str]) -> int:
         """Returns the number of the line after the definition of a link.

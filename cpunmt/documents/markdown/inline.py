@@ -1,7 +1,8 @@
 """Reads the inside of a paragraph of Markdown (CommonMark 0.31, GitHub's ~~strokes~~) as texts and tags.
 
-Emphasis, links and tags of HTML stand around words; code, formulas and addresses are fixed parts of the sentence. A
-sign without a partner is text. Takes one pass, in time linear in the length.
+Emphasis, links and tags of HTML stand around words, and so do ==marks== and [[links|with a text]] of other dialects.
+Code, formulas and addresses are fixed parts of the sentence, and so are [[names of pages]], H~2~O and @keys of sources.
+A sign without a partner is text. Takes one pass, in time linear in the length.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ _PIECE = re.compile(
     r"|(?P<math>\$\$(?:[^$\\]|\\[\s\S]){1,1000}\$\$|\$(?![\s$])(?:[^$\\]|\\[\s\S]){1,1000}(?<!\s)\$(?![\d$]))"
     r"|(?P<entity>&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
     r"|(?P<emoji>(?<![\w:]):[a-z0-9_+-]{2,40}:(?![\w:]))"
-    r"|(?P<note>\[\^[^\s\[\]]{1,200}\])|(?P<open>!?\[)|(?P<close>\])|(?P<run>\*+|_+|~+)|(?P<break>\n)"
+    r"|(?P<formula>(?<!\w)\w{1,30}(?:~[\w+-]{1,20}~|\^[\w+-]{1,20}\^)\w{0,30})"
+    r"|(?P<key>(?<![\w@.])@[A-Za-z](?:[\w:.#/-]{0,99}\w)?)"
+    r"|(?P<wiki>!?\[\[(?P<page>[^\[\]\n|]{1,500})(?:\\?\|(?P<said>[^\[\]\n|]{1,500}))?\]\](?![(\[]))"
+    r"|(?P<note>\[\^[^\s\[\]]{1,200}\])|(?P<open>!?\[)|(?P<close>\])"
+    r"|(?P<run>\*+|_+|~+|(?<!=)==(?!=))|(?P<break>\n)"
 )
 _ADDRESS = r"(?:[^\s()<\\]|\\\S)(?:[^\s()\\]|\\\S){0,2000}"
 _TARGET = re.compile(
@@ -41,7 +46,7 @@ ATTRIBUTES = re.compile(rf"\{{:?{_SPACE}{{0,9}}{_VALUE}(?:{_SPACE}{{1,9}}{_VALUE
 _LONGEST_LABEL = 1000  # characters, the bracket behind it included
 _COMMENT_ENDS = {"<!--": "-->", "<?": "?>", "<!": ">"}
 _SEPARATE = (BREAK, SKIPPED)
-_NAMES = {"~": "del"}
+_NAMES = {"~": "del", "=": "mark"}
 
 
 class Tag(NamedTuple):
@@ -124,7 +129,7 @@ def _run_of(signs: str, before: str, after: str) -> _Run:
 
 def _pair(runs: Sequence[_Run]) -> None:
     """Pairs the signs of these ordered runs as emphasis (CommonMark 0.31, 6.2), in time linear in their number."""
-    waiting: dict[str, list[tuple[int, _Run]]] = {"*": [], "_": [], "~": []}
+    waiting: dict[str, list[tuple[int, _Run]]] = {sign: [] for sign in "*_~="}
     least: dict[tuple[str, bool, int], int] = {}  # kind of an end -> the number of the first run that may begin it
     for number, run in enumerate(runs):
         opened = waiting[run.sign]
@@ -211,7 +216,9 @@ class Inline:
                 self._found.append(Spelt(piece[1]))
             elif kind == "ticks":
                 at = self._code(begin, at, runs)
-            elif kind in ("url", "math", "address"):
+            elif kind == "wiki":
+                at = self._wiki(found)
+            elif kind in ("url", "math", "address", "formula", "key"):
                 self._found.append(Tag("point", "code", piece))
             elif kind in ("note", "emoji"):
                 self._found.append(Tag("point", "x", piece))
@@ -244,6 +251,22 @@ class Inline:
         end = self._attributes(places.pop() + size)
         self._found.append(Tag("point", "code", self._text[begin:end].replace("\n", " ")))
         return end
+
+    def _wiki(self, found: re.Match[str]) -> int:
+        """Processes `[[page]]`, `[[page|text]]` or `![[picture]]`, unless it is a defined link in brackets; returns the
+        offset after it, or after what was processed of it."""
+        piece, said = found["wiki"], found["said"]
+        if label_of(found["page"]) in self._labels:
+            opening = piece[: piece.index("[") + 1]
+            self._brackets.append(_Bracket(opening, len(self._found), found.start() + len(opening)))
+            self._found.append(opening)
+            return found.start() + len(opening)
+        if said is None or piece[0] == "!":
+            self._found.append(Tag("point", "img" if piece[0] == "!" else "code", piece))
+        else:
+            opening = self._text[found.start() : found.start("said")]
+            self._found += [Tag("open", "a", opening), said, Tag("close", "a", "]]")]
+        return found.end()
 
     def _attributes(self, at: int) -> int:
         found = ATTRIBUTES.match(self._text, at) if self._text.startswith("{", at) else None

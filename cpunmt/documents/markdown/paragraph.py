@@ -19,15 +19,15 @@ from cpunmt.text.signs import has_letters
 
 _ALT = re.compile(r' alt="([^"]*)"')
 _PUNCTUATION = r"[!-/:-@\[-`{-~]"
-_SIGN = re.compile(rf"[*_`\[\]<|$~!]|\\(?={_PUNCTUATION})|&(?=#?\w{{1,31}};)")
-_EVERY_SIGN = re.compile(r"[*_`\[\]<|$~!\\]|&(?=#?\w{1,31};)")
+_SIGN = re.compile(rf"[*_`\[\]<|$~!=@^]|\\(?={_PUNCTUATION})|&(?=#?\w{{1,31}};)")
+_EVERY_SIGN = re.compile(r"[*_`\[\]<|$~!=@^\\]|&(?=#?\w{1,31};)")
 _USUAL = frozenset("*_`[]<|\\")  # a backslash stands before them, unless the source has them without
 # Beginnings of lines that are not paragraphs: a list, a heading, a quotation, a rule, code, a comment, a definition
 _BLOCK = re.compile(
     r"(?:[-+*:](?=\s|$)|[0-9]{1,9}(?=[.)](?:\s|$))|#{1,6}(?=\s|$)|>|~~~|```[^`]*$|\$\$[^$]*$|:::|<[!?]|\[[^\[\]]*\]:"
     r"|([-=_*])(?:\s*\1){2,}\s*$|[-=]+\s*$)"
 )
-_HTML = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del"}
+_HTML = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del", "==": "mark"}
 _STARS = {"_": "*", "__": "**"}
 
 
@@ -204,7 +204,7 @@ def _read_of(tag: Tag) -> str:
 
 def _respelt(part: Part, sources: dict[str, str]) -> Part:
     """Returns a tag of emphasis in another notation, and any other part as it is."""
-    if isinstance(part, str) or part.name not in ("em", "strong", "del") or part.is_raw:
+    if isinstance(part, str) or part.name not in _HTML.values() or part.is_raw:
         return part
     new = sources.get(part.source)
     if new is None or not new.isalpha():

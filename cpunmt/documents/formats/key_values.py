@@ -1,0 +1,88 @@
+r"""Texts of programs as keys and values: Apple's .strings and Java's .properties. Keys and comments stay.
+
+.strings     "key" = "value"; with comments of C ("Resource Programming Guide", String Resources)
+.properties  key=value, a value may go on behind a backslash at the end of a line (java.util.Properties). If the file
+             has only ASCII, other characters are written as \uXXXX, because older programs read it as Latin-1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from cpunmt.documents.document import Source, broken
+from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message, Value, Values, single
+from cpunmt.process.stopping import checked
+
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_ENTRY = re.compile(rf"\s+|/\*.*?\*/|//[^\r\n]*|(?:{_STRING}|[\w.$/-]+)\s*=\s*(?P<value>{_STRING}|[\w.$/-]+)\s*;", re.S)
+_APPLE = re.compile(r"\\(?:[Uu]([0-9a-fA-F]{4})|(.))", re.S)
+_PROPERTY = re.compile(
+    r"[ \t\f]*(?:[#!][^\r\n]*|(?P<key>(?:[^\s:=\\]|\\(?:\r\n|.))*)"
+    r"(?:(?:\\(?:\r\n|[\r\n]))|[ \t\f])*[:=]?(?P<value>(?:[^\r\n\\]|\\(?:\r\n|.))*))(?:\r\n|\r|\n|$)",
+    re.S,
+)
+_JAVA = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(?:\r\n|[\r\n])[ \t\f]*|(.))", re.S)
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+_WRITTEN = {character: f"\\{name}" for name, character in _NAMED.items()}
+_FORMATTED = re.compile(r"\{\d{1,3}[,}]")  # of MessageFormat, in which an apostrophe is written twice
+
+
+def read_strings(source: Source) -> Values:
+    """Reads each value. Raises DocumentError for what is no entry."""
+    text, at, values = source.text, 0, list[Value]()
+    while at < len(text):
+        entry = _ENTRY.match(text, at)
+        if entry is None:
+            raise broken(text, at, 'cannot be read as an entry, expected "key" = "value"; or a comment')
+        at = entry.end()
+        if (entry["value"] or "").startswith('"'):
+            begin, end = entry.start("value") + 1, entry.end("value") - 1
+            message = Message(_decoded(_APPLE, text[begin:end]), PERCENT, True)
+            if message.units:
+                values.append(single(message, (begin, end), _escaping('"')))
+    return Values(source, list(checked(values)))
+
+
+def read_properties(source: Source) -> Values:
+    """Reads each value."""
+    text, values, at = source.text, list[Value](), 0
+    only_ascii = text.isascii()
+    while at < len(text):
+        found = _PROPERTY.match(text, at)
+        if found is None:  # a backslash ends the file
+            break
+        at = found.end()
+        if not found["value"]:
+            continue
+        begin = found.end("value") - len(found["value"].lstrip(" \t\f"))
+        content = _decoded(_JAVA, text[begin : found.end("value")])
+        doubled = _FORMATTED.search(content) is not None
+        message = Message(content.replace("''", "'") if doubled else content, BRACES)
+        if message.units:
+            values.append(single(message, (begin, found.end("value")), _escaping("", doubled, only_ascii)))
+    return Values(source, list(checked(values)))
+
+
+def _decoded(escapes: re.Pattern[str], text: str) -> str:
+    """Returns a value without its backslashes; two halves of a character beyond U+FFFF become that character."""
+    if "\\" not in text:
+        return text
+    made = escapes.sub(
+        lambda found: chr(int(found[1], 16)) if found[1] else _NAMED.get(found[2] or "", found[2] or ""), text
+    )
+    return made.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _escaping(signs: str, doubled: bool = False, only_ascii: bool = False) -> Callable[[str], str]:
+    """Returns a function that writes a value with backslashes before `signs`, and where all such files need them."""
+    must = re.compile(rf"[\\\n\t\r\f{signs}]" + (r"|^ |[^\x00-\x7f]" if only_ascii else "|^ "))
+
+    def one(found: re.Match[str]) -> str:
+        character = found[0]
+        if character.isascii():
+            return _WRITTEN.get(character) or f"\\{character}"
+        units = character.encode("utf-16-be")
+        return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))
+
+    return lambda words: must.sub(one, words.replace("'", "''") if doubled else words)

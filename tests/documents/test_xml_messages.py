@@ -1,0 +1,146 @@
+"""Texts of programs in XML: Android, .NET, Qt."""
+
+import contextlib
+import re
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpunmt.documents.formats.xml_messages import read_android, read_qt, read_resx
+from cpunmt.errors import CpunmtError
+from tests.documents.laws import document_of, keeps_every_byte, render, shown, upper
+from tests.support.linear_time import takes_linear_time
+
+ANDROID = """<?xml version="1.0" encoding="utf-8"?>
+<resources xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2">
+    <!-- Two dogs -->
+    <string name="a" translatable="false">Two dogs</string>
+    <string name="b">Don\\'t  feed
+        %1$s &amp; <b>two</b> dogs</string>
+    <string name="c">@string/b</string>
+    <string name="d">" two  \\"dogs\\" "</string>
+    <string name="e"><![CDATA[A <b>man</b> & a dog]]></string>
+    <string name="f">By <xliff:g id="name" example="Max">%s</xliff:g> at&#160;home</string>
+    <integer name="g">12</integer>
+    <plurals name="h"><item quantity="one">%d dog</item><item quantity="other">%d dogs</item></plurals>
+    <string-array name="i" translatable="false"><item>cat</item></string-array>
+    <string-array name="j"><item>cat\\ndogs</item><item>12</item><item>See &lt;b&gt;this&lt;/b&gt;</item></string-array>
+    <string name="k"/>
+</resources>
+"""
+MADE = (
+    ANDROID.replace("Don\\'t  feed\n        %1$s &amp; <b>two</b> dogs", "DON\\'T FEED %1$s &amp; <b>TWO</b> DOGS")
+    .replace('" two  \\"dogs\\" "', '" TWO  \\"DOGS\\" "')
+    .replace("A <b>man</b> & a dog", "A <b>MAN</b> & A DOG")
+    .replace("By <x", "BY <x")
+    .replace(" at&#160;home", " AT\xa0HOME")
+    .replace("%d dog<", "%d DOG<")
+    .replace("%d dogs", "%d DOGS")
+    .replace("<item>cat\\ndogs", "<item>CAT\\nDOGS")
+    .replace("See &lt;b&gt;this", "SEE &lt;b&gt;THIS")
+)
+RESX = """<?xml version="1.0"?>
+<root>
+  <resheader name="version"><value>two dogs</value></resheader>
+  <data name="a" xml:space="preserve"><value>Two {0} &amp; dogs</value><comment>cats</comment></data>
+  <data name="b" type="System.Drawing.Bitmap"><value>dogs</value></data>
+  <data name="c" mimetype="a/b"><value>dogs</value></data>
+  <data name="&gt;&gt;d.Name"><value>dogs</value></data>
+  <data name="e"><value>&amp;Open</value></data>
+  <data name="f"><value/></data>
+  <data name="g"/>
+</root>
+"""
+QT = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de_DE" sourcelanguage="en"><context><name>Two dogs</name>
+    <message><source>&amp;Two %1 dogs</source><translation type="unfinished"></translation></message>
+    <message numerus="yes"><source>%n dog(s)</source><translation type="unfinished">
+        <numerusform></numerusform><numerusform/></translation></message>
+    <message><source>cat</source><translation>Katze</translation></message>
+    <message><source>cat</source><translation type="obsolete"/></message>
+    <message><source>cat</source><translation type="unfinished">Kat</translation></message>
+    <message><source>A man</source></message>
+    <message><source>A woman</source><translation type="unfinished"/></message>
+</context></TS>
+"""
+QT_MADE = (
+    QT.replace('</source><translation type="unfinished"></', '</source><translation type="unfinished">TWO %1 DOGS</')
+    .replace("<numerusform></numerusform><numerusform/>", "<numerusform>%n DOG(S)</numerusform>" * 2)
+    .replace("<source>A man</source>", '<source>A man</source><translation type="unfinished">A MAN</translation>')
+    .replace(
+        'woman</source><translation type="unfinished"/',
+        'woman</source><translation type="unfinished">A WOMAN</translation',
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "made"),
+    [
+        (read_android, ANDROID, MADE),
+        (read_resx, RESX, RESX.replace("Two {0} &amp; dogs", "TWO {0} &amp; DOGS").replace("&amp;Open", "OPEN")),
+        (read_qt, QT, QT_MADE),
+    ],
+)
+def test_a_file(read, text, made):
+    keeps_every_byte(read, text.encode())
+    assert render(read, text, upper) == made
+    ElementTree.fromstring(made)
+
+
+def string(content):
+    return f'<resources><string name="a">{content}</string></resources>'
+
+
+def test_what_a_text_of_android_means():
+    texts = [
+        shown(unit) for unit in document_of(read_android, string("It\\u0027s \\@home,  &#233;&quot;\\t\n a")).units
+    ]
+    assert texts == ["It's @home, é\"", "a"]
+
+
+@pytest.mark.parametrize(
+    ("content", "translation", "made"),
+    [
+        ("a", "b'c", "b\\'c"),
+        ("a", '"b" \\ <c> & d', '\\"b\\" \\\\ &lt;c&gt; &amp; d'),
+        ("a", "@b", "\\@b"),
+        ("a", "?", "\\?"),
+        ('"a"', "@b 'c'", "\"@b \\'c\\'\""),
+        ("<![CDATA[a]]>", "b & 'c'", "<![CDATA[b & \\'c\\']]>"),
+    ],
+)
+def test_how_a_text_of_android_is_written(content, translation, made):
+    document = document_of(read_android, string(content))
+    assert document.rendered([translation]).decode() == string(made)
+
+
+@given(st.text(st.sampled_from(list("ab \n\\'\"@?&<>é1\t%")), max_size=30))
+def test_a_text_is_read_as_it_was_written(text):
+    """Whatever a translation has, the file has it, and stays well-formed."""
+    written = document_of(read_android, string("word")).rendered([f"a{text}b"]).decode()
+    ElementTree.fromstring(written)
+    document = document_of(read_android, written)
+    (value,) = document.values
+    expected = f"a{text}b".replace("<", "&lt;").replace(">", "&gt;")
+    assert value.messages[0].text == re.sub(r" +", " ", expected)  # more spaces have no meaning there
+
+
+@pytest.mark.parametrize("read", [read_android, read_resx, read_qt])
+def test_other_xml_is_refused(read):
+    with pytest.raises(CpunmtError, match=r"has no .* an element (resources|root|TS); for other XML use"):
+        document_of(read, "<a>Two dogs</a>")
+    with pytest.raises(CpunmtError, match="line 2: is not well-formed XML"):
+        document_of(read, "<resources>\n<a></resources>")
+
+
+@pytest.mark.parametrize("part", ["\\", "&amp;", '"', "<![CDATA[", "<g>", "%1$", "@", " ", "&", "]"])
+def test_time_is_linear(part):
+    def read(text):
+        with contextlib.suppress(CpunmtError):
+            document_of(read_android, string(text))
+
+    takes_linear_time(read, lambda count: part * (count // len(part)) + "word", 5_000)
