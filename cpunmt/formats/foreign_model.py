@@ -138,5 +138,5 @@ def open_vocabulary(
     return (
         PieceVocabulary(pieces, files.ids_from, size, ids, languages)
         if pieces
-        else WordVocabulary(files.ids_from, size)
+        else WordVocabulary(files.ids_from, size, ids)
     )

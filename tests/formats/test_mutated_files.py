@@ -314,7 +314,7 @@ def write_ctranslate2_bin(kind, version, **options):
 
 def read_ctranslate2_model(path):
     settings = NetworkSettings(source_end=True, start="<s>", start_id=2, epsilon=1e-5)
-    config, tensors = network_of(read_model_bin(path), Vocabularies(40, 40, True, 0, 1), settings, str(path))
+    config, tensors = network_of(read_model_bin(path), Vocabularies(range(40), 40, True, 0, 1), settings, str(path))
     for name, tensor in tensors.items():
         assert tensor.shape == checkpoint_tensors(config)[name] or name in ("positions", "target_positions")
         use(tensor.values if isinstance(tensor, StoredIntegers) else tensor)

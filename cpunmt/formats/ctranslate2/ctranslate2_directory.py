@@ -27,6 +27,7 @@ import numpy as np
 from cpunmt.errors import ModelFileError
 from cpunmt.files.input_files import ENDINGS, METADATA, optional_json, read_json
 from cpunmt.formats.ctranslate2.model_bin import ModelBin, read_model_bin
+from cpunmt.formats.ctranslate2.source_pieces import with_ids
 from cpunmt.formats.ctranslate2.transformer import NetworkSettings, Vocabularies, check_specification, network_of
 from cpunmt.formats.foreign_model import ForeignModel, FoundModel, StoredIntegers, VocabularyFiles, Weight
 from cpunmt.formats.language_families import (
@@ -90,17 +91,18 @@ def read_directory(found: FoundModel, codes: Path | None = None) -> ForeignModel
     fields = _settings(folder, model)
     tables = _tables(folder)
     opened = {table: read_table(table, repeats=True) for table in dict.fromkeys(tables)}
-    source, target = (opened[table] for table in tables)
-    special = {special_ids(table, path) for table, path in zip((source, target), tables, strict=True)}
-    if len(special) > 1:
-        raise ModelFileError(f"{folder}: {_EOS} and {_UNK} have other ids in {tables[0].name} than in {tables[1].name}")
-    eos_id, unk_id = special.pop()
+    stored, target = (opened[table] for table in tables)
+    eos_id, unk_id = special_ids(target, tables[1])
     start = fields["decoder_start_token"]
+    source_end = fields["add_source_eos"] or start != _BOS
+    if _UNK not in stored or (source_end and _EOS not in stored):
+        special_ids(stored, tables[0])  # raises
+    source, rows = with_ids(stored, {_EOS: eos_id, _UNK: unk_id})
     config, tensors = network_of(
         model,
-        Vocabularies(len(source), len(target), tables[0] == tables[1], eos_id, unk_id),
+        Vocabularies(rows, len(target), tables[0] == tables[1], eos_id, unk_id),
         NetworkSettings(
-            source_end=fields["add_source_eos"] or start != _BOS,
+            source_end=source_end,
             start=start,
             start_id=None if start is None else target.get(start),
             epsilon=fields["layer_norm_epsilon"],
@@ -111,14 +113,15 @@ def read_directory(found: FoundModel, codes: Path | None = None) -> ForeignModel
     contents = zip(pieces, tables, (source, target), strict=True)
     files = [VocabularyFiles(file, table, ids) for file, table, ids in contents]
     metadata = {}
-    if (named := _languages(tables, source)) is not None:
+    if (named := _languages(tables, stored)) is not None:
         config = with_languages(config, *named, _tokenizer(folder))
         metadata = language_metadata(*named, config.source_tag == "target")
     listed = _file(folder, NAME)
     bos_id = target.get(fields["bos_token"], unk_id)
     shortlist = None if listed is None else MapFile(listed, (bos_id,))
-    stored = _stored(model, tensors)
-    return ForeignModel(config, tensors, None, weights, files[0], files[1], shortlist, metadata, stored)
+    return ForeignModel(
+        config, tensors, None, weights, files[0], files[1], shortlist, metadata, _stored(model, tensors)
+    )
 
 
 def read_metadata(found: FoundModel) -> dict[str, str]:

@@ -13,12 +13,14 @@ https://github.com/OpenNMT/CTranslate2.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cpunmt.errors import ModelFileError
 from cpunmt.formats.ctranslate2.model_bin import ModelBin
+from cpunmt.formats.ctranslate2.source_pieces import moved
 from cpunmt.formats.ctranslate2.variables import Refused, Variables, with_features
 from cpunmt.formats.foreign_model import Array, StoredIntegers, Weight
 from cpunmt.kernels.tables import position_signal
@@ -39,7 +41,7 @@ _SAME_POSITIONS = 1e-3  # float16 holds a sine to 2.5e-4
 class Vocabularies(NamedTuple):
     """The facts of the vocabularies that a config needs."""
 
-    source_size: int
+    source_rows: Sequence[int]  # of each source piece, its row in the stored embedding, as `source_pieces` returns them
     target_size: int
     are_shared: bool
     eos_id: int
@@ -67,7 +69,7 @@ def network_of(
     variables = Variables(model)
     try:
         config = _config(variables, vocabularies, settings)
-        tensors = _tensors(config, variables, _start_id(config, settings))
+        tensors = _tensors(config, variables, _start_id(config, settings), vocabularies.source_rows)
         variables.check_all_read()
     except Refused as error:
         raise ModelFileError(f"{where}: {with_features(variables, str(error))}") from None
@@ -115,7 +117,7 @@ def _config(variables: Variables, vocabularies: Vocabularies, settings: NetworkS
     if not 0 <= heads <= ours["heads"]:
         raise Refused(f"alignment_heads is {heads}, but there are {ours['heads']} heads")
     tables = _tables(variables)
-    one_size = vocabularies.source_size == vocabularies.target_size
+    is_alike = vocabularies.source_rows == range(vocabularies.target_size)
     relative = ours["relative_positions"]
     rows = _MAX_SOURCE if relative else len(_positions(variables, ours["model_dim"]))
     epsilon = settings.epsilon
@@ -129,9 +131,9 @@ def _config(variables: Variables, vocabularies: Vocabularies, settings: NetworkS
         encoder_layers=ours["layers"],
         decoder_parameters=tuple(range(min(decoder, 1 << 8))),
         vocab_size=vocabularies.target_size,
-        source_vocab_size=vocabularies.source_size,
+        source_vocab_size=len(vocabularies.source_rows),
         shared_vocabulary=vocabularies.are_shared,
-        shared_embedding=one_size and variables.are_equal(tables["source"], tables["target"]),
+        shared_embedding=is_alike and variables.are_equal(tables["source"], tables["target"]),
         tied_output=variables.are_equal(tables["target"], tables["output"]),
         scale_embedding=ours["scaled_embeddings"],
         positions="none" if relative else "trained",  # a table, whatever is in it
@@ -304,14 +306,18 @@ _RELATIVE = {  # the end of our name -> that of a variable
 _NORM_PARTS = {"scale": "gamma", "bias": "beta"}
 
 
-def _tensors(config: ModelConfig, variables: Variables, start_id: int) -> dict[str, Weight]:
+def _tensors(config: ModelConfig, variables: Variables, start_id: int, source_rows: Sequence[int]) -> dict[str, Weight]:
     """Returns the tensors of the config, each checked for its shape."""
     tables, names = _tables(variables), {table: role for role, table in tensor_tables(config).items()}
     found: dict[str, Weight] = {}
     for ours, shape in checkpoint_tensors(config).items():
         if ours in names:
             for role, table in tables.items():  # equal tables are read once, so that nothing stays unread
-                if tensor_tables(config)[role] == ours:
+                if tensor_tables(config)[role] != ours:
+                    continue
+                if role == "source" and source_rows != range(len(source_rows)):
+                    found[ours] = moved(_of_shape(variables, table, (max(source_rows) + 1, shape[1])), source_rows)
+                else:
                     found[ours] = _of_shape(variables, table, shape)
         elif ours == "output.bias":
             found[ours] = _bias(variables, tables["output"], shape[0])

@@ -10,8 +10,9 @@ from cpunmt import ModelFileError, Translator
 from cpunmt.formats.any_directory import read_checkpoint
 from cpunmt.formats.ctranslate2.ctranslate2_directory import PIECES
 from quantize.checkpoints.float_checkpoint import float_tensors
+from quantize.commands.cli import main as quantize
 from tests.golden.ctranslate2_directories import FOLDER
-from tests.sample_models.ctranslate2_writer import older, random_variables, write_ctranslate2
+from tests.sample_models.ctranslate2_writer import older, random_variables, stored_as, write_ctranslate2
 from tests.sample_models.foreign_directories import ctranslate2, words_of
 from tests.sample_models.small_vocabulary import TEXT, train_vocabulary
 from tests.support.refusal import refusal
@@ -118,8 +119,38 @@ def test_lists_of_pieces(folder):
     assert not read_checkpoint(folder).config.shared_vocabulary
     pieces[2:4] = pieces[3:1:-1]
     (folder / "target_vocabulary.json").write_text(json.dumps(pieces), "utf-8")
-    message = "</s> and <unk> have other ids in source_vocabulary.json than in target_vocabulary.json"
-    assert message in refusal(read_checkpoint, folder)
+    found = read_checkpoint(folder)  # the tables have the same rows in another order
+    assert not found.config.shared_embedding
+    rows = found.tensors["source_embedding"], found.tensors["target_embedding"]
+    assert (rows[0][[2, 3]] == rows[1][[3, 2]]).all() and (rows[0][4:] == rows[1][4:]).all()
+
+
+@pytest.mark.parametrize("kind", ["float32", "int8", "int16"])
+def test_special_pieces_have_other_ids_in_the_source(tmp_path, kind):
+    """As OpenNMT's models of two vocabularies, by whose rows of the source's table the expected ones are arranged."""
+    words = list(words_of(TEXT))[2:]
+    target = ["<blank>", "<s>", "</s>", *words, "<unk>"]
+    expected = ["<blank>", "<s>", "</s>", *words[:-2], "!1", "!2", "<unk>"]
+    variables, aliases = random_variables(
+        source=len(expected), target=len(target), enc=1, dec=2, tied=False, seed=3, pre_norm=True
+    )
+    made = [("expected", expected)]
+    made.append(("shorter", [*expected[:-3], "<unk>"]))
+    made.append(("without", ["<unk>", "<blank>", *expected[3:-3]]))
+    made.append(("longer", ["<unk>", *expected[:-1], "!3", "!4"]))
+    texts = []
+    table = variables["encoder/embeddings_0/weight"]
+    for name, pieces in made:
+        rows = [table[expected.index(piece)] if piece in expected else table[0] for piece in pieces]
+        stored = stored_as(variables | {"encoder/embeddings_0/weight": np.array(rows)}, kind)
+        folder = write_ctranslate2(tmp_path / name, [pieces, target], stored, aliases)
+        texts.append([result.text for result in Translator(folder).translate([*TEXT, "unknown dogs"], beam_size=2)])
+        assert quantize(["pack", str(folder), str(tmp_path / f"{name}.packed")]) == 0
+        again = Translator(tmp_path / f"{name}.packed").translate([*TEXT, "unknown dogs"], beam_size=2)
+        assert [result.text for result in again] == texts[-1]
+    assert texts[1:] == texts[:1] * 3 and any(texts[0])
+    change(tmp_path / "without", add_source_eos=True)
+    assert "the vocabulary has no </s>" in refusal(read_checkpoint, tmp_path / "without")
 
 
 def test_a_vocabulary_of_another_size(folder):

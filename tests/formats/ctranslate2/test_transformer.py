@@ -18,7 +18,7 @@ from tests.golden.ctranslate2_directories import FOLDER
 from tests.sample_models.ctranslate2_writer import bfloat16, model_bytes, older, random_variables, stored_as
 from tests.support.refusal import refusal
 
-VOCABULARIES = Vocabularies(40, 40, True, 0, 1)
+VOCABULARIES = Vocabularies(range(40), 40, True, 0, 1)
 SETTINGS = NetworkSettings(True, "</s>", 0, 1e-5)
 LAYER = "decoder/layer_0"
 
@@ -57,7 +57,9 @@ def test_the_structure():
     assert architecture.activation == "gelu_sigmoid" and architecture.aligning == 2 and not architecture.start_vector
     variables, aliases = small(pre_norm=True, target=48, tied=False)
     variables |= {"decoder/alignment_layer": np.int16(-1), "decoder/alignment_heads": np.int16(0)}
-    config, tensors = network(variables, aliases, Vocabularies(40, 48, False, 0, 1), SETTINGS._replace(start_id=5))
+    config, tensors = network(
+        variables, aliases, Vocabularies(range(40), 48, False, 0, 1), SETTINGS._replace(start_id=5)
+    )
     assert (config.source_size, config.vocab_size, config.shared_embedding, config.tied_output) == (
         40,
         48,
