@@ -15,8 +15,8 @@ from cpunmt.serve.errors import ServeError
 
 _MOST = 16 << 20  # characters of a file of keys
 _HEADERS = (b"x-api-key", b"x-goog-api-key", b"authorization")
-_PARAMETERS = ("api_key", "apiKey", "auth_key", "key", "token")
-_NAMES = "|".join(_PARAMETERS).encode()
+PARAMETERS = ("api_key", "apiKey", "auth_key", "key", "token")
+_NAMES = "|".join(PARAMETERS).encode()
 _MOST_KEYS = 20  # places of each kind in a body that may hold a key; a request has one
 _IN_JSON = re.compile(rb'"(?:%b)"\s*:\s*("(?:[^"\\]|\\.){1,1000}")' % _NAMES)
 _HEADS = rb"(?:[^\r\n]+\r\n){0,9}\r\n"  # the other headers of a part of a multipart form
@@ -51,7 +51,7 @@ def _given(headers: Iterable[tuple[bytes, bytes]], parameters: Mapping[str, obje
     tokens = [(scheme.lower(), token.strip()) if token else ("bearer", scheme) for scheme, _, token in schemes]
     yield from (value for wanted in _HEADERS[:2] for name, value in said if name == wanted and value)
     yield from (token for scheme, token in tokens if scheme == "deepl-auth-key")
-    for parameter in _PARAMETERS:
+    for parameter in PARAMETERS:
         value = parameters.get(parameter)
         if isinstance(value, str) and value:
             yield value

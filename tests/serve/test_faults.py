@@ -118,6 +118,10 @@ def test_options_that_are_not_allowed(served):
         assert answer.json()["error"]["code"] == 400 and "Traceback" not in answer.text
     for given in ({"return": "all"}, {"return": 5}, {"stream": "maybe"}, {"html": 7}, {"stream": True, "text": ["a"]}):
         assert served.post("/v1/translate", json={**right, **given}).status_code == 400
+    for path, given in (("/v1/translate", {**right, "beam_size": 4}), ("/v1/detect", {"text": "a", "beam_size": 4})):
+        answer = served.post(path, json=given)  # which would do nothing there
+        assert answer.status_code == 400
+        assert "the request has beam_size, which is not allowed" in answer.json()["error"]["message"]
 
 
 def test_a_fault_of_the_engine_is_one_answer(monkeypatch, translators, caplog):

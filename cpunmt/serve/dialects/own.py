@@ -6,7 +6,7 @@ POST /v1/translate {"text": "One man.", "source": "en", "target": "de"}
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -18,12 +18,14 @@ from cpunmt.serve.detection import AUTO, Detected, Wanted
 from cpunmt.serve.dialects.dialect import Ask, Dialect
 from cpunmt.serve.dialects.events import event_stream
 from cpunmt.serve.errors import ServeError, bad
+from cpunmt.serve.keys import PARAMETERS
 from cpunmt.serve.parameters import Parameters
 from cpunmt.serve.queue.waiting import Task
 from cpunmt.serve.settings import ServeSettings
 from cpunmt.text.languages.codes import name_of
 
 RETURNS = ("sentences", "alignments", "alternatives", "scores", "doubts")
+_FIELDS = ("text", "source", "target", "html", "return", "options", "stream")
 _LIMITS = ("text", "characters", "texts", "alternatives", "file")
 _CHOICES = {"split": ("sentence", "paragraph", "line"), "retry": ("loops", "none")}  # others may take long
 _MOST_TERMS = 1000
@@ -42,6 +44,7 @@ own = Dialect(_failed)
 async def translate(ask: Ask) -> Response:
     """Translates texts with languages and options; returns JSON, or events while it translates."""
     given, service = ask.parameters, ask.service
+    _refuse_others(given, (*_FIELDS, *PARAMETERS), "the request")
     alone = isinstance(given.get("text"), str)
     texts = ask.checked(given.texts("text"))
     returns = _returns(given)
@@ -63,6 +66,7 @@ async def translate(ask: Ask) -> Response:
 
 @own.route("/v1/detect", "POST")
 async def detect(ask: Ask) -> Response:
+    _refuse_others(ask.parameters, ("text", *PARAMETERS), "the request")
     found = await ask.detected(ask.checked(ask.parameters.texts("text")))
     return JSONResponse({"detections": [[_detected(one) for one in of_text] for of_text in found]})
 
@@ -111,6 +115,14 @@ async def metrics(ask: Ask) -> Response:
     return PlainTextResponse(ask.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
+def _refuse_others(found: Iterable[str], allowed: Sequence[str], where: str) -> None:
+    """Raises ServeError if a name is none of these: one that is misspelt would otherwise do nothing."""
+    if unknown := [name for name in found if name not in allowed]:
+        named = unknown[0] if unknown[0].isidentifier() and len(unknown[0]) < 50 else "one"
+        expected = [name for name in allowed if name not in PARAMETERS]
+        raise bad(f"Invalid request: {where} has {named}, which is not allowed", f"Expected {', '.join(expected)}")
+
+
 def _returns(given: Parameters) -> frozenset[str]:
     """Returns the requested fields beside the text."""
     wanted = given.get("return", [])
@@ -126,9 +138,7 @@ def _options(given: Parameters, settings: ServeSettings, returns: frozenset[str]
     options = {} if options is None else options
     if not isinstance(options, Mapping):
         raise bad("Invalid request: options must be a JSON object")
-    if unknown := [name for name in options if name not in SERVED]:
-        named = unknown[0] if unknown[0].isidentifier() and len(unknown[0]) < 50 else "one"
-        raise bad(f"Invalid request: options has {named}, which is not allowed", f"Expected {', '.join(SERVED)}")
+    _refuse_others(options, SERVED, "options")
     found = {name: value for name, value in options.items() if value is not None}
     most = settings.max_alternatives
     for name in ("beam_size", "num_hypotheses"):
