@@ -8,7 +8,7 @@ import torch
 from cpunmt.text.vocabularies.vocabulary import Vocabulary
 from models.train.network.families import network_of
 from models.train.network.network import Network, initial_tensors
-from models.train.text.batches import Batch, encode, make_batch
+from models.train.text.batches import Batch, Batches, encode
 from models.train.text.data import read_data
 from models.train.text.toy_corpus import write_toy_corpora
 from models.train.text.vocabulary import texts_of, train_vocabulary
@@ -53,4 +53,4 @@ class ToyRuns:
     def batch(self, rows: slice) -> tuple[Batch, None]:
         """Returns some of the first 12 pairs, without alignment points."""
         pairs = np.repeat(np.arange(12), 2).reshape(12, 2)[rows]
-        return make_batch(self.examples, pairs, 0), None
+        return Batches(self.examples, 0).of(pairs), None

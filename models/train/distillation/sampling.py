@@ -13,7 +13,7 @@ import torch
 from cpunmt import Translator
 from models.train.distillation.distillation import nearest
 from models.train.network.network import Network
-from models.train.text.batches import texts_of_ids
+from models.train.text.batches import Padded, texts_of_ids
 
 
 @torch.no_grad()
@@ -28,8 +28,7 @@ def sample(
     """
     config = network.config
     device = next(iter(network.tensors.values())).device
-    texts = texts_of_ids(sources).padded(np.arange(len(sources)), config.eos_id)
-    ids, lengths = (tensor.to(device) for tensor in texts)
+    ids, lengths = Padded(texts_of_ids(sources), config.eos_id, device).rows(np.arange(len(sources)))
     limits = torch.ceil(config.max_length_factor * lengths.float()).long()
     memory = network.remember(network.encode(ids, lengths), lengths)
     state = network.start(memory)

@@ -22,14 +22,16 @@ class Batch(NamedTuple):
     source_lengths: torch.Tensor  # (rows,)
     targets: torch.Tensor  # (rows, time)
     target_lengths: torch.Tensor
+    places: torch.Tensor  # (target pieces,): where in the targets, row after row, they stand, padding left out
 
     @property
     def tokens(self) -> int:
         """Returns the number of target pieces, </s> included."""
-        return int(self.target_lengths.sum())
+        return len(self.places)
 
-    def to(self, device) -> "Batch":
-        return Batch(*(tensor.to(device, non_blocking=True) for tensor in self))
+    def pieces(self, rows: torch.Tensor) -> torch.Tensor:
+        """Returns the vectors, or numbers, of the target pieces: of (rows, time, ...) those at `places`."""
+        return rows.flatten(0, 1).index_select(0, self.places)
 
 
 class Texts(NamedTuple):
@@ -44,14 +46,6 @@ class Texts(NamedTuple):
     @property
     def lengths(self) -> np.ndarray:
         return np.diff(self.offsets)
-
-    def padded(self, numbers: np.ndarray, padding: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns texts as rows of equal length, int64, and their lengths."""
-        first, lengths = self.offsets[numbers], self.offsets[numbers + 1] - self.offsets[numbers]
-        position = np.arange(lengths.max())
-        inside = position < lengths[:, None]
-        rows = np.where(inside, self.ids[np.where(inside, first[:, None] + position, 0)], padding)
-        return torch.from_numpy(rows.astype(np.int64)), torch.from_numpy(lengths)
 
 
 class Examples(NamedTuple):
@@ -130,9 +124,39 @@ def _rounded_down(count, bits):
     return count >> spare << spare
 
 
-def make_batch(examples: Examples, pairs: np.ndarray, eos_id: int) -> Batch:
-    """Returns the batch of such pairs."""
-    return Batch(*examples.sources.padded(pairs[:, 0], eos_id), *examples.targets.padded(pairs[:, 1], eos_id))
+class Padded:
+    """Texts on a device, which makes rows of equal length of them."""
+
+    def __init__(self, texts: Texts, padding: int, device: torch.device | str = "cpu"):
+        self._lengths, self._padding, self._device = texts.lengths, padding, device
+        self._ids, self._offsets = (torch.from_numpy(array).to(device) for array in texts)
+
+    def rows(self, numbers: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns texts as rows, int64, and their lengths."""
+        lengths = self._lengths[numbers]
+        chosen = torch.from_numpy(numbers).to(self._device, non_blocking=True)
+        first, end = self._offsets[chosen][:, None], self._offsets[chosen + 1][:, None]
+        place = first + torch.arange(int(lengths.max()), device=self._device)
+        ids = self._ids[torch.where(place < end, place, 0)].long()
+        return torch.where(place < end, ids, self._padding), (end - first)[:, 0]
+
+    def places(self, numbers: np.ndarray) -> torch.Tensor:
+        """Returns where the pieces of `rows` stand in these, row after row."""
+        lengths = self._lengths[numbers]
+        found = np.flatnonzero(np.arange(lengths.max()) < lengths[:, None])
+        return torch.from_numpy(found).to(self._device, non_blocking=True)
+
+
+class Batches:
+    """Makes batches of pairs of examples on a device, where all texts are: only numbers are sent there."""
+
+    def __init__(self, examples: Examples, eos_id: int, device: torch.device | str = "cpu"):
+        self._sources, self._targets = (Padded(texts, eos_id, device) for texts in examples[:2])
+
+    def of(self, pairs: np.ndarray) -> Batch:
+        """Returns the batch of such pairs."""
+        sources, targets = np.ascontiguousarray(pairs.T)
+        return Batch(*self._sources.rows(sources), *self._targets.rows(targets), self._targets.places(targets))
 
 
 def endless(

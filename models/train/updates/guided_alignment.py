@@ -29,35 +29,31 @@ def aligner_of(examples: Examples, source_size: int, target_size: int, seed: int
 
 
 class Alignments:
-    """`Aligner.points` of whole batches, computed where the network is."""
+    """`Aligner.points` of whole batches, computed where the network is, which waits for nothing."""
 
     def __init__(self, aligner: Aligner, device: torch.device):
         self._forward, self._backward = (_Table(table, device) for table in aligner)
 
     @torch.no_grad()
     def points(self, batch: Batch) -> torch.Tensor:
-        """Returns (points, 3): row, source position, target position, in no order."""
+        """Returns which positions are aligned: bool (rows, target time, source time)."""
         rows = max(1, _CELLS // (batch.sources.shape[1] * batch.targets.shape[1]))
         return torch.cat(
-            [self._points(Batch(*(x[k : k + rows] for x in batch)), k) for k in range(0, len(batch.sources), rows)]
+            [self._points(*(x[k : k + rows] for x in batch[:4])) for k in range(0, len(batch.sources), rows)]
         )
 
-    def _points(self, batch, first):
-        sources, targets = batch.sources[:, :-1], batch.targets[:, :-1]  # the last position is only ever </s>
-        n, m = (lengths[:, None] - 1 for lengths in (batch.source_lengths, batch.target_lengths))
-        row, i, j = (torch.arange(size, device=n.device) for size in (len(n), sources.shape[1], targets.shape[1]))
-        ends = torch.stack([row + first, n[:, 0], m[:, 0]], 1)
-        if not len(i) or not len(j):
-            return ends
+    def _points(self, sources, source_lengths, targets, target_lengths):
+        n, m = (lengths[:, None] - 1 for lengths in (source_lengths, target_lengths))  # without </s>
+        i, j = (torch.arange(side.shape[1], device=n.device) for side in (sources, targets))
         apart = ((2 * i + 1) * m)[:, :, None] - ((2 * j + 1) * n)[:, None]
-        near = torch.exp(-DIAGONAL / 2 / (n * m).double()[:, :, None] * apart.abs())
+        near = torch.exp(-DIAGONAL / 2 / (n * m).clamp(min=1).double()[:, :, None] * apart.abs())
         near = near.masked_fill_(~((i < n)[:, :, None] & (j < m)[:, None]), 0)
         forward = self._forward.lookup(sources[:, :, None], targets[:, None]) * near
         backward = self._backward.lookup(targets[:, None], sources[:, :, None]) * near
         most, source = forward.max(1)
         mutual = backward.argmax(2).gather(1, source) == j
-        rows, found = torch.nonzero(mutual & (most > SURE) & (j < m), as_tuple=True)
-        return torch.cat([torch.stack([rows + first, source[rows, found], found], 1), ends])
+        found = (source[:, :, None] == i) & (mutual & (most > SURE) & (j < m))[:, :, None]
+        return found | ((i == n)[:, None] & (j == m)[:, :, None])
 
 
 class _Table:
@@ -77,5 +73,4 @@ def alignment_loss(alignment: torch.Tensor, points: torch.Tensor) -> torch.Tenso
     """Returns the mean of -log attention over the points; `alignment` is the log of the attention (rows, time, source
     time).
     """
-    rows, source, target = points.T
-    return -alignment[rows, target, source].mean()
+    return -torch.where(points, alignment, 0.0).sum() / points.sum()

@@ -16,7 +16,7 @@ from cpunmt.model.tensors import tables
 from models.train.network.log4 import Rounding
 from models.train.network.network import Network
 from models.train.recurrent.network import RecurrentNetwork
-from models.train.text.batches import Examples, endless, make_batch
+from models.train.text.batches import Batches, Examples, endless
 from models.train.updates import checkpoint, curve
 from models.train.updates.configs import Settings
 from models.train.updates.export import write_checkpoint, write_float32, write_marian
@@ -64,6 +64,7 @@ class Trainer:
         self.updates = Updates(network, settings, torch.device(device), rounding, teacher)
         self._stopped = False
         self._resume()
+        self._batches = Batches(self._examples, self.config.eos_id, self.updates.device)
         self._alignments = None
         if settings.guided_alignment:
             aligner = aligner_of(self._examples, self.config.source_size, self.config.vocab_size, settings.seed)
@@ -106,9 +107,8 @@ class Trainer:
         found, tokens = [], 0
         while tokens < self.settings.update_tokens:
             self._place, pairs = next(stream)
-            batch = make_batch(self._examples, pairs, self.config.eos_id)
+            batch = self._batches.of(pairs)
             tokens += batch.tokens
-            batch = batch.to(self.updates.device)
             found.append((batch, self._alignments.points(batch) if self._alignments else None))
         return found
 

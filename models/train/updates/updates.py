@@ -61,13 +61,14 @@ class Updates:
         self.adam = torch.optim.Adam(parameters, betas=_BETAS, eps=_EPSILON, fused=device.type in ("cpu", "cuda"))
 
     def update(self, batches: list[tuple[Batch, torch.Tensor | None]]) -> tuple[float, float]:
-        """Learns from batches with their alignment points; returns (loss, cross-entropy) per target piece."""
+        """Learns from batches on the device, with their alignment points; returns (loss, cross-entropy) per target
+        piece."""
         settings, self.done = self.settings, self.done + 1
         tokens = sum(batch.tokens for batch, _ in batches)
         totals = torch.zeros(2, device=self.device)
         self.network.dropout = settings.dropout
         for batch, points in batches:
-            totals += self._gradients(batch.to(self.device), points, tokens)
+            totals += self._gradients(batch, points, tokens)
         self.network.dropout = 0.0
         parameters = list(self.parameters.values())
         if self.rounding is not None:
@@ -133,27 +134,28 @@ class Updates:
 
     def _gradients(self, batch, points, tokens):
         """Adds the gradients of one batch; returns sums of loss and cross-entropy."""
-        settings, scored = self.settings, mask(batch.target_lengths, batch.targets.shape[1])
+        settings = self.settings
         align, sparse = points is not None, bool(settings.density_weight)
         self.network.rectified = [] if sparse else None
         with mixed_precision(self.device):
             decoded = self.network.teacher_forced(batch.sources, batch.source_lengths, batch.targets, align)
-            student = Prediction(decoded.output[scored], *self.network.output())
-            sums = output_loss(student, batch.targets[scored], settings.label_smoothing, self._taught(batch, scored))
+            student = Prediction(batch.pieces(decoded.output), *self.network.output())
+            wanted = batch.pieces(batch.targets)
+            sums = output_loss(student, wanted, settings.label_smoothing, self._taught(batch))
         loss = sums[0] / tokens
         if align:
             share = settings.guided_alignment * batch.tokens / tokens
-            loss = loss + share * alignment_loss(decoded.alignment, points.to(self.device))
+            loss = loss + share * alignment_loss(decoded.alignment, points)
         if sparse:
-            loss = loss + settings.density_weight * batch.tokens / tokens * self._density(batch, scored)
+            loss = loss + settings.density_weight * batch.tokens / tokens * self._density(batch)
         loss.backward()
         return sums.detach()
 
-    def _density(self, batch, scored):
+    def _density(self, batch):
         """Returns the loss of all layers. Takes their outputs from the network, to free their memory."""
         outputs, self.network.rectified = self.network.rectified, None
-        sides = {"encoder": mask(batch.source_lengths, batch.sources.shape[1]), "decoder": scored}
-        found = [(name, y[sides[name.split(".")[0]]]) for name, y in outputs]
+        sources = mask(batch.source_lengths, batch.sources.shape[1])
+        found = [(name, y[sources] if name.startswith("encoder.") else batch.pieces(y)) for name, y in outputs]
         shares = {}
         for name, y in found:  # layers with tied parameters have one name
             shares.setdefault(name, []).append(share_of_nonzeros(y))
@@ -161,9 +163,9 @@ class Updates:
         return sum(density_loss(y, self.settings.target_density) for _, y in found)
 
     @torch.no_grad()
-    def _taught(self, batch, scored):
+    def _taught(self, batch):
         """Returns the teacher's predictions."""
         if self._teacher is None:
             return None
         decoded = self._teacher.teacher_forced(batch.sources, batch.source_lengths, batch.targets)
-        return Prediction(decoded.output[scored], *self._teacher.output())
+        return Prediction(batch.pieces(decoded.output), *self._teacher.output())

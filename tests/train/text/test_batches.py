@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.train.text.batches import Examples, Texts, batches_of_epoch, endless, make_batch, pairs_of_epoch
+from models.train.text.batches import Batches, Examples, Texts, batches_of_epoch, endless, pairs_of_epoch
 
 
 def texts(lengths) -> Texts:
@@ -85,7 +85,11 @@ def test_any_place_can_be_gone_on_from():
 
 
 def test_a_batch_is_filled_up():
-    batch = make_batch(examples([[3], [2]], [[2], [4]], [1, 1]), np.array([[0, 1], [1, 0]]), eos_id=0)
+    batch = Batches(examples([[3], [2]], [[2], [4]], [1, 1]), eos_id=0).of(np.array([[0, 1], [1, 0]]))
     assert batch.sources.tolist() == [[0, 1, 0], [100, 0, 0]] and batch.source_lengths.tolist() == [3, 2]
     assert batch.targets.tolist() == [[100, 101, 102, 0], [0, 0, 0, 0]] and batch.target_lengths.tolist() == [4, 2]
-    assert batch.tokens == 6 and batch.sources.dtype == torch.int64
+    assert batch.tokens == 6 and batch.sources.dtype == batch.targets.dtype == torch.int64
+    assert batch.places.tolist() == [0, 1, 2, 3, 4, 5]
+    assert batch.pieces(batch.targets[..., None] * torch.tensor([1, 2])).tolist()[1] == [101, 202]
+    batch = Batches(examples([[3], [2]], [[2], [4]], [1, 1]), eos_id=0).of(np.array([[0, 0], [1, 1]]))
+    assert batch.pieces(batch.targets).tolist() == [0, 0, 100, 101, 102, 0] and batch.places.tolist()[2] == 4
