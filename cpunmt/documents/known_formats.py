@@ -33,14 +33,14 @@ class Format(NamedTuple):
     read     takes the bytes of a file and the selected parts, returns its contents
     selects  name of the selectable parts, for errors; "" if the format lacks these
     writes   ending of the written file; "" for that of the input
-    mark     what the first BEGINNING bytes contain, if files of other kinds have the same ending
+    element  name of the first element, if files of other kinds have the same ending
     """
 
     endings: tuple[str, ...]
     read: Reader
     selects: str = ""
     writes: str = ""
-    mark: bytes = b""
+    element: str = ""
 
 
 def _of_text(read: Callable[..., Contents], selects: bool = False) -> Reader:
@@ -59,7 +59,7 @@ _PATHS = "paths such as title, items[*].text or $..label"
 FORMATS: dict[str, Format] = {
     "txt": Format((".txt", ".text"), _of_text(read_plain_text)),
     "html": Format((".html", ".htm", ".xhtml"), _of_text(read_web_page)),
-    "md": Format((".md", ".markdown"), _of_text(read_markdown)),
+    "md": Format((".md", ".markdown", ".mdx"), _of_text(read_markdown)),
     "srt": Format((".srt",), _of_text(read_srt)),
     "vtt": Format((".vtt",), _of_text(read_vtt)),
     "xliff": Format((".xlf", ".xliff", ".mxliff", ".sdlxliff"), _of_text(read_xliff)),
@@ -71,9 +71,9 @@ FORMATS: dict[str, Format] = {
     "odp": Format((".odp", ".otp"), _of_archive(read_open_document, "odp")),
     "ods": Format((".ods", ".ots"), _of_archive(read_open_document, "ods")),
     "po": Format((".po", ".pot"), _of_text(read_po)),
-    "xml": Format((".xml",), _of_text(read_android), mark=b"<resources"),
+    "xml": Format((".xml",), _of_text(read_android), element="resources"),
     "resx": Format((".resx", ".resw"), _of_text(read_resx)),
-    "ts": Format((".ts",), _of_text(read_qt), mark=b"<TS"),
+    "ts": Format((".ts",), _of_text(read_qt), element="TS"),
     "strings": Format((".strings",), _of_text(read_strings)),
     "properties": Format((".properties",), _of_text(read_properties)),
     "csv": Format((".csv",), _of_text(read_csv, True), _COLUMNS),
@@ -82,8 +82,6 @@ FORMATS: dict[str, Format] = {
     "yaml": Format((".yaml", ".yml"), _of_text(read_yaml, True), _PATHS),
     "pdf": Format((".pdf",), read_pdf, writes=".txt"),
 }
-
-BEGINNING = 4096  # bytes
 
 # Endings of older formats -> what their programs write today.
 _NEWER = {".doc": ".docx", ".dot": ".docx", ".rtf": ".docx", ".xls": ".xlsx", ".ppt": ".pptx", ".pps": ".pptx"}

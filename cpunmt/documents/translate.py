@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cpunmt.documents.declared_languages import check_languages
 from cpunmt.documents.document import DocumentError, Recoded
-from cpunmt.documents.known_formats import BEGINNING, FORMATS, format_of, read_document
+from cpunmt.documents.known_formats import FORMATS, format_of, read_document
+from cpunmt.documents.xml_nodes import first_element
 from cpunmt.errors import CancelledError, CpunmtError, TimeLimitError
 from cpunmt.files.output_files import check_file, refuse_overwriting, write_file
 from cpunmt.markup.units import Unit, Words
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cpunmt.registry.store import Languages
 
 MOST_BYTES = 1 << 30  # of a file
+_BEGINNING = 1 << 16  # bytes, in which XML has its first element
 _OWN = {"html": False, "xml": False, "num_hypotheses": 1}  # options that a format determines
 
 _LOG = logging.getLogger("cpunmt")  # for warnings about translatable files; they go to stderr by default
@@ -159,13 +161,15 @@ def has_format(name: str, format: str | None) -> bool:
 
 def is_found(path: str | os.PathLike[str], format: str | None) -> bool:
     """Returns whether a file of a folder is translated with it: its name says so, and if other kinds of files have such
-    names also its beginning. What cannot be read is reported later.
+    names also its first element. What cannot be read is reported later.
     """
-    if format is not None or not has_format(os.path.basename(path), format):
-        return has_format(os.path.basename(path), format)
-    mark = format_of(os.path.basename(path), format).mark
-    with contextlib.suppress(OSError), open(path, "rb") as file:
-        return mark in file.read(BEGINNING)
+    name = os.path.basename(path)
+    if not has_format(name, format):
+        return False
+    element = format_of(name, format).element
+    if format is None and element and os.path.isfile(path):
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            return first_element(file.read(_BEGINNING)) == element
     return True
 
 

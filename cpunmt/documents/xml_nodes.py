@@ -24,6 +24,10 @@ BESIDE = "!"  # the name of comments and instructions
 _END = "/"  # the name of the pseudo-node for an element's end tag
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 _ATTRIBUTE = re.compile(r"""\s([^\s=]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_FIRST = re.compile(
+    rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?(?:\s|<\?[^>]{0,1000}>|<!--(?:[^-]|-(?!->))*-->|<![A-Z][^<>]{0,1000}>)*"
+    rb"<(?:[\w.-]{1,100}:)?([A-Za-z][\w.-]{0,100})(?=[\s/>])"
+)
 _TAG_NAME = re.compile(r"<[^\s/>]+")
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -219,6 +223,17 @@ def attribute_span(text: str, element: Node, name: str) -> Span | None:
     raise AssertionError("an attribute that stands nowhere")
 
 
+def allowed(text: str) -> str:
+    """Returns a text in which characters that XML cannot hold are U+FFFD."""
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
 def escaped(text: str) -> str:
     """Escapes a text for use between tags. Characters that XML cannot hold become U+FFFD."""
-    return _FORBIDDEN.sub("\ufffd", text).translate(_ESCAPED)
+    return allowed(text).translate(_ESCAPED)
+
+
+def first_element(beginning: bytes) -> str:
+    """Returns the name of the first element, without its prefix, of a file in UTF-8 or UTF-16; "" if there is none."""
+    found = _FIRST.match(beginning.replace(b"\0", b""))
+    return found[1].decode() if found else ""

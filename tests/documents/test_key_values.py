@@ -75,6 +75,33 @@ def test_a_value_is_read_as_it_was_written(text):
         assert value.messages[0].text == f"{text}b"
 
 
+@pytest.mark.parametrize(
+    ("value", "made"),
+    [
+        ("Use '{0}' as {1}", None),
+        ("Set '{'dog'}' to {0}", "SET '{'DOG'}' TO {0}"),
+        ("{0,date,yyyy-MM-dd'T'HH} isn''t", "{0,date,yyyy-MM-dd'T'HH} ISN''T"),
+        ("Can't {0} dog", "CAN'T {0} DOG"),
+        ("It isn't", "IT ISN'T"),
+        ("It isn''t", "IT ISN''T"),
+        ("50% of dogs", "50% OF DOGS"),
+    ],
+)
+def test_apostrophes_of_message_format(value, made):
+    made = made or value.replace("Use", "USE").replace("as", "AS")
+    assert render(read_properties, f"k={value}\n", upper) == f"k={made}\n"
+    document = document_of(read_properties, "k=dog {0}")
+    (unit,) = document.units
+    assert render(read_properties, "k=dog {0}", lambda word: "it's") == "k=it''s {0}" and unit.words
+
+
+def test_where_keys_and_values_begin():
+    assert render(read_properties, "a\xa0b=dog", upper) == "a\xa0b=DOG"
+    assert render(read_strings, '"a" = "dog";', lambda word: " cat") == '"a" = " cat";'
+    text = '"dog";\nb;\n"c" = "dog\\101";'
+    assert render(read_strings, text, upper) == text
+
+
 def test_what_is_no_entry_is_named():
     with pytest.raises(CpunmtError, match='line 2: cannot be read as an entry, expected "key" = "value";'):
         document_of(read_strings, '"a" = "b";\n"c" "d"')

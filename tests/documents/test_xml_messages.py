@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpunmt.documents.formats.xml_messages import read_android, read_qt, read_resx
+from cpunmt.documents.xml_nodes import first_element
 from cpunmt.errors import CpunmtError
 from tests.documents.laws import document_of, keeps_every_byte, render, shown, upper
 from tests.support.linear_time import takes_linear_time
@@ -99,7 +100,7 @@ def test_what_a_text_of_android_means():
     texts = [
         shown(unit) for unit in document_of(read_android, string("It\\u0027s \\@home,  &#233;&quot;\\t\n a")).units
     ]
-    assert texts == ["It's @home, é\"", "a"]
+    assert texts == ["It's @home, é", "a"]
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,86 @@ def test_what_a_text_of_android_means():
 def test_how_a_text_of_android_is_written(content, translation, made):
     document = document_of(read_android, string(content))
     assert document.rendered([translation]).decode() == string(made)
+
+
+@pytest.mark.parametrize(
+    ("content", "made"),
+    [
+        ('<a href="http://x?a=1&amp;b=2" title="&#60;&quot;">cat</a>', "only cat"),
+        ("\\u003cb\\u003ecat &#60;br&#62;", "\\u003cB\\u003eCAT &#60;BR&#62;"),
+        (r"&lt;a href=\"http://x?a=1&amp;b=2\"&gt;dog&lt;/a&gt;", "only dog"),
+        ("<g>it\\'s</g> dog&amp;nbsp;&lt;br/&gt;", "only dog"),
+        ("Hello <![CDATA[a & <b>dog</b>]]> dog", "same"),
+        ("dog <!-- c --> cat", "same"),
+        ("\\u0020 dog\\u0020\\u0020", "\\u0020 DOG\\u0020\\u0020"),
+        ("\\ud83d\\ude00 dog", "\U0001f600 DOG"),
+        ("dog\xa0 cat", "DOG\xa0 CAT"),
+        ('dog &quot;two&quot; "cats"', "DOG TWO CATS"),
+        ("50% of dogs, 20% discount", "50% OF DOGS, 20% DISCOUNT"),
+        ("%1$s and %d of %.2f", "%1$s AND %d OF %.2f"),
+        ("@*android:string/ok", "same"),
+        ("?attr/dog", "same"),
+        ("@null", "same"),
+        ("@username", "\\@USERNAME"),
+    ],
+)
+def test_texts_of_android(content, made):
+    """`made`: "same" as the content, or but for "only" a word."""
+    if made.startswith("only"):
+        made = content.replace(made[5:], made[5:].upper())
+    made = content if made == "same" else made
+    found = render(read_android, string(content), upper)
+    assert found == string(made)
+    ElementTree.fromstring(found)
+
+
+def test_cdata_ends_where_it_did():
+    document = document_of(read_android, string("<![CDATA[dog]]>"))
+    found = document.rendered(["a ]]> b & c \x01"]).decode()
+    assert ElementTree.fromstring(found)[0].text == "a ]]> b & c \ufffd"
+
+
+def test_items_with_the_type_of_a_string_are_texts_of_android():
+    text = '<resources><item type="string" name="a">dog</item><item type="id" name="b">dog</item></resources>'
+    assert render(read_android, text, upper) == text.replace(">dog", ">DOG", 1)
+
+
+def test_in_the_resources_of_a_form_only_what_people_read_is_translated():
+    data = '<data name="{}"><value>dog</value></data>'
+    names = ("$this.Text", "a.ImeMode", "b.ToolTip", "c.Items1", "d")
+    text = "<root>" + "".join(map(data.format, (*names, "&gt;&gt;d.Name"))) + "</root>"
+    assert re.findall("(?i)dog", render(read_resx, text, upper)) == ["DOG", "dog", "DOG", "DOG", "DOG", "dog"]
+    typed = '<root><data name="a.b" type="System.String, mscorlib"><value>dog</value></data></root>'
+    assert render(read_resx, typed, upper) == typed.replace("dog", "DOG")
+
+
+def test_new_translations_of_qt_are_unfinished():
+    message = "<TS><message{}><source>dog</source>{}</message></TS>"
+    new = '<translation type="unfinished">{}</translation>'
+    for counted in ("", ' numerus="yes"'):
+        inner = "<numerusform>DOG</numerusform>" if counted else "DOG"
+        for old in ("", "<translation></translation>", "<translation/>", new.format("")):
+            assert render(read_qt, message.format(counted, old), upper) == message.format(counted, new.format(inner))
+    forms = "<numerusform></numerusform>" * 2
+    old = message.format(' numerus="yes"', f"<translation>{forms}</translation>")
+    made = message.format(' numerus="yes"', new.format("<numerusform>DOG</numerusform>" * 2))
+    assert render(read_qt, old, upper) == made
+
+
+@pytest.mark.parametrize(
+    ("beginning", "name"),
+    [
+        (b"<TS>", "TS"),
+        (b'\xef\xbb\xbf<?xml version="1.0"?>\n<!-- <a> - -->\n<!DOCTYPE TS>\n<TS a="b">', "TS"),
+        ("\ufeff<x:resources/>".encode("utf-16-le"), "resources"),
+        (b"export function f<TS >() {}", ""),
+        (b"<project><build><resources>", "project"),
+        (b" " * 9999, ""),
+        (b"<!--" * 9999, ""),
+    ],
+)
+def test_the_first_element(beginning, name):
+    assert first_element(beginning) == name
 
 
 @given(st.text(st.sampled_from(list("ab \n\\'\"@?&<>é1\t%")), max_size=30))

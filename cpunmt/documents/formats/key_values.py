@@ -2,7 +2,8 @@ r"""Texts of programs as keys and values: Apple's .strings and Java's .propertie
 
 .strings     "key" = "value"; with comments of C ("Resource Programming Guide", String Resources)
 .properties  key=value, a value may go on behind a backslash at the end of a line (java.util.Properties). If the file
-             has only ASCII, other characters are written as \uXXXX, because older programs read it as Latin-1.
+             has only ASCII, other characters are written as \uXXXX, because older programs read it as Latin-1. Of
+             values with {0} and without a single apostrophe an apostrophe is written twice, as MessageFormat reads it.
 """
 
 from __future__ import annotations
@@ -11,21 +12,28 @@ import re
 from collections.abc import Callable
 
 from cpunmt.documents.document import Source, broken
-from cpunmt.documents.formats.placeholders import BRACES, PERCENT, Message, Value, Values, single
+from cpunmt.documents.formats.placeholders import BRACES, Message, Value, Values, single, with_whole_characters
 from cpunmt.process.stopping import checked
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
-_ENTRY = re.compile(rf"\s+|/\*.*?\*/|//[^\r\n]*|(?:{_STRING}|[\w.$/-]+)\s*=\s*(?P<value>{_STRING}|[\w.$/-]+)\s*;", re.S)
+_ENTRY = re.compile(
+    rf"\s+|/\*.*?\*/|//[^\r\n]*"
+    rf"|(?:{_STRING}|[\w.$/-]+)(?:\s*=\s*(?P<value>{_STRING}|[\w.$/-]+))?\s*;",
+    re.S,
+)
 _APPLE = re.compile(r"\\(?:[Uu]([0-9a-fA-F]{4})|(.))", re.S)
+_OCTAL = re.compile(r"\\[0-7]")  # in an old encoding: such values stay
 _PROPERTY = re.compile(
-    r"[ \t\f]*(?:[#!][^\r\n]*|(?P<key>(?:[^\s:=\\]|\\(?:\r\n|.))*)"
+    r"[ \t\f]*(?:[#!][^\r\n]*|(?P<key>(?:[^ \t\f\r\n:=\\]|\\(?:\r\n|.))*)"
     r"(?:(?:\\(?:\r\n|[\r\n]))|[ \t\f])*[:=]?(?P<value>(?:[^\r\n\\]|\\(?:\r\n|.))*))(?:\r\n|\r|\n|$)",
     re.S,
 )
 _JAVA = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(?:\r\n|[\r\n])[ \t\f]*|(.))", re.S)
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _WRITTEN = {character: f"\\{name}" for name, character in _NAMED.items()}
-_FORMATTED = re.compile(r"\{\d{1,3}[,}]")  # of MessageFormat, in which an apostrophe is written twice
+# Of MessageFormat: two apostrophes are one, and between single ones braces are text
+_FORMAT = re.compile(r"''|'[^'\n]{0,200}'|\{\d{1,3}(?:,[^{}\n]{0,200})?\}")
+_BRACES_AS_TEXT = r"'[^'\n]{0,200}[{}][^'\n]{0,200}'"
 
 
 def read_strings(source: Source) -> Values:
@@ -36,18 +44,18 @@ def read_strings(source: Source) -> Values:
         if entry is None:
             raise broken(text, at, 'cannot be read as an entry, expected "key" = "value"; or a comment')
         at = entry.end()
-        if (entry["value"] or "").startswith('"'):
+        if (entry["value"] or "").startswith('"') and not _OCTAL.search(entry["value"]):
             begin, end = entry.start("value") + 1, entry.end("value") - 1
-            message = Message(_decoded(_APPLE, text[begin:end]), PERCENT, True)
+            message = Message(_decoded(_APPLE, text[begin:end]), numbered=True)
             if message.units:
-                values.append(single(message, (begin, end), _escaping('"')))
+                values.append(single(message, (begin, end), _escaping('["\\\\\\n\\t\\r\\f]')))
     return Values(source, list(checked(values)))
 
 
 def read_properties(source: Source) -> Values:
     """Reads each value."""
     text, values, at = source.text, list[Value](), 0
-    only_ascii = text.isascii()
+    write = _escaping(r"[\\\n\t\r\f]|^ " + (r"|[^\x00-\x7f]" if text.isascii() else ""))
     while at < len(text):
         found = _PROPERTY.match(text, at)
         if found is None:  # a backslash ends the file
@@ -57,26 +65,35 @@ def read_properties(source: Source) -> Values:
             continue
         begin = found.end("value") - len(found["value"].lstrip(" \t\f"))
         content = _decoded(_JAVA, text[begin : found.end("value")])
-        doubled = _FORMATTED.search(content) is not None
-        message = Message(content.replace("''", "'") if doubled else content, BRACES)
+        message = _message(content)
         if message.units:
-            values.append(single(message, (begin, found.end("value")), _escaping("", doubled, only_ascii)))
+            values.append(single(message, (begin, found.end("value")), write))
     return Values(source, list(checked(values)))
 
 
+def _message(content: str) -> Message:
+    """Returns the message of a value of Java."""
+    parts = _FORMAT.findall(content)
+    if not any(part.startswith("{") for part in parts) or "'" in _FORMAT.sub("", content):
+        return Message(content, BRACES)
+    kept = re.compile(rf"{_BRACES_AS_TEXT}|{BRACES}|''")
+    content = kept.sub(lambda found: "'" if found[0] == "''" else found[0], content)
+    return Message(content, f"{_BRACES_AS_TEXT}|{BRACES}", written=lambda words: words.replace("'", "''"))
+
+
 def _decoded(escapes: re.Pattern[str], text: str) -> str:
-    """Returns a value without its backslashes; two halves of a character beyond U+FFFF become that character."""
+    """Returns a value without its backslashes."""
     if "\\" not in text:
         return text
     made = escapes.sub(
         lambda found: chr(int(found[1], 16)) if found[1] else _NAMED.get(found[2] or "", found[2] or ""), text
     )
-    return made.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return with_whole_characters(made)
 
 
-def _escaping(signs: str, doubled: bool = False, only_ascii: bool = False) -> Callable[[str], str]:
-    """Returns a function that writes a value with backslashes before `signs`, and where all such files need them."""
-    must = re.compile(rf"[\\\n\t\r\f{signs}]" + (r"|^ |[^\x00-\x7f]" if only_ascii else "|^ "))
+def _escaping(signs: str) -> Callable[[str], str]:
+    """Returns a function that writes a value, with these signs behind backslashes, or in UTF-16 as numbers."""
+    must = re.compile(signs)
 
     def one(found: re.Match[str]) -> str:
         character = found[0]
@@ -85,4 +102,4 @@ def _escaping(signs: str, doubled: bool = False, only_ascii: bool = False) -> Ca
         units = character.encode("utf-16-be")
         return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))
 
-    return lambda words: must.sub(one, words.replace("'", "''") if doubled else words)
+    return lambda words: must.sub(one, words)

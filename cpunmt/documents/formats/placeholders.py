@@ -150,6 +150,11 @@ class Message:
         self.units.append(unit_of(parts))
 
 
+def with_whole_characters(text: str) -> str:
+    """Returns a text in which two halves of a character beyond U+FFFF are that character; half of one is U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def without_accelerator(text: str) -> str:
     """Removes the sign before the letter of a label's key, `&File`, `_File`, if it occurs once."""
     if len(text) > _LONGEST_LABEL or "\n" in text:

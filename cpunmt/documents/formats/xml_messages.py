@@ -2,9 +2,10 @@
 
 Android   string, and item of plurals and string-array; unless translatable="false" or a reference to another. Its
           backslashes, quotes and white space are those of "String resources" in Android's guide. Tags stay around
-          their words, and placeholders and xliff:g stay.
-.NET      value of data that are texts; not what the designer of forms wrote about its controls (">>")
-Qt        fills unfinished translations, which stay unfinished, so that Linguist shows them
+          their words; placeholders, xliff:g, and tags and entities that are written as text stay as they are. So does
+          a text with a comment, or with CDATA beside other text.
+.NET      value of data that are texts; in the resources of a form only properties that people read
+Qt        fills missing translations, which are unfinished then, so that Linguist shows them
 """
 
 from __future__ import annotations
@@ -16,30 +17,41 @@ from html import unescape
 from cpunmt.documents.document import DocumentError, Source
 from cpunmt.documents.formats.placeholders import (
     BRACES,
-    PERCENT,
     Message,
     Value,
     Values,
     single,
+    with_whole_characters,
     without_accelerator,
 )
-from cpunmt.documents.xml_nodes import Node, check_depth, escaped, nodes
+from cpunmt.documents.xml_nodes import Node, allowed, check_depth, escaped, nodes
 from cpunmt.process.stopping import checked
 from cpunmt.registry.store import Languages
 
-_KEPT = (  # of Android: xliff:g, and tags of HTML that are written as text
-    r"<(?:\w{1,32}:)?g\b[^<>]{0,500}>[^<>]{0,500}</(?:\w{1,32}:)?g>|&lt;/?[A-Za-z][^&<>]{0,200}&gt;"
+# Of Android: what stays as it is written: xliff:g, and tags and entities of HTML that are written as text
+_KEPT = (
+    r"<(?:\w{1,32}:)?g\b[^<>]{0,500}>[^<>]{0,500}</(?:\w{1,32}:)?g>"
+    r"|&lt;/?[A-Za-z](?:[^&<>]|&(?!lt;|gt;)\w{1,31};){0,500}&gt;"
+    r"|&amp;(?:#\w{1,8}|[A-Za-z]\w{1,30});|\\u00(?:3[cCeE]|26)"
 )
-_REFERENCE = re.compile(r"\s*[@?][\w:.+]{1,100}/?[\w.]{0,100}\s*$")  # of Android: @string/name, ?attr/name
+_REFERENCE = re.compile(r"\s*(?:[@?]\*?[\w:.+]{1,100}/[\w.]{1,100}|@null|@empty)\s*$")  # @string/name, ?attr/name
 _CDATA = re.compile(r"\s*<!\[CDATA\[((?:[^\]]|\](?!\]>))*)\]\]>\s*$")
 _QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*$', re.S)
-_BACKSLASH = re.compile(r'(<[^<>]{1,500}>)|\\(?:u([0-9a-fA-F]{4})|(.))|"|(\s+)', re.S)
+_EDGES = re.compile(r"(?:\\u0020)*(.*?)(?:\\u0020)*$", re.S)
+_TOKEN = re.compile(
+    rf"(?P<kept>{_KEPT}|<[^<>]{{1,1000}}>)|\\u(?P<code>[0-9a-fA-F]{{4}})|\\(?P<sign>.)|(?P<quote>\"|&quot;)"
+    r"|(?P<spaces>[ \t\r\n]+)|(?P<reference>&(?:#\w{1,8}|[A-Za-z]\w{1,30});)",
+    re.S,
+)
 _BACKSLASHES = {"n": "\n", "t": "\t"}
 _MUST = re.compile(r"[\\'\"\n\t]")
 _WRITTEN = {"\n": "\\n", "\t": "\\t"}
-_REFERENCES = re.compile(r"&(?:amp;(?!#|\w{1,31};)|(?!amp;|lt;|gt;)(?:#\w{1,8}|[A-Za-z]\w{1,30});)")
-_OF_QT = rf"%L?\d{{1,2}}|%n|{PERCENT}"
+_OF_QT = r"%L?\d{1,2}|%n"
 _DONE = ("vanished", "obsolete")
+_READ_OF_FORMS = (  # the last part of a name
+    *("Text", "ToolTip", "ToolTipText", "HeaderText", "Caption", "Title", "Description", "NullText"),
+    *("AccessibleName", "AccessibleDescription"),
+)
 
 
 def read_android(source: Source) -> Values:
@@ -54,10 +66,15 @@ def read_resx(source: Source) -> Values:
     """Reads a value for each text. Raises DocumentError for other XML."""
     values = []
     for root in _roots(source.text, "root", "resources of .NET, in an element root"):
-        for data in checked(root.children):
-            name, value = data.attributes.get("name", ""), data.child("value")
-            is_text = data.name == "data" and not ({"type", "mimetype"} & data.attributes.keys())
-            if is_text and value and not name.startswith(">>"):
+        names = [child.attributes.get("name", "") for child in root.children]
+        is_form = any(name.startswith(">>") for name in names)
+        for data, name in checked(zip(root.children, names, strict=True)):
+            value, told = data.child("value"), data.attributes
+            if data.name != "data" or value is None or name.startswith(">>") or "mimetype" in told:
+                continue
+            last = name.rpartition(".")[2]
+            is_read = not is_form or "." not in name or last in _READ_OF_FORMS or last.startswith("Items")
+            if is_read and told.get("type", "System.String").startswith("System.String"):
                 values += _plain(value, BRACES)
     return Values(source, values)
 
@@ -69,8 +86,8 @@ def read_qt(source: Source) -> Values:
     for root in _roots(source.text, "TS", "a catalogue of Qt, in an element TS"):
         named = root.attributes
         languages.append(Languages(named.get("sourcelanguage"), named.get("language")))
-        for context in root.children:
-            for message in checked(context.children):
+        for part in root.children:  # contexts, or messages without one
+            for message in checked([part] if part.name == "message" else part.children):
                 if message.name == "message":
                     values += _of_qt(source.text, message)
     return Values(source, values, languages=languages)
@@ -92,7 +109,7 @@ def _strings(resources: list[Node]) -> Iterator[Node]:
         for child in resource.children:
             if child.attributes.get("translatable") == "false":
                 continue
-            if child.name == "string":
+            if child.name == "string" or (child.name == "item" and child.attributes.get("type") == "string"):
                 yield child
             elif child.name in ("plurals", "string-array"):
                 yield from (item for item in child.children if item.name == "item")
@@ -100,23 +117,34 @@ def _strings(resources: list[Node]) -> Iterator[Node]:
 
 def _of_android(text: str, node: Node) -> Value | None:
     begin, end = node.inner
-    if _REFERENCE.match(text[begin:end]) or "<!--" in text[begin:end]:
-        return None
     is_raw = _CDATA.match(text, begin, end)
     if is_raw:
         begin, end = is_raw.span(1)
+    elif "<!" in text[begin:end] or _REFERENCE.match(text[begin:end]):
+        return None
     quoted = _QUOTED.match(text, begin, end)
     if quoted:
         begin, end = quoted.span(1)
-    said = text[begin:end]
-    content = _BACKSLASH.sub(lambda found: _read(found, quoted is not None), said)
-    if not is_raw:
-        content = _REFERENCES.sub(lambda found: unescape(found[0]), content)
+    begin, end = _EDGES.match(text, begin, end).span(1)  # type: ignore[union-attr]  # it may be empty
+
+    def read(found: re.Match[str]) -> str:
+        if found["code"]:
+            return chr(int(found["code"], 16))
+        if found["sign"]:
+            return _BACKSLASHES.get(found["sign"], found["sign"])
+        if found["quote"]:
+            return ""
+        if found["spaces"]:
+            return found[0] if quoted else " "
+        meant = found[0] if found["kept"] or is_raw else unescape(found[0])
+        return meant if meant not in ("<", ">") else found[0]
 
     def written(words: str) -> str:
-        return _MUST.sub(lambda found: _WRITTEN.get(found[0], f"\\{found[0]}"), words if is_raw else escaped(words))
+        words = allowed(words).replace("]]>", "]]]]><![CDATA[>") if is_raw else escaped(words)
+        return _MUST.sub(lambda found: _WRITTEN.get(found[0], f"\\{found[0]}"), words)
 
-    message = Message(content, f"{_KEPT}|{PERCENT}", True, written)
+    content = with_whole_characters(_TOKEN.sub(read, text[begin:end]))
+    message = Message(content, _KEPT, True, written)
     if not message.units:
         return None
 
@@ -124,16 +152,6 @@ def _of_android(text: str, node: Node) -> Value | None:
         return f"\\{translation}" if translation[:1] in ("@", "?") and not quoted else translation
 
     return single(message, (begin, end), write)
-
-
-def _read(found: re.Match[str], keeps_spaces: bool) -> str:
-    """Returns what a backslash and what is behind it, a quote or white space mean in a text of Android; tags stay."""
-    tag, code, sign, spaces = found.groups()
-    if tag or (spaces and keeps_spaces):
-        return found[0]
-    if code or sign:
-        return chr(int(code, 16)) if code else _BACKSLASHES.get(sign, sign)
-    return " " if spaces else ""
 
 
 def _plain(node: Node, known: str) -> list[Value]:
@@ -156,19 +174,27 @@ def _of_qt(text: str, message: Node) -> list[Value]:
     content = Message(without_accelerator(_said(said)), _OF_QT)
     if not content.units:
         return []
+    is_counted = message.attributes.get("numerus") == "yes"
     if made is None:
-        span = said.end, said.end
-        return [single(content, span, lambda words: f'<translation type="unfinished">{escaped(words)}</translation>')]
+        return [single(content, (said.end, said.end), lambda words: _translation(words, is_counted))]
     if made.attributes.get("type") in _DONE:
         return []
-    forms = [child for child in made.children if child.name == "numerusform"] or [made]
-    if any(_said(form).strip() or any(child.name for child in form.children) for form in forms):
+    forms = [child for child in made.children if child.name == "numerusform"]
+    if any(_said(form).strip() or any(child.name for child in form.children) for form in forms or [made]):
         return []
-    spans = [(form.begin, form.end) for form in forms]
-    return [Value([content] * len(forms), spans, _filling(text, forms))]
+    if forms and "type" in made.attributes:
+        return [Value([content] * len(forms), [(form.begin, form.end) for form in forms], _filling(text, forms))]
+    count = max(1, len(forms))
+    return [single(content, (made.begin, made.end), lambda words: _translation(words, is_counted, count))]
 
 
-def _filling(text: str, elements: list[Node]) -> Callable[[Sequence[str]], list[str]]:
+def _translation(words: str, is_counted: bool, forms: int = 1) -> str:
+    """Writes an element with a new translation; that of a text with a number has a form for each kind of number."""
+    inner = f"<numerusform>{escaped(words)}</numerusform>" * forms if is_counted else escaped(words)
+    return f'<translation type="unfinished">{inner}</translation>'
+
+
+def _filling(text: str, elements: Sequence[Node]) -> Callable[[Sequence[str]], list[str]]:
     """Returns a function that writes empty elements with texts."""
 
     def write(texts: Sequence[str]) -> list[str]:

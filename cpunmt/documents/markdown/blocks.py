@@ -1,9 +1,9 @@
 """Reads the lines of Markdown (CommonMark 0.31 and GitHub's tables), and separates text from layout, which stays.
 
 Layout is front matter, code, definitions of links, bars of tables, lines that open a box (admonitions, tabs and
-containers of site generators), lines of templates alone (of Hugo, Liquid, Jinja and MDX), and prefixes of lines
-(bullets, numbers, marks of quotations and headings). Each
-paragraph is a unit, up to a line break set by its author; so is a block of HTML.
+containers of site generators), lines that have only templates (of Hugo, Liquid, Jinja and MDX), and prefixes of lines
+(bullets, numbers, marks of quotations and headings). Each paragraph is a unit, up to a line break set by its author; so
+is a block of HTML.
 """
 
 from __future__ import annotations
@@ -44,10 +44,12 @@ _FENCED_BOX = re.compile(
 )
 _DIRECTIVE = re.compile(r":{3,}[ \t]*\{")  # of MyST: lines of options may be below
 _OPTION = re.compile(r"[ \t]*:[\w-]+:(?:\s|$)")
-_TEMPLATE = re.compile(r"\{\{[<%]|\{%|\{/\*|\{\{")
-_TEMPLATE_ENDS = {"{{<": ">}}", "{{%": "%}}", "{%": "%}", "{/*": "*/}", "{{": "}}"}
-_LONGEST_TEMPLATE = 10_000  # characters
-_MODULE = re.compile(  # of MDX, up to a blank line
+_TEMPLATE = re.compile(r"\{\{[<%]|\{%|\{/\*|\{#|\{\{")
+_TEMPLATE_ENDS = {"{{<": ">}}", "{{%": "%}}", "{%": "%}", "{/*": "*/}", "{#": "#}", "{{": "}}"}
+_CODE = re.compile(r"\{(?:\{[<%]|%)-?\s*(highlight|codeblock|code|mermaid|raw|comment|math|katex)\b")  # with an end
+_LONGEST_TEMPLATE, _LONGEST_CODE = 10_000, 100_000  # characters
+_LONGEST_MODULE = 200  # lines
+_MODULE = re.compile(  # of MDX, up to a blank line outside of brackets
     r"import\s(?:[\w*{}$, \t]{1,500}\sfrom\s)?[ \t]{0,9}(?:\"[^\"]+\"|'[^']+');?$|import\s\{$|"
     r"export\s(?:(?:const|let|var)\s[\w$]+\s*=|(?:async\s)?function\b|default\b.*[({;]|\{|\*)"
 )
@@ -166,7 +168,7 @@ class _Reader:
             self._end()
             return after
         if not self.paragraph and _MODULE.match(line):
-            return self._past(number, "")
+            return self._module(number)
         if raw := _RAW.match(line):
             self._end()
             return self._raw(number, begin, next(group for group in raw.groups() if group).lower())
@@ -235,8 +237,27 @@ class _Reader:
                 number += 1
             at += len(self.text[at : self.lines[number][1]]) - len(self.text[at : self.lines[number][1]].lstrip())
             if at == self.lines[number][1]:
-                return number + 1
+                return self._after_code(number, begin)
         return 0
+
+    def _after_code(self, number: int, begin: int) -> int:
+        """Returns the line after a template on the line `number`, and after the code that it begins."""
+        if opening := _CODE.match(self.text, begin):
+            end = re.compile(rf"\{{(?:%-?\s*end|\{{[<%]\s*/\s*){opening[1]}\b")
+            if found := end.search(self.text, self.lines[number][1], begin + _LONGEST_CODE):
+                while self.lines[number][1] < found.end():
+                    number += 1
+        return number + 1
+
+    def _module(self, number: int) -> int:
+        """Returns the line after a part of JavaScript."""
+        depth = 0
+        for other in range(number, min(number + _LONGEST_MODULE, len(self.lines))):
+            line = self._of(other)
+            if depth <= 0 and not line.strip():
+                return other + 1
+            depth += sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
+        return self._past(number, "") if depth > 0 else min(number + _LONGEST_MODULE, len(self.lines))
 
     def _definition(self, number: int, said: list[str]) -> int:
         """Returns the number of the line after the definition of a link.

@@ -32,7 +32,7 @@ _PIECE = re.compile(
     r"|(?P<key>(?<![\w@.])@[A-Za-z](?:[\w:.#/-]{0,99}\w)?)"
     r"|(?P<wiki>!?\[\[(?P<page>[^\[\]\n|]{1,500})(?:\\?\|(?P<said>[^\[\]\n|]{1,500}))?\]\](?![(\[]))"
     r"|(?P<note>\[\^[^\s\[\]]{1,200}\])|(?P<open>!?\[)|(?P<close>\])"
-    r"|(?P<run>\*+|_+|~+|(?<!=)==(?!=))|(?P<break>\n)"
+    r"|(?P<run>\*+|_+|~+|(?<![=\w])==(?=[^\s=])|(?<=[^\s=])==(?![=\w]))|(?P<break>\n)"
 )
 _ADDRESS = r"(?:[^\s()<\\]|\\\S)(?:[^\s()\\]|\\\S){0,2000}"
 _TARGET = re.compile(
@@ -265,7 +265,10 @@ class Inline:
             self._found.append(Tag("point", "img" if piece[0] == "!" else "code", piece))
         else:
             opening = self._text[found.start() : found.start("said")]
-            self._found += [Tag("open", "a", opening), said, Tag("close", "a", "]]")]
+            inner = Inline(said, self._labels)
+            self.spellings |= inner.spellings
+            self.escaped |= inner.escaped
+            self._found += [Tag("open", "a", opening), *inner.parts, Tag("close", "a", "]]")]
         return found.end()
 
     def _attributes(self, at: int) -> int:
