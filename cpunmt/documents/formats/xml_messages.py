@@ -137,7 +137,7 @@ def _of_android(text: str, node: Node) -> Value | None:
         if found["spaces"]:
             return found[0] if quoted else " "
         meant = found[0] if found["kept"] or is_raw else unescape(found[0])
-        return meant if meant not in ("<", ">") else found[0]
+        return meant if meant != "<" else found[0]  # that would begin a tag
 
     def written(words: str) -> str:
         words = allowed(words).replace("]]>", "]]]]><![CDATA[>") if is_raw else escaped(words)
