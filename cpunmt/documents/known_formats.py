@@ -78,7 +78,7 @@ FORMATS: dict[str, Format] = {
     "properties": Format((".properties",), _of_text(read_properties)),
     "csv": Format((".csv",), _of_text(read_csv, True), _COLUMNS),
     "tsv": Format((".tsv", ".tab"), _of_text(read_tsv, True), _COLUMNS),
-    "json": Format((".json",), _of_text(read_json, True), _PATHS),
+    "json": Format((".json", ".arb"), _of_text(read_json, True), _PATHS),
     "yaml": Format((".yaml", ".yml"), _of_text(read_yaml, True), _PATHS),
     "pdf": Format((".pdf",), read_pdf, writes=".txt"),
 }

@@ -79,6 +79,13 @@ def test_a_file():
     assert made.lower() == FILE.lower().replace("\\u00e9", "\\u00c9".lower())
 
 
+def test_what_is_said_about_other_keys_stays():
+    """As in ARB, and JSON-LD, whose @value is a text."""
+    text = '{"@@locale": "en", "a": "Two dogs", "@a": {"b": "cats"}, "b": [{"@value": "a man", "@type": "T"}]}'
+    assert texts(text) == ["Two dogs", "a man"] and texts(text, "b") == ["a man"]
+    assert texts(text, "['@a']") == ["cats"]
+
+
 @pytest.mark.parametrize(
     ("select", "found"),
     [

@@ -2,8 +2,9 @@
 
 $.title  items[*].text  menu.*.label  $..description  ['a b'][0]  (the initial `$.` is optional)
 
-The arguments of a template's functions (keys such as `Fn::GetAtt`) and the names that others refer to (`Ref`, `$ref`)
-stay, with their contents, unless a path names the key. In YAML the same holds for `!GetAtt` and `!Ref`.
+The arguments of a template's functions (keys such as `Fn::GetAtt`), the names that others refer to (`Ref`, `$ref`) and
+what is said about other keys (`@title` of ARB, `@type` of JSON-LD, not `@value`) stay, with their contents, unless a path
+names the key. In YAML the same holds for `!GetAtt` and `!Ref`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Paths:
 
     def below(self, states: States, key: Key) -> States:
         """Returns the states of the child with this key, or index from 0, of a value with `states`."""
-        refers = isinstance(key, str) and (key in ("Ref", "$ref") or key.startswith("Fn::"))
+        refers = isinstance(key, str) and (
+            key in ("Ref", "$ref") or key.startswith("Fn::") or (key.startswith("@") and key != "@value")
+        )
         if states is _STAYS or not self._paths:
             return _STAYS if refers else states
         if states is self.root and len(self._top) <= _SHOWN:
