@@ -3,8 +3,8 @@
 $.title  items[*].text  menu.*.label  $..description  ['a b'][0]  (the initial `$.` is optional)
 
 The arguments of a template's functions (keys such as `Fn::GetAtt`), the names that others refer to (`Ref`, `$ref`) and
-what is said about other keys (`@title` of ARB, `@type` of JSON-LD, not `@value`) stay, with their contents, unless a path
-names the key. In YAML the same holds for `!GetAtt` and `!Ref`.
+what is said about other keys (`@title` of ARB, `@type` of JSON-LD, not `@value`) stay, with their contents, unless a
+path names the key. In YAML the same holds for `!GetAtt` and `!Ref`.
 """
 
 from __future__ import annotations
