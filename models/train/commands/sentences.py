@@ -7,7 +7,7 @@ from models.train.text.corpora import read_lines
 from models.train.text.line_files import write_pairs
 
 OWN = Path(__file__).parents[1] / "sentences"
-EVERYDAY = [Path(__file__).parents[1] / name for name in ("everyday.txt", "everyday_blind.txt")]
+EVERYDAY = [Path(__file__).parents[1] / name for name in ("everyday.txt", "everyday_blind.txt", "everyday_fresh.txt")]
 
 
 def add_parser(commands):
@@ -15,7 +15,7 @@ def add_parser(commands):
     parser = commands.add_parser("sentences", help="our own sentences, English and German", allow_abbrev=False)
     parser.add_argument(
         "--held-out", metavar="FILE", type=Path, nargs="+", default=EVERYDAY,
-        help="leaves out pairs whose English is close to a line of these (default: everyday.txt, everyday_blind.txt)",
+        help="leaves out pairs whose English is close to a line of these (default: the three everyday*.txt)",
     )  # fmt: skip
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="name.tsv.gz: English, tab, German")
     parser.set_defaults(run=run)
