@@ -64,7 +64,7 @@ def test_everyday_sentences(request, model, sentence):
         ("Where is the train station?", "Wo ist der Bahnhof?"),
         ("Can you help me find my keys?", "Kannst du mir helfen, meine Schlüssel zu finden?"),
         ("I would like a room with a view of the sea.", "Ich hätte gern ein Zimmer mit Meerblick."),
-        ("Please restart the computer after installing the update.", "starten Sie den Computer nach der Installation des Updates neu."),
+        ("Please restart the computer after installing the update.", "Computer nach der Installation des Updates neu."),
         ("Click the button to save your changes.", "Klicken Sie auf die Schaltfläche, um Ihre Änderungen"),
         ("The file could not be opened.", "Die Datei konnte nicht geöffnet werden."),
     ],
