@@ -36,7 +36,8 @@ def texts(text, *select):
 
 def mapped(change, tree):
     if isinstance(tree, dict):
-        return {key: mapped(change, value) for key, value in tree.items()}
+        stays = {key for key in tree if key.startswith("@") and key != "@value"}
+        return {key: value if key in stays else mapped(change, value) for key, value in tree.items()}
     if isinstance(tree, list):
         return [mapped(change, value) for value in tree]
     return change(tree) if isinstance(tree, str) else tree

@@ -82,6 +82,8 @@ def test_a_value_is_read_as_it_was_written(text):
         ("Set '{'dog'}' to {0}", "SET '{'DOG'}' TO {0}"),
         ("{0,date,yyyy-MM-dd'T'HH} isn''t", "{0,date,yyyy-MM-dd'T'HH} ISN''T"),
         ("Can't {0} dog", "CAN'T {0} DOG"),
+        ("It isn't {0}, can't {1}", "IT ISN'T {0}, CAN'T {1}"),
+        ("The 'dog' {0}", "THE 'DOG' {0}"),
         ("It isn't", "IT ISN'T"),
         ("It isn''t", "IT ISN''T"),
         ("50% of dogs", "50% OF DOGS"),

@@ -1,9 +1,9 @@
 r"""Texts of programs as keys and values: Apple's .strings and Java's .properties. Keys and comments stay.
 
 .strings     "key" = "value"; with comments of C ("Resource Programming Guide", String Resources)
-.properties  key=value, a value may go on behind a backslash at the end of a line (java.util.Properties). If the file
-             has only ASCII, other characters are written as \uXXXX, because older programs read it as Latin-1. Of
-             values with {0} and without a single apostrophe an apostrophe is written twice, as MessageFormat reads it.
+.properties  key=value; a backslash at the end of a line continues the value (java.util.Properties). If the file has
+             only ASCII, other characters are written as escapes (\u00e9), because older programs read Latin-1. In a
+             value of MessageFormat, apostrophes are written twice: it has {0}, and no apostrophe stands alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENTRY = re.compile(
     re.S,
 )
 _APPLE = re.compile(r"\\(?:[Uu]([0-9a-fA-F]{4})|(.))", re.S)
-_OCTAL = re.compile(r"\\[0-7]")  # in an old encoding: such values stay
+_OCTAL = re.compile(r"(?<!\\)(?:\\\\)*\\[0-7]")  # in an old encoding: such values stay
 _PROPERTY = re.compile(
     r"[ \t\f]*(?:[#!][^\r\n]*|(?P<key>(?:[^ \t\f\r\n:=\\]|\\(?:\r\n|.))*)"
     r"(?:(?:\\(?:\r\n|[\r\n]))|[ \t\f])*[:=]?(?P<value>(?:[^\r\n\\]|\\(?:\r\n|.))*))(?:\r\n|\r|\n|$)",
@@ -31,13 +31,13 @@ _PROPERTY = re.compile(
 _JAVA = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(?:\r\n|[\r\n])[ \t\f]*|(.))", re.S)
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _WRITTEN = {character: f"\\{name}" for name, character in _NAMED.items()}
-# Of MessageFormat: two apostrophes are one, and between single ones braces are text
-_FORMAT = re.compile(r"''|'[^'\n]{0,200}'|\{\d{1,3}(?:,[^{}\n]{0,200})?\}")
-_BRACES_AS_TEXT = r"'[^'\n]{0,200}[{}][^'\n]{0,200}'"
+# Of MessageFormat: between apostrophes braces are text
+_BRACES_AS_TEXT = r"'[{}]{1,9}'|(?<!\w)'[^'\n]{0,200}[{}][^'\n]{0,200}'(?!\w)"
+_FORMAT = re.compile(rf"''|{_BRACES_AS_TEXT}|\{{\d{{1,3}}(?:,[^{{}}\n]{{0,200}})?\}}")
 
 
 def read_strings(source: Source) -> Values:
-    """Reads each value. Raises DocumentError for what is no entry."""
+    """Reads the values. Raises DocumentError, with the line, for text that is not an entry."""
     text, at, values = source.text, 0, list[Value]()
     while at < len(text):
         entry = _ENTRY.match(text, at)
@@ -48,12 +48,12 @@ def read_strings(source: Source) -> Values:
             begin, end = entry.start("value") + 1, entry.end("value") - 1
             message = Message(_decoded(_APPLE, text[begin:end]), numbered=True)
             if message.units:
-                values.append(single(message, (begin, end), _escaping('["\\\\\\n\\t\\r\\f]')))
+                values.append(single(message, (begin, end), _escaping(r'["\\\n\t\r\f]')))
     return Values(source, list(checked(values)))
 
 
 def read_properties(source: Source) -> Values:
-    """Reads each value."""
+    """Reads the values."""
     text, values, at = source.text, list[Value](), 0
     write = _escaping(r"[\\\n\t\r\f]|^ " + (r"|[^\x00-\x7f]" if text.isascii() else ""))
     while at < len(text):

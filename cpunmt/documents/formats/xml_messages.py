@@ -11,7 +11,7 @@ Qt        fills missing translations, which are unfinished then, so that Linguis
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from html import unescape
 
 from cpunmt.documents.document import DocumentError, Source
@@ -174,34 +174,20 @@ def _of_qt(text: str, message: Node) -> list[Value]:
     content = Message(without_accelerator(_said(said)), _OF_QT)
     if not content.units:
         return []
-    is_counted = message.attributes.get("numerus") == "yes"
+    form = "<numerusform>{}</numerusform>" if message.attributes.get("numerus") == "yes" else "{}"
+
+    def new(words: str) -> str:
+        return f'<translation type="unfinished">{form.format(escaped(words))}</translation>'
+
     if made is None:
-        return [single(content, (said.end, said.end), lambda words: _translation(words, is_counted))]
-    if made.attributes.get("type") in _DONE:
-        return []
+        return [single(content, (said.end, said.end), new)]
     forms = [child for child in made.children if child.name == "numerusform"]
-    if any(_said(form).strip() or any(child.name for child in form.children) for form in forms or [made]):
+    is_done = any(_said(part).strip() or any(child.name for child in part.children) for part in forms or [made])
+    if is_done or made.attributes.get("type") in _DONE:
         return []
-    if forms and "type" in made.attributes:
-        return [Value([content] * len(forms), [(form.begin, form.end) for form in forms], _filling(text, forms))]
-    count = max(1, len(forms))
-    return [single(content, (made.begin, made.end), lambda words: _translation(words, is_counted, count))]
-
-
-def _translation(words: str, is_counted: bool, forms: int = 1) -> str:
-    """Writes an element with a new translation; that of a text with a number has a form for each kind of number."""
-    inner = f"<numerusform>{escaped(words)}</numerusform>" * forms if is_counted else escaped(words)
-    return f'<translation type="unfinished">{inner}</translation>'
-
-
-def _filling(text: str, elements: Sequence[Node]) -> Callable[[Sequence[str]], list[str]]:
-    """Returns a function that writes empty elements with texts."""
-
-    def write(texts: Sequence[str]) -> list[str]:
-        tags = [text[element.begin : element.inner[0]].rstrip("/> \t\r\n") for element in elements]
-        return [
-            f"{tag}>{escaped(words)}</{element.name}>"
-            for tag, element, words in zip(tags, elements, texts, strict=True)
-        ]
-
-    return write
+    if not forms:
+        return [single(content, (made.begin, made.end), new)]
+    at = made.begin + len("<translation")
+    state = "" if "type" in made.attributes else ' type="unfinished"'
+    spans = [(at, at), *((child.begin, child.end) for child in forms)]
+    return [Value([content] * len(forms), spans, lambda texts: [state, *(form.format(escaped(one)) for one in texts)])]

@@ -44,10 +44,10 @@ _FENCED_BOX = re.compile(
 )
 _DIRECTIVE = re.compile(r":{3,}[ \t]*\{")  # of MyST: lines of options may be below
 _OPTION = re.compile(r"[ \t]*:[\w-]+:(?:\s|$)")
-_TEMPLATE = re.compile(r"\{\{[<%]|\{%|\{/\*|\{#|\{\{")
 _TEMPLATE_ENDS = {"{{<": ">}}", "{{%": "%}}", "{%": "%}", "{/*": "*/}", "{#": "#}", "{{": "}}"}
+_TEMPLATE = re.compile("|".join(map(re.escape, _TEMPLATE_ENDS)))
 _CODE = re.compile(r"\{(?:\{[<%]|%)-?\s*(highlight|codeblock|code|mermaid|raw|comment|math|katex)\b")  # with an end
-_LONGEST_TEMPLATE, _LONGEST_CODE = 10_000, 100_000  # characters
+_LONGEST_TEMPLATE = 10_000  # characters
 _LONGEST_MODULE = 200  # lines
 _MODULE = re.compile(  # of MDX, up to a blank line outside of brackets
     r"import\s(?:[\w*{}$, \t]{1,500}\sfrom\s)?[ \t]{0,9}(?:\"[^\"]+\"|'[^']+');?$|import\s\{$|"
@@ -86,6 +86,7 @@ class _Reader:
         self.paragraph: list[Span] = []  # lines of the open paragraph, without prefixes
         self.broken: set[int] = set()  # numbers of lines that end with a break
         self.depth = 0  # depth of quotations on the line before
+        self.endless: set[str] = set()  # names of code in templates that does not end any more
         self.list_indent = 0  # offset of the last item's text
         number = self._front_matter()
         while number < len(self.lines):
@@ -235,18 +236,22 @@ class _Reader:
             at += len(end)
             while self.lines[number][1] < at:
                 number += 1
-            at += len(self.text[at : self.lines[number][1]]) - len(self.text[at : self.lines[number][1]].lstrip())
-            if at == self.lines[number][1]:
+            rest = self.text[at : self.lines[number][1]].lstrip()
+            if not rest:
                 return self._after_code(number, begin)
+            at = self.lines[number][1] - len(rest)
         return 0
 
     def _after_code(self, number: int, begin: int) -> int:
         """Returns the line after a template on the line `number`, and after the code that it begins."""
-        if opening := _CODE.match(self.text, begin):
+        opening = _CODE.match(self.text, begin)
+        if opening and opening[1] not in self.endless:
             end = re.compile(rf"\{{(?:%-?\s*end|\{{[<%]\s*/\s*){opening[1]}\b")
-            if found := end.search(self.text, self.lines[number][1], begin + _LONGEST_CODE):
+            if found := end.search(self.text, self.lines[number][1]):
                 while self.lines[number][1] < found.end():
                     number += 1
+            else:
+                self.endless.add(opening[1])
         return number + 1
 
     def _module(self, number: int) -> int:
