@@ -50,23 +50,26 @@ def cross_attention(program, q, k, v, heads, misaligned=0):
     """Computes float32 [model_dim] from a query and float32 [length, model_dim] keys and values; checks the guards."""
     length, model_dim = k.shape
     guard = Guards(misaligned)
-    keys = guard.empty((padded(length) // 16, model_dim, 16), np.float32)
-    program.pack_rows(guard.copy(k), k.strides[0], length, model_dim, guard.empty(16, np.int64), keys)
+    keys = guard.empty((heads, padded(length) // 16, model_dim // heads, 16), np.float32)
+    values = guard.empty((heads, length, model_dim // heads), np.float32)
     out = guard.empty(model_dim, np.float32)
     scores, sums = guard.empty((heads, padded(length)), np.float32), guard.empty(heads, np.float32)
-    described_by = described(model_dim, heads, scores=scores, sums=sums)
-    program.cross_attention_row(*described_by, guard.copy(q), keys, guard.copy(v), length, out, 0)
+    pointers = guard.empty(16, np.int64)
+    described_by = described(model_dim, heads, scores=scores, sums=sums, pointers=pointers)
+    program.pack_source(*described_by, guard.copy(np.concatenate([k, v], axis=1)), length, keys, values)
+    program.cross_attention_row(*described_by, guard.copy(q), keys, values, length, out, 0)
     guard.check()
     return out.copy()
 
 
-def path_of(numbers, attention_dim, heads, guard):
+def path_of(program, numbers, attention_dim, heads, guard):
     """Makes the PATH record of the keys and values with these ascending numbers."""
     panels = np.unique(np.array(numbers) // 16)
     columns = 16 * np.searchsorted(panels, np.array(numbers) // 16) + np.array(numbers) % 16
     path = np.zeros(1, records.PATH)
     path["length"], path["panels"] = len(numbers), len(panels)
-    places = 64 * attention_dim * panels, columns, 4 * attention_dim * np.array(numbers)
+    value_places = np.array([program.value_place(attention_dim, heads, number) for number in numbers])
+    places = 64 * attention_dim * panels, columns, value_places
     for name, array in zip(("keys", "columns", "values"), places, strict=True):
         path[name] = guard.copy(array.astype(np.int64)).ctypes.data
     path["scores"] = guard.empty((heads, 16 * len(panels)), np.float32).ctypes.data
@@ -78,13 +81,13 @@ def path_attention(program, described_by, q, k, v, numbers, heads, guard, relati
     [length, attention_dim] have these ascending numbers among others, which are NaN."""
     dim = k.shape[1]
     panels = max(numbers) // 16 + 1
-    keys, values = guard.empty((panels, dim, 16), np.float32), guard.empty((16 * panels, dim), np.float32)
+    keys, values = (guard.empty((panels, dim, 16), np.float32) for _ in range(2))
     keys[:], values[:] = np.nan, np.nan
     for number, key, value in zip(numbers, k, v, strict=True):
         program.add_key(guard.copy(key), dim, keys, number)
-        values[number] = value
+        program.add_value(guard.copy(value), dim, heads, values, number)
     out = guard.empty(dim, np.float32)
-    path = path_of(numbers, dim, heads, guard)
+    path = path_of(program, numbers, dim, heads, guard)
     program.path_attention_row(*described_by, relative, guard.copy(q), path, keys, values, out)
     guard.check()
     return out.copy()

@@ -8,8 +8,7 @@ import numpy as np
 
 from cpunmt.architectures.records import ROW
 from cpunmt.architectures.transformer.records import CROSS_ATTENTION, MEMORY, TRANSFORMER
-from cpunmt.kernels.attention import cross_attention_row, pack_rows
-from cpunmt.kernels.copying import copy_floats
+from cpunmt.kernels.attention import cross_attention_row, pack_source
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.records import SCRATCH, SETTINGS
 from cpunmt.kernels.weighted_sums import add_weighted
@@ -35,7 +34,8 @@ def project_source(
     `encoder_attention`."""
     weights, depth = at(CROSS_ATTENTION, layer, 0), at(TRANSFORMER, network, 0).settings.attention_dim
     m = at(MEMORY, memory, 0)
-    w = at(SCRATCH, address_of(m.scratch), 0)
+    settings, scratch = address_of(at(TRANSFORMER, network, 0).settings), address_of(m.scratch)
+    w = at(SCRATCH, scratch, 0)
     start = load_i64(offsets, 0)
     rows = load_i64(offsets, n) - start
     linear(address_of(weights.key_value), w.x, w.quantized, w.row_scales, rows, w.wide, AFFINE, w.room)
@@ -43,11 +43,8 @@ def project_source(
         slot = load_i64(slots, sentence)
         first = load_i64(offsets, sentence) - start
         length = load_i64(offsets, sentence + 1) - start - first
-        projected = w.wide + 8 * first * depth
         place = source_place(network, memory, slot, parameters)
-        pack_rows(projected, 8 * depth, length, depth, w.pointers, m.keys + place)
-        for j in range(length):
-            copy_floats(projected + 4 * depth * (2 * j + 1), depth, m.values + place + 4 * depth * j)
+        pack_source(settings, scratch, w.wide + 8 * first * depth, length, m.keys + place, m.values + place)
 
 
 @kernel

@@ -52,15 +52,15 @@ def transformer_memory(config: TransformerConfig, size: MemorySize, allocate: Al
     if config.relative_positions:
         reach = config.relative_positions
         buffer(scratch, "relative", float32, max((2 * reach + 1) * stride, config.heads * (reach + PANEL)))
-    buffer(fields, "keys", float32, slots, sets, width, stride)
-    buffer(fields, "values", float32, slots, sets, stride, width)
+    buffer(fields, "keys", float32, slots, sets, stride * width)
+    buffer(fields, "values", float32, slots, sets, stride * width)
     fields["state_bytes"] = 4 * cell.state * d
     for name in ("states", "next_states"):
         buffer(fields, name, float32, layers, slots * beam + 1, cell.state * d)[:, slots * beam] = 0
     if own_stride:
         panels = fields["own_panels"] = -(-steps * beam // PANEL)
         buffer(fields, "own_keys", float32, layers, slots, panels, width, PANEL)
-        buffer(fields, "own_values", float32, layers, slots, PANEL * panels, width)
+        buffer(fields, "own_values", float32, layers, slots, panels, width, PANEL)
         buffer(fields, "own_parents", np.int32, slots, steps, beam)
         paths, least = buffer(fields, "paths", PATH, slots * beam), min(steps, panels)
         places = allocate(np.int64, slots * beam, 2 * steps + least)  # of each: columns, values, panels of keys

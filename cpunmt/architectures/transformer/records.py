@@ -49,15 +49,15 @@ MEMORY = record(
     ("beam", COUNT),  # rows that each may have
     ("steps", COUNT),  # pieces that each row may have
     ("source_stride", COUNT),  # longest source, rounded up to 16
-    ("keys", ADDRESS),  # float32 [slots, decoder_sets, source_stride / 16, attention_dim, 16]
-    ("values", ADDRESS),  # float32 [slots, decoder_sets, source_stride, attention_dim]
+    ("keys", ADDRESS),  # float32 [slots, decoder_sets, source_stride * attention_dim]: see kernels/attention, pack_source
+    ("values", ADDRESS),  # the same
     ("state_bytes", COUNT),  # of a row in one layer: see cells.kinds.Cell.state
     ("states", ADDRESS),  # float32 [decoder_layers, slots * beam + 1, state]: by row; the last row is 0
     ("next_states", ADDRESS),  # the same; the two take turns
     # The others are for the decoder's self-attention.
     ("own_panels", COUNT),  # of the keys of a slot: steps * beam / 16, rounded up
-    ("own_keys", ADDRESS),  # float32 [decoder_layers, slots, own_panels, attention_dim, 16]: see kernels/attention
-    ("own_values", ADDRESS),  # float32 [decoder_layers, slots, 16 * own_panels, attention_dim]
+    ("own_keys", ADDRESS),  # float32 [decoder_layers, slots, own_panels, heads, head_dim, 16]: see kernels/attention
+    ("own_values", ADDRESS),  # float32 [decoder_layers, slots, own_panels, heads, 16, head_dim]
     ("own_parents", ADDRESS),  # int32 [slots, steps, beam]: each one's item of the step before
     ("paths", ADDRESS),  # PATH [slots * beam]: of each row of a step
 )

@@ -8,8 +8,7 @@ back-pointers, once for all layers. Vaswani et al. 2017, https://arxiv.org/abs/1
 from cpunmt.architectures.records import ROW
 from cpunmt.architectures.transformer.cross_attention import slots_ahead
 from cpunmt.architectures.transformer.records import CELL, MEMORY, TRANSFORMER
-from cpunmt.kernels.attention import add_key, path_attention_row
-from cpunmt.kernels.copying import copy_floats
+from cpunmt.kernels.attention import add_key, add_value, path_attention_row, value_place
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.records import PATH, SCRATCH, SETTINGS
 from cpunmt.layers.attention import projected
@@ -20,7 +19,7 @@ from cpunmt.simd.jit import address, count, kernel
 
 
 @kernel
-def find_path(memory: address, rows: address, n: count, i: count, depth: count):
+def find_path(memory: address, rows: address, n: count, i: count, depth: count, heads: count):
     """Makes the PATH of row `i` of ROW records [n] from the items of the steps so far."""
     w, r = at(MEMORY, memory, 0), at(ROW, rows, i)
     path, parents = at(PATH, w.paths, i), w.own_parents + 4 * r.slot * w.steps * w.beam
@@ -38,7 +37,7 @@ def find_path(memory: address, rows: address, n: count, i: count, depth: count):
             store_i64(path.keys, panels, 64 * depth * panel)
             panels, last = panels + 1, panel
         store_i64(path.columns, step, 16 * (panels - 1) + number % 16)
-        store_i64(path.values, step, 4 * depth * number)
+        store_i64(path.values, step, value_place(depth, heads, number))
     path.length, path.panels = r.step + 1, panels
     path.ahead = 64 * depth * w.own_panels * slots_ahead(rows, n, i)
 
@@ -48,18 +47,19 @@ def self_attention_cell(layer: address, number: count, network: address, memory:
     """Computes one step of decoder layer `number` on x, for ROW records [n]."""
     weights, w = at(CELL, layer, 0), at(MEMORY, memory, 0)
     settings, scratch = address_of(at(TRANSFORMER, network, 0).settings), address_of(w.scratch)
-    depth, s = at(SETTINGS, settings, 0).attention_dim, at(SCRATCH, scratch, 0)
+    depth, heads = at(SETTINGS, settings, 0).attention_dim, at(SETTINGS, settings, 0).heads
+    s = at(SCRATCH, scratch, 0)
     before_block(address_of(weights.residual), settings, scratch, n)
     linear(address_of(weights.input), s.input, s.quantized, s.row_scales, n, s.wide, AFFINE, s.room)
     slot_bytes = 64 * depth * w.own_panels
     for i in range(n):
         row, made = at(ROW, rows, i), s.wide + 12 * i * depth
         if number == 0:
-            find_path(memory, rows, n, i, depth)
+            find_path(memory, rows, n, i, depth, heads)
         place, item = slot_bytes * (number * w.slots + row.slot), row.step * w.beam + row.item
         keys, values, path = w.own_keys + place, w.own_values + place, address_of(at(PATH, w.paths, i))
         add_key(made + 4 * depth, depth, keys, item)
-        copy_floats(made + 8 * depth, depth, values + 4 * depth * item)
+        add_value(made + 8 * depth, depth, heads, values, item)
         context = s.context + 4 * i * depth
         path_attention_row(settings, scratch, weights.relative, made, path, keys, values, context)
     projected(address_of(weights.output), settings, scratch, n)
