@@ -30,6 +30,7 @@ ROWS = (1, 2, 4, 8, 24, 28, 29, 32, 37, 48, 53, 64)
 FOOTPRINTS = (64, 200, 400, 800, 2200, 4400, 7000)  # KB that one-row products stream through
 # products of one step of tiny11's decoder, one row at a time: two layers of cell, cross-attention, feed-forward
 DECODER = ((256, 512), (256, 256), (256, 256), (256, 256), (256, 1536), (1536, 256)) * 2
+SOURCES = 256  # sentences whose keys and values of OPUS-MT's size no cache holds
 PEAKS = {"int8": "int8 peak", "int16": "int16 peak", "float32": "float32 peak"}
 MATRIX_PEAK = "matrix peak"
 
@@ -127,6 +128,8 @@ def others(program, arena) -> list[Timed]:
     settings, scratch = np.zeros(1, records.SETTINGS), np.zeros(1, records.SCRATCH)
     settings["model_dim"], settings["heads"], settings["attention_scale"] = 256, 8, 0.17
     settings["attention_dim"], settings["epsilon"] = 256, 1e-6
+    wide, sources = settings.copy(), arena.normal((SOURCES + 1) * 2 * 32 * 512)  # of OPUS-MT's size
+    wide["model_dim"], wide["attention_dim"] = 512, 512
     packed, scores, sums, pointers = (
         arena.zeros(256 * 64),
         arena.zeros(64 * 64),
@@ -147,6 +150,12 @@ def others(program, arena) -> list[Timed]:
             "cross-attention, 1 row, 28 tokens",
             lambda n: program.repeat_cross_attention_row(n, settings, scratch, x, packed, y, 28, out, 0),
             4.0 * 28 * 256,
+        ),
+        Timed(
+            f"cross-attention over {SOURCES} sentences, 512 wide",
+            lambda n: program.attend_sources(n, wide, scratch, x, sources, SOURCES, 28, out),
+            4.0 * 28 * 512 * SOURCES,
+            data=SOURCES * 2 * 28 * 512 * 4,
         ),
         Timed(
             "pack rows, 28 x 32",

@@ -9,6 +9,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
+from cpunmt.kernels.attention import cross_attention_row
 from cpunmt.kernels.candidates import gather_output
 from cpunmt.kernels.matmul.int8_matmul import AFFINE, RELU, int8_linear
 from cpunmt.kernels.matmul.int16_matmul import int16_linear
@@ -16,7 +17,7 @@ from cpunmt.kernels.matmul.packing import PANEL
 from cpunmt.kernels.matmul.quantize_rows import quantize_rows, quantize_rows16
 from cpunmt.kernels.matmul.row_products import score_pieces
 from cpunmt.kernels.matmul.sparse_matmul import list_row, sparse_linear, sparse_row
-from cpunmt.kernels.records import LINEAR, SCRATCH
+from cpunmt.kernels.records import LINEAR, SCRATCH, SETTINGS
 from cpunmt.layers.linear import linear
 from cpunmt.simd.dot_products import Generic, int8_products, int16_products
 from cpunmt.simd.emission import FLOATS, call_llvm, constant, depth_loop, function, load, multiply_add, opaque, pointer
@@ -249,6 +250,28 @@ def repeat_rectified(
                 else:
                     sparse_linear(weights, given, rows, lists, s.quantized, s.row_scales, out, AFFINE)
             first += rows
+
+
+@kernel
+def attend_sources(
+    times: count,
+    settings: address,
+    scratch: address,
+    q: address,
+    sources: address,
+    number: count,
+    length: count,
+    out: address,
+):
+    """Computes one query's cross-attention over `number` source sentences in turn.
+
+    sources    float32 [number, 2, panels, attention_dim, 16]: keys and values of each, in any order
+    """
+    half = 64 * ((length + PANEL - 1) // PANEL) * at(SETTINGS, settings, 0).attention_dim
+    for _ in range(times):
+        for i in range(number):
+            keys = sources + 2 * half * i
+            cross_attention_row(settings, scratch, q, keys, keys + half, length, out, 2 * half)
 
 
 @kernel
