@@ -13,11 +13,11 @@ Keys and values that a single query reads mostly come from memory, so those of a
 its own from the first byte to the last.
 """
 
+from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.float_matmul import float_heads, float_matmul, new_float_product
 from cpunmt.kernels.records import PATH, SCRATCH, SETTINGS
 from cpunmt.kernels.relative import relate_columns, relate_context, relate_contexts, relate_row
 from cpunmt.kernels.softmax import softmax_columns, softmax_rows
-from cpunmt.kernels.copying import copy_floats
 from cpunmt.simd.intrinsics import address_of, at, lesser, load_f32, load_i64, store_f32, store_i64
 from cpunmt.simd.jit import address, count, kernel
 from cpunmt.simd.vector import transpose

@@ -49,7 +49,7 @@ MEMORY = record(
     ("beam", COUNT),  # rows that each may have
     ("steps", COUNT),  # pieces that each row may have
     ("source_stride", COUNT),  # longest source, rounded up to 16
-    ("keys", ADDRESS),  # float32 [slots, decoder_sets, source_stride * attention_dim]: see kernels/attention, pack_source
+    ("keys", ADDRESS),  # float32 [slots, decoder_sets, source_stride * attention_dim]: see `pack_source`
     ("values", ADDRESS),  # the same
     ("state_bytes", COUNT),  # of a row in one layer: see cells.kinds.Cell.state
     ("states", ADDRESS),  # float32 [decoder_layers, slots * beam + 1, state]: by row; the last row is 0
