@@ -1,5 +1,7 @@
 """Compiles all kernels to one object file.
 
+Nearly all of the time is Numba's, which is Python: so several processes share the kernels, and this one links them.
+
 Needs Numba. If `Target` is None, it compiles for this process's path, tuned for this processor if that is its best; a
 wheel's programs are compiled for a target that any processor of the path supports (`tools/programs.py`).
 """
@@ -7,11 +9,13 @@ wheel's programs are compiled for a target that any processor of the path suppor
 import contextlib
 import gc
 import importlib
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import llvmlite.binding as llvm
 
@@ -19,12 +23,21 @@ from cpunmt.engine import multiply_add
 from cpunmt.engine.numba_settings import default_settings
 from cpunmt.engine.object_code import initialize_llvm
 from cpunmt.engine.program_files import content
+from cpunmt.process import granted
 from cpunmt.simd import isa, processor
+
+if TYPE_CHECKING:
+    from cpunmt.simd.jit import Kernel
 
 Progress = Callable[[Any], Iterable[Any]]
 ENTRIES = ("cpunmt.search.beam", "cpunmt.search.stop")  # importing them defines every kernel,
 _OURS = "cpunmt."  # prefix of the names of our modules
+_MOST_PROCESSES = 4  # each takes two seconds to begin, and MEMORY
+_MEMORY = 400_000_000  # bytes of a process that compiles, at most
+_PATIENCE = 120  # seconds for which a share may take longer than this process's own
 
+# The program of a process that compiles a share of the kernels: see `write_share`
+_SHARE = "import sys; sys.path[:] = {path!r}; from cpunmt.engine import compiler; compiler.write_share({share})"
 
 # The program of a process that compiles for its path and writes the content of the program file
 _APART = (
@@ -52,26 +65,89 @@ class Built(NamedTuple):
     signatures: dict[str, str]
 
 
-def build(progress: Progress = iter, foreign: bool = False, target: Target | None = None) -> Built:
-    """Compiles every kernel. `progress` wraps the list, to count along (tqdm).
+def build(progress: Progress = iter, foreign: bool = False, target: Target | None = None, processes: int = 1) -> Built:
+    """Compiles every kernel. `progress` wraps the list of those that this process compiles, to count along (tqdm).
 
     `foreign`: includes kernels that other code, such as a benchmark, defined in this process.
     `target`: instead of this processor; then the process must not compile for any other.
+    `processes`: how many share the kernels, this one included; only without `foreign` and `target`.
     """
-    with default_settings(*(target or ())), _rarely_collecting():
-        for entry in ENTRIES:
-            importlib.import_module(entry)
-        from cpunmt.simd import jit
+    with default_settings(*(target or ())), _rarely_collecting(), _helpers(processes) as helpers:
+        kernels = _kernels(foreign)
+        modules = {kernel.name: kernel.compile() for kernel in progress(kernels[::processes])}
+        for helper in helpers:
+            modules |= _share_of(helper)
+        modules |= {kernel.name: kernel.compile() for kernel in kernels if kernel.name not in modules}
+        linked = modules[kernels[0].name]
+        for kernel in kernels[1:]:
+            linked.link_in(modules[kernel.name])
+    return Built(emit(linked, target), {kernel.name: kernel.letters for kernel in kernels})
 
-        initialize_llvm()
-        kernels = [kernel for kernel in jit.KERNELS.values() if foreign or kernel.function.__module__.startswith(_OURS)]
-        modules = {kernel.name: kernel.compile() for kernel in progress(kernels)}
-        first, *others = sorted(modules)  # the same bytes for any order of imports
-        linked = modules[first]
-        for name in others:
-            linked.link_in(modules[name])
-        signatures = {name: jit.KERNELS[name].letters for name in sorted(modules)}
-    return Built(emit(linked, target), signatures)
+
+def _kernels(foreign: bool = False) -> "list[Kernel]":
+    """Defines every kernel; returns them by name: the same bytes for any order of imports."""
+    for entry in ENTRIES:
+        importlib.import_module(entry)
+    from cpunmt.simd.jit import KERNELS
+
+    initialize_llvm()
+    return [KERNELS[name] for name in sorted(KERNELS) if foreign or KERNELS[name].function.__module__.startswith(_OURS)]
+
+
+def processes_here() -> int:
+    """Returns how many processes compile together on this machine: one if this Python cannot be started again."""
+    if getattr(sys, "frozen", False) or not Path(sys.executable or "").name.startswith("python"):
+        return 1  # the executable is another program, which has Python inside
+    most = min(_MOST_PROCESSES, granted.cores(), granted.quota() or _MOST_PROCESSES)
+    return max(1, int(min(most, (granted.memory() or 1 << 50) / _MEMORY)))
+
+
+@contextlib.contextmanager
+def _helpers(processes: int) -> "Iterator[list[subprocess.Popen[bytes]]]":
+    """Starts all processes but the first; they end with the context."""
+    begun: list[subprocess.Popen[bytes]] = []
+    environment = {**os.environ, "CPUNMT_ISA": isa.current().value}
+    try:
+        with contextlib.suppress(OSError):  # without them this process compiles all
+            for first in range(1, processes):
+                code = _SHARE.format(path=sys.path, share=f"{first}, {processes}")
+                begun.append(
+                    subprocess.Popen(
+                        [sys.executable, "-c", code],
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL,
+                        env=environment,
+                    )
+                )
+        yield begun
+    finally:
+        for helper in begun:
+            helper.kill()
+            helper.communicate()
+
+
+def write_share(first: int, processes: int) -> None:
+    """Compiles a share of the kernels, and writes it to standard output: [name, bytes] of each as a line of JSON, and
+    the modules as LLVM's bitcode."""
+    with default_settings(), _rarely_collecting():
+        made = {kernel.name: kernel.compile().as_bitcode() for kernel in _kernels()[first::processes]}
+    sizes = json.dumps([(name, len(code)) for name, code in made.items()]).encode()
+    sys.stdout.buffer.write(b"\n".join((sizes, b"".join(made.values()))))
+
+
+def _share_of(helper: "subprocess.Popen[bytes]") -> dict[str, llvm.ModuleRef]:
+    """Returns the modules of a helper, by kernel; none if it failed."""
+    try:
+        written, _ = helper.communicate(timeout=_PATIENCE)
+        sizes, _, code = written.partition(b"\n")
+        modules, begin = {}, 0
+        for name, size in json.loads(sizes):
+            modules[name] = llvm.parse_bitcode(code[begin : begin + size])
+            begin += size
+        return modules
+    except (subprocess.TimeoutExpired, ValueError, RuntimeError):  # no JSON, no bitcode
+        return {}
 
 
 def build_content(progress: Progress = iter) -> bytes:
@@ -82,7 +158,7 @@ def build_content(progress: Progress = iter) -> bytes:
     """
     path = isa.current()
     if not isa.unseen(path):
-        return content(*build(progress))
+        return content(*build(progress, processes=processes_here()))
     command = [sys.executable, "-c", _APART.format(path=sys.path)]
     try:
         done = subprocess.run(

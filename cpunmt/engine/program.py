@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from cpunmt.engine import prebuilt
-from cpunmt.engine.program_files import cache_file, parts, program_digest, read, write
+from cpunmt.engine.program_files import cache_file, parts, program_digest, read, turn, write
 from cpunmt.errors import CpunmtError
 from cpunmt.files.console import is_watched, progress_bar, say
 from cpunmt.process.first_use import LOCK
@@ -103,11 +103,8 @@ def _load() -> Program:
             raise _nothing_compiles(unfit) from None
         if isinstance(unfit, prebuilt.Damaged):
             say(f"cpunmt: {unfit}; install cpunmt again")
-    say("cpunmt: compiling for this processor (once; about half a minute) ...")
-    data = _build(terminal_progress())
-    if data is None:
-        return _load()  # for another path
-    return of_file(data, "compiled", path if write(path, data) else None)
+    made = _make(path, terminal_progress(), "cpunmt: compiling for this processor (once; about half a minute) ...")
+    return _load() if made is None else of_file(*made)
 
 
 def of_file(data: bytes, origin: str, path: Path | None = None) -> Program:
@@ -120,6 +117,21 @@ def of_file(data: bytes, origin: str, path: Path | None = None) -> Program:
 def terminal_progress() -> Progress:
     """Returns a bar if a terminal shows standard error, else `iter`."""
     return functools.partial(progress_bar, desc="compiling", unit=" kernels") if is_watched() else iter
+
+
+def _make(path: Path, progress: Progress, begun: str = "") -> tuple[bytes, str, Path | None] | None:
+    """Compiles the program and stores it at `path`, unless another process does so now: then waits for that.
+
+    Returns what `of_file` takes; None if this process uses another path from now on. `begun`: said on stderr before.
+    """
+    with turn(path, lambda: say("cpunmt: waiting for another process, which compiles for this processor ...")):
+        data = read(path)
+        if data is not None:
+            return data, "cached", path
+        if begun:
+            say(begun)
+        data = _build(progress)
+        return None if data is None else (data, "compiled", path if write(path, data) else None)
 
 
 def _build(progress: Progress = iter) -> bytes | None:
@@ -177,7 +189,5 @@ def warm_up(progress: Progress = iter) -> Path | None:
         return found.path
     if read(path) is not None:
         return path
-    data = _build(progress)
-    if data is None:
-        return warm_up(progress)
-    return path if write(path, data) else None
+    made = _make(path, progress)
+    return warm_up(progress) if made is None else made[2]

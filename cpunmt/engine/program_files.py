@@ -7,6 +7,7 @@ CPUNMT_CACHE_DIR    folder of the file; default: cpunmt in the user's cache fold
 """
 
 import contextlib
+import fcntl
 import functools
 import hashlib
 import importlib.util
@@ -15,7 +16,8 @@ import os
 import platform
 import stat
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cpunmt.engine.sources import NoSources, sources_digest
@@ -28,6 +30,8 @@ from cpunmt.simd import isa, processor
 # The file: magic, SHA-256 of all that follows, the kernels' signatures as a line of JSON, the object code.
 _MAGIC = b"cpunmt program 1\n"
 _DIGEST = 32  # bytes
+PATIENCE = 120  # seconds that a process waits for another one, which compiles
+_PAUSE = 0.1  # seconds between two attempts; Ctrl-C is handled there
 
 
 @functools.cache
@@ -138,6 +142,39 @@ def _opened_folder(path: Path) -> Iterator[int]:
 def _private(status: os.stat_result) -> bool:
     """Returns whether only this user can write in the folder of that status."""
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+@contextlib.contextmanager
+def turn(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
+    """Lets one process at a time compile the program of `path`, so that those that waited find it.
+
+    `on_wait` is called once if another process compiles. No process waits longer than PATIENCE, nor where the folder
+    cannot be made or has no locks: then several compile the same.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:  # `write` will tell
+        yield
+        return
+    try:
+        _lock(folder, on_wait)
+        yield
+    finally:
+        os.close(folder)  # the lock ends with it, as it does with the process
+
+
+def _lock(folder: int, on_wait: Callable[[], object]) -> None:
+    waiting, end = False, time.monotonic() + PATIENCE
+    with contextlib.suppress(OSError):  # no locks
+        while time.monotonic() < end:
+            try:
+                return fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if not waiting:
+                    on_wait()
+                waiting = True
+                time.sleep(_PAUSE)
 
 
 def write(path: Path, data: bytes) -> bool:

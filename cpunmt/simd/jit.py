@@ -31,6 +31,7 @@ real = types.float32
 inlined = numba.njit(error_model="numpy", inline="always")
 
 KERNELS = {}  # name -> Kernel, callees before callers: the order of definition
+_NOWHERE = 1 << 12  # an address
 
 
 class Kernel:
@@ -50,8 +51,9 @@ class Kernel:
 
     def compile(self) -> llvm.ModuleRef:
         """Compiles the kernel; returns an optimised LLVM module that defines `symbol`."""
+        for known in KERNELS.values():  # Numba resolves references at once, and its own machine code is never called
+            llvm.add_symbol(known.symbol, _NOWHERE)
         compiled = numba.cfunc(self.signature, error_model="numpy")(self.function)
-        llvm.add_symbol(self.symbol, compiled.address)  # Numba resolves the callers' references at once
         module = llvm.parse_assembly(compiled.inspect_llvm())
         if any(function.name == "numba_gil_ensure" for function in module.functions):
             raise TypeError(f"kernel {self.name} may raise: leave out min, max, and the index of a tuple")

@@ -8,6 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ from cpunmt.engine import compiler, prebuilt, program, program_files
 from cpunmt.engine.numba_settings import default_settings
 from cpunmt.engine.object_code import initialize_llvm
 from cpunmt.engine.sources import sources_digest
+from cpunmt.process import granted
 from cpunmt.simd import isa
 from tests.sample_models.real_model import ROOT
 from tests.support.built_programs import warmed_up
@@ -47,6 +49,7 @@ import cpunmt, cpunmt.commands.cli, quantize.reference.network
 print(sorted(name for name in sys.modules if name.split(".")[0] == "numba"))
 """
 COMPILING, CANNOT_KEEP = "cpunmt: compiling for this processor", "cpunmt: cannot keep the compiled program in"
+WAITING = "cpunmt: waiting for another process"
 
 
 def finished(code, **settings):
@@ -107,10 +110,11 @@ def kept(tmp_path_factory):
 def test_cold_starts_at_the_same_time_all_work(cold_starts):
     folder, (out, errors), (status, output, shown), _ = cold_starts
     kept = folder / program_files.cache_file().name
-    assert out.split() == ["5", "True", "compiled", str(kept)]
-    assert len(errors) == 1 and errors[0].startswith(COMPILING)
+    first = COMPILING in errors[0]  # the other one waits
+    assert out.split() == ["5", str(first), "compiled" if first else "cached", str(kept)]
+    assert len(errors) == 1 and errors[0].startswith(COMPILING if first else WAITING)
     assert (status, output.decode()) == (0, f"{kept}\n")
-    assert "compiling" in shown and "100%" in shown
+    assert WAITING in shown if first else "compiling" in shown and "100%" in shown
     assert list(kept.parent.iterdir()) == [kept]  # the truncated file was replaced, and no temporary file is left
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600 and kept.stat().st_uid == os.getuid()
     # both equal the program of this process, whichever came last, in any environment
@@ -159,6 +163,89 @@ def test_a_program_is_compiled_once_and_kept(cold, kept, capsys):
     made.path.write_bytes(b"cpunmt program 1\n{")
     assert program.warm_up(list) == made.path and compiled == [iter, list]
     assert made.path.read_bytes() == kept.read_bytes()
+
+
+def test_who_waits_for_another_process_finds_its_program(cold, kept, capsys):
+    folder, compiled = cold
+    path, found, waits = folder / kept.name, [], threading.Event()
+    with program_files.turn(path, lambda: None):
+        waiting = threading.Thread(target=lambda: found.append(program._make(path, iter, "begun")))
+        waiting.start()
+        while WAITING not in (said := capsys.readouterr().err):
+            waits.wait(0.01)
+        shutil.copy(kept, path)
+    waiting.join()
+    assert found == [(kept.read_bytes(), "cached", path)] and compiled == []
+    assert len(said.splitlines()) == 1 and capsys.readouterr().err == ""
+
+
+def test_no_process_waits_for_ever_or_without_a_folder(tmp_path, monkeypatch):
+    told, path = [], tmp_path / "a" / "b.program"
+    monkeypatch.setattr(program_files, "PATIENCE", 0.3)
+    with program_files.turn(path, lambda: told.append(1)):
+        assert told == []
+        with program_files.turn(path, lambda: told.append(2)):  # of another descriptor, as of another process
+            assert told == [2]
+    (tmp_path / "file").write_bytes(b"")
+    with program_files.turn(tmp_path / "file" / "b.program", lambda: told.append(3)):
+        assert told == [2]
+    with pytest.raises(KeyError), program_files.turn(path, lambda: told.append(4)):
+        raise KeyError
+    with program_files.turn(path, lambda: told.append(5)):
+        assert told == [2]
+
+
+def test_a_share_of_another_process_is_the_same(monkeypatch):
+    from cpunmt.simd import jit
+
+    monkeypatch.setattr(compiler, "_SHARE", compiler._SHARE.replace("{share}", "5, 107"))
+    with default_settings(), compiler._helpers(2) as helpers:
+        modules = compiler._share_of(helpers[0])
+        kernels = compiler._kernels()
+        assert list(modules) == [kernel.name for kernel in kernels[5::107]] and len(modules) > 1
+        for name, module in modules.items():
+            assert str(module) == str(llvm.parse_bitcode(jit.KERNELS[name].compile().as_bitcode()))
+
+
+def test_processes_that_fail_cost_nothing_but_their_share(monkeypatch):
+    monkeypatch.setattr(compiler, "_SHARE", "raise SystemExit(1)  # {path} {share}")
+    with compiler._helpers(3) as helpers:
+        assert [compiler._share_of(helper) for helper in helpers] == [{}, {}]
+    monkeypatch.setattr(compiler, "_SHARE", """print('[["top_k", 4]]'); print("BC??")  # {path} {share}""")
+    with compiler._helpers(2) as helpers:
+        assert compiler._share_of(helpers[0]) == {}
+    monkeypatch.setattr(compiler, "_SHARE", "import time; time.sleep(60)  # {path} {share}")
+    monkeypatch.setattr(compiler, "_PATIENCE", 0.1)
+    with pytest.raises(KeyError), compiler._helpers(2) as helpers:
+        assert compiler._share_of(helpers[0]) == {} and helpers[0].poll() is None
+        raise KeyError
+    assert helpers[0].returncode < 0  # it has ended
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with compiler._helpers(2) as helpers:
+        assert helpers == []
+
+
+@pytest.mark.parametrize(
+    ("cores", "quota", "memory", "executable", "expected"),
+    [
+        (1, None, None, "/usr/bin/python3", 1),
+        (2, None, None, "/usr/bin/python3.11", 2),
+        (64, None, None, "/usr/bin/python", 4),
+        (64, 2.5, None, "/usr/bin/python", 2),
+        (64, 0.5, None, "/usr/bin/python", 1),
+        (64, None, 1_000_000_000, "/usr/bin/python", 2),
+        (64, None, 100_000_000, "/usr/bin/python", 1),
+        (64, None, None, "/usr/bin/blender", 1),
+        (64, None, None, None, 1),
+    ],
+)
+def test_as_many_processes_compile_as_the_machine_grants(cores, quota, memory, executable, expected, monkeypatch):
+    for name, value in (("cores", cores), ("quota", quota), ("memory", memory)):
+        monkeypatch.setattr(granted, name, lambda value=value: value)
+    monkeypatch.setattr(sys, "executable", executable)
+    assert compiler.processes_here() == expected
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert compiler.processes_here() == 1
 
 
 def test_a_program_that_cannot_be_kept_is_used_all_the_same(cold, capsys):

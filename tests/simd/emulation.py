@@ -62,6 +62,7 @@ def install():
     """Makes the emulated program the one that `program.load()` finds."""
     pretend()
     compiler.default_settings = contextlib.nullcontext  # otherwise Numba would not compile for that processor
+    compiler.processes_here = lambda: 1  # others would not be changed like this one
     isa.target_cpu = lambda path, tuned=True: (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
     isa.unseen = lambda path: []  # undetected features are emulated
     from cpunmt.simd import jit

@@ -17,6 +17,7 @@ from pathlib import Path
 from cpunmt import __version__
 from cpunmt.engine.program_files import cache_folder
 from cpunmt.errors import CpunmtError
+from cpunmt.process import granted
 from cpunmt.registry import store
 from cpunmt.simd import isa, processor
 from cpunmt.values.spelling import hint, nearest
@@ -39,7 +40,6 @@ VARIABLES = (
     "CPUNMT_ARGOS_REGISTRY",
 )
 _LEAST_MEMORY = 100_000_000  # bytes: a small model, and Python
-_GROUP = Path("/sys/fs/cgroup")  # a container's limits in Linux, in version 2 and 1
 
 
 def python_and_packages() -> Found:
@@ -91,46 +91,21 @@ def the_processor() -> Found:
         )
     if _is_translated():
         odd.append("this Python is for Intel's processors, and macOS translates it: install one for Apple's")
-    allowed, granted = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(), _quota()
-    told["cores"] = f"{os.cpu_count()}, of which this process may use {allowed}"
-    if granted is not None:
-        told["cores"] += f"; it is granted the time of {granted:g}"
-        if granted < 1:
+    quota, limit = granted.quota(), granted.memory()
+    told["cores"] = f"{os.cpu_count()}, of which this process may use {granted.cores()}"
+    if quota is not None:
+        told["cores"] += f"; it is granted the time of {quota:g}"
+        if quota < 1:
             odd.append(
-                f"this container is granted {granted:g} of a core: it stands still for the rest of the time; grant it 1"
+                f"this container is granted {quota:g} of a core: it stands still for the rest of the time; grant it 1"
             )
-    limit = _number("memory.max", "memory/memory.limit_in_bytes")
-    if limit is not None and limit < 1 << 50:
+    if limit is not None:
         told["memory"] = f"at most {limit / 1e6:.0f} MB in this container"
         if limit < _LEAST_MEMORY:
             odd.append(
                 f"this container has {limit / 1e6:.0f} MB of memory; a small model needs {_LEAST_MEMORY / 1e6:.0f} MB"
             )
     return told, odd
-
-
-def _quota() -> float | None:
-    """Returns the cores granted to a container; None without a limit."""
-    text = _text("cpu.max").split()
-    if len(text) == 2 and text[0].isdecimal() and text[1].isdecimal():
-        return int(text[0]) / int(text[1])
-    quota, period = _number("cpu/cpu.cfs_quota_us"), _number("cpu/cpu.cfs_period_us")
-    return quota / period if quota and period else None
-
-
-def _number(*names: str) -> int | None:
-    for name in names:
-        text = _text(name).strip()
-        if text.isdecimal():
-            return int(text)
-    return None
-
-
-def _text(name: str) -> str:
-    try:
-        return (_GROUP / name).read_text("ascii")
-    except (OSError, ValueError):
-        return ""
 
 
 def _is_translated() -> bool:

@@ -14,6 +14,7 @@ from cpunmt.engine import prebuilt, program
 from cpunmt.engine.program_files import cache_folder
 from cpunmt.errors import CpunmtError
 from cpunmt.kernels import records
+from cpunmt.process import granted
 from cpunmt.registry import store
 from cpunmt.simd import isa, tile
 from cpunmt.simd.isa import Isa
@@ -37,7 +38,7 @@ def quick(monkeypatch):
 @pytest.fixture
 def group(monkeypatch, tmp_path):
     """Returns a function that writes files in a folder, in the place of Linux's limits of a container."""
-    monkeypatch.setattr(surroundings, "_GROUP", tmp_path)
+    monkeypatch.setattr(granted, "_GROUP", tmp_path)
 
     def write(name, text):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -172,11 +173,11 @@ def test_the_median_and_the_slow_calls(monkeypatch):
 
 
 def test_what_a_container_is_granted(group):
-    assert surroundings._quota() is None
+    assert granted.quota() is None
     group("cpu.max", "max 100000\n")
-    assert surroundings._quota() is None
+    assert granted.quota() is None
     group("cpu.max", "50000 max\n")
-    assert surroundings._quota() is None
+    assert granted.quota() is None
     group("cpu.max", "100000 100000\n")
     group("memory.max", "100000000\n")
     told, odd = surroundings.the_processor()
@@ -203,7 +204,7 @@ def test_what_a_container_of_the_first_kind_is_granted(group):
         group("memory/memory.limit_in_bytes", f"{limit}\n")
         assert ("memory" in surroundings.the_processor()[0]) == is_told
     group("cpu/cpu.cfs_quota_us", "150000\n")
-    assert surroundings._quota() == 1.5
+    assert granted.quota() == 1.5
 
 
 def test_folders_are_looked_at(tmp_path, monkeypatch):
