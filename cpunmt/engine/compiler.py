@@ -13,6 +13,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,16 +34,18 @@ if TYPE_CHECKING:
 Progress = Callable[[Any], Iterable[Any]]
 ENTRIES = ("cpunmt.search.beam", "cpunmt.search.stop")  # importing them defines every kernel,
 _OURS = "cpunmt."  # prefix of the names of our modules
-_MOST_PROCESSES = 4  # each takes two seconds to begin, and MEMORY
+_MOST_PROCESSES = 4  # each takes two seconds to begin, and _MEMORY
 _MEMORY = 400_000_000  # bytes of a process that compiles, at most
 _PATIENCE = 120  # seconds for which a share may take longer than this process's own
+_PAUSE = 0.5  # seconds after which a process looks whether the one that started it has ended
+_MARK = b"cpunmt kernels\n"  # before a share; other code, such as a sitecustomize, may have printed something
 
 # The program of a process that compiles a share of the kernels: see `write_share`
-_SHARE = "import sys; sys.path[:] = {path!r}; from cpunmt.engine import compiler; compiler.write_share({share})"
+_SHARE = "import sys; sys.path[:] = {path!a}; from cpunmt.engine import compiler; compiler.write_share({share})"
 
 # The program of a process that compiles for its path and writes the content of the program file
 _APART = (
-    "import sys; sys.path[:] = {path!r}; from cpunmt.engine import compiler; from cpunmt.simd import isa; "
+    "import sys; sys.path[:] = {path!a}; from cpunmt.engine import compiler; from cpunmt.simd import isa; "
     "target = compiler.Target(*isa.target_cpu(isa.current())); "
     "sys.stdout.buffer.write(compiler.content(*compiler.build(target=target)))"
 )
@@ -72,12 +76,15 @@ def build(progress: Progress = iter, foreign: bool = False, target: Target | Non
     `target`: instead of this processor; then the process must not compile for any other.
     `processes`: how many share the kernels, this one included; only without `foreign` and `target`.
     """
+    if processes > 1 and (foreign or target):
+        raise ValueError("other processes compile neither foreign kernels nor for another target")
     with default_settings(*(target or ())), _rarely_collecting(), _helpers(processes) as helpers:
         kernels = _kernels(foreign)
         modules = {kernel.name: kernel.compile() for kernel in progress(kernels[::processes])}
         for helper in helpers:
             modules |= _share_of(helper)
-        modules |= {kernel.name: kernel.compile() for kernel in kernels if kernel.name not in modules}
+        missing = [kernel for kernel in kernels if kernel.name not in modules]
+        modules |= {kernel.name: kernel.compile() for kernel in (progress(missing) if missing else ())}
         linked = modules[kernels[0].name]
         for kernel in kernels[1:]:
             linked.link_in(modules[kernel.name])
@@ -95,11 +102,19 @@ def _kernels(foreign: bool = False) -> "list[Kernel]":
 
 
 def processes_here() -> int:
-    """Returns how many processes compile together on this machine: one if this Python cannot be started again."""
+    """Returns how many processes compile together on this machine: one if this Python cannot be started again as it
+    was."""
     if getattr(sys, "frozen", False) or not Path(sys.executable or "").name.startswith("python"):
         return 1  # the executable is another program, which has Python inside
-    most = min(_MOST_PROCESSES, granted.cores(), granted.quota() or _MOST_PROCESSES)
-    return max(1, int(min(most, (granted.memory() or 1 << 50) / _MEMORY)))
+    if sys.flags.ignore_environment or sys.flags.no_site or sys.flags.no_user_site:
+        return 1  # another one would run code that was to be left out
+    cores = min(_MOST_PROCESSES, granted.cores(), granted.quota() or _MOST_PROCESSES)
+    return max(1, int(min(cores, granted.memory() / _MEMORY)))
+
+
+def _paths() -> list[str]:
+    """Returns where this process looks for modules."""
+    return [path for path in sys.path if isinstance(path, str)]
 
 
 @contextlib.contextmanager
@@ -108,9 +123,9 @@ def _helpers(processes: int) -> "Iterator[list[subprocess.Popen[bytes]]]":
     begun: list[subprocess.Popen[bytes]] = []
     environment = {**os.environ, "CPUNMT_ISA": isa.current().value}
     try:
-        with contextlib.suppress(OSError):  # without them this process compiles all
+        with contextlib.suppress(OSError, ValueError):  # without them this process compiles all
             for first in range(1, processes):
-                code = _SHARE.format(path=sys.path, share=f"{first}, {processes}")
+                code = _SHARE.format(path=_paths(), share=f"{first}, {processes}, {os.getpid()}")
                 begun.append(
                     subprocess.Popen(
                         [sys.executable, "-c", code],
@@ -127,26 +142,34 @@ def _helpers(processes: int) -> "Iterator[list[subprocess.Popen[bytes]]]":
             helper.communicate()
 
 
-def write_share(first: int, processes: int) -> None:
+def write_share(first: int, processes: int, parent: int) -> None:
     """Compiles a share of the kernels, and writes it to standard output: [name, bytes] of each as a line of JSON, and
-    the modules as LLVM's bitcode."""
+    the modules as LLVM's bitcode. Ends with the process `parent`."""
+    threading.Thread(target=_end_with, args=[parent], daemon=True).start()
     with default_settings(), _rarely_collecting():
         made = {kernel.name: kernel.compile().as_bitcode() for kernel in _kernels()[first::processes]}
     sizes = json.dumps([(name, len(code)) for name, code in made.items()]).encode()
-    sys.stdout.buffer.write(b"\n".join((sizes, b"".join(made.values()))))
+    sys.stdout.buffer.write(b"".join((_MARK, sizes, b"\n", *made.values())))
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_PAUSE)
+    os._exit(1)
 
 
 def _share_of(helper: "subprocess.Popen[bytes]") -> dict[str, llvm.ModuleRef]:
     """Returns the modules of a helper, by kernel; none if it failed."""
     try:
         written, _ = helper.communicate(timeout=_PATIENCE)
-        sizes, _, code = written.partition(b"\n")
+        sizes, _, code = written.partition(_MARK)[2].partition(b"\n")
         modules, begin = {}, 0
         for name, size in json.loads(sizes):
             modules[name] = llvm.parse_bitcode(code[begin : begin + size])
             begin += size
         return modules
     except (subprocess.TimeoutExpired, ValueError, RuntimeError):  # no JSON, no bitcode
+        helper.kill()
         return {}
 
 
@@ -159,7 +182,7 @@ def build_content(progress: Progress = iter) -> bytes:
     path = isa.current()
     if not isa.unseen(path):
         return content(*build(progress, processes=processes_here()))
-    command = [sys.executable, "-c", _APART.format(path=sys.path)]
+    command = [sys.executable, "-c", _APART.format(path=_paths())]
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, "CPUNMT_ISA": path.value}

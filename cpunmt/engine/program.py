@@ -124,7 +124,7 @@ def _make(path: Path, progress: Progress, begun: str = "") -> tuple[bytes, str, 
 
     Returns what `of_file` takes; None if this process uses another path from now on. `begun`: said on stderr before.
     """
-    with turn(path, lambda: say("cpunmt: waiting for another process, which compiles for this processor ...")):
+    with turn(path, lambda: say(f"cpunmt: waiting for another process, which compiles in {path.parent} ...")):
         data = read(path)
         if data is not None:
             return data, "cached", path
@@ -189,5 +189,6 @@ def warm_up(progress: Progress = iter) -> Path | None:
         return found.path
     if read(path) is not None:
         return path
-    made = _make(path, progress)
+    with native, LOCK:
+        made = _make(path, progress)
     return warm_up(progress) if made is None else made[2]

@@ -30,7 +30,7 @@ from cpunmt.simd import isa, processor
 # The file: magic, SHA-256 of all that follows, the kernels' signatures as a line of JSON, the object code.
 _MAGIC = b"cpunmt program 1\n"
 _DIGEST = 32  # bytes
-PATIENCE = 120  # seconds that a process waits for another one, which compiles
+PATIENCE = 900  # seconds that a process waits for another one, which compiles; an emulated one takes minutes
 _PAUSE = 0.1  # seconds between two attempts; Ctrl-C is handled there
 
 
@@ -146,28 +146,28 @@ def _private(status: os.stat_result) -> bool:
 
 @contextlib.contextmanager
 def turn(path: Path, on_wait: Callable[[], object]) -> Iterator[None]:
-    """Lets one process at a time compile the program of `path`, so that those that waited find it.
+    """Lets one process at a time compile a program of the folder of `path`, so that those that waited find theirs.
 
-    `on_wait` is called once if another process compiles. No process waits longer than PATIENCE, nor where the folder
-    cannot be made or has no locks: then several compile the same.
+    `on_wait` is called once if another process compiles. No process waits longer than PATIENCE, nor where a program
+    could not be kept, or without locks: then several compile the same.
     """
-    try:
+    folder = None
+    with contextlib.suppress(OSError):  # `write` will tell
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:  # `write` will tell
-        yield
-        return
     try:
-        _lock(folder, on_wait)
+        if folder is not None and _private(os.fstat(folder)) and os.access(path.parent, os.W_OK):
+            _lock(folder, path, on_wait)
         yield
     finally:
-        os.close(folder)  # the lock ends with it, as it does with the process
+        if folder is not None:
+            os.close(folder)  # the lock ends with it, as it does with the process
 
 
-def _lock(folder: int, on_wait: Callable[[], object]) -> None:
+def _lock(folder: int, path: Path, on_wait: Callable[[], object]) -> None:
     waiting, end = False, time.monotonic() + PATIENCE
     with contextlib.suppress(OSError):  # no locks
-        while time.monotonic() < end:
+        while time.monotonic() < end and not (waiting and read(path)):
             try:
                 return fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -134,7 +134,7 @@ PATH = record(
     ("panels", COUNT),  # that hold one of its keys, or more
     ("keys", ADDRESS),  # int64 [panels]: bytes from the first panel to each
     ("columns", ADDRESS),  # int64 [length]: of each key, among the columns of these panels
-    ("values", ADDRESS),  # int64 [length]: bytes from the first value to each
+    ("values", ADDRESS),  # int64 [length]: bytes from the first value to the first head's part of each
     ("scores", ADDRESS),  # room for float32 [heads, 16 * panels]
     ("ahead", COUNT),  # bytes from keys and values to those of the next sentence, which are prefetched
 )

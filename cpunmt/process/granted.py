@@ -21,10 +21,16 @@ def quota() -> float | None:
     return granted / period if granted and period else None
 
 
-def memory() -> int | None:
+def limit() -> int | None:
     """Returns the bytes of memory that a container may use; None without a limit."""
-    limit = _number("memory.max", "memory/memory.limit_in_bytes")
-    return limit if limit is not None and limit < _NO_LIMIT else None
+    found = _number("memory.max", "memory/memory.limit_in_bytes")
+    return found if found is not None and found < _NO_LIMIT else None
+
+
+def memory() -> int:
+    """Returns the bytes of memory that this process may use: all of a container's, half of a machine's."""
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return min(machine // 2, limit() or machine)
 
 
 def _number(*names: str) -> int | None:

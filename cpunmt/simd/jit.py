@@ -31,7 +31,7 @@ real = types.float32
 inlined = numba.njit(error_model="numpy", inline="always")
 
 KERNELS = {}  # name -> Kernel, callees before callers: the order of definition
-_NOWHERE = 1 << 12  # an address
+_NOWHERE = 1 << 12  # an address without code, for the kernels that Numba's own machine code, never used, calls
 
 
 class Kernel:
@@ -48,11 +48,10 @@ class Kernel:
         letter = {types.int64: "i", types.float32: "f", types.void: "v"}
         self.letters = letter[result] + "".join(letter[argument] for argument in annotations.values())
         self._numba_type_ = types.ExternalFunction(self.symbol, self.signature)
+        llvm.add_symbol(self.symbol, _NOWHERE)  # Numba resolves the references of callers at once
 
     def compile(self) -> llvm.ModuleRef:
         """Compiles the kernel; returns an optimised LLVM module that defines `symbol`."""
-        for known in KERNELS.values():  # Numba resolves references at once, and its own machine code is never called
-            llvm.add_symbol(known.symbol, _NOWHERE)
         compiled = numba.cfunc(self.signature, error_model="numpy")(self.function)
         module = llvm.parse_assembly(compiled.inspect_llvm())
         if any(function.name == "numba_gil_ensure" for function in module.functions):

@@ -1,5 +1,6 @@
 """The file of the compiled program: made once, private, never trusted if damaged, and sufficient without Numba."""
 
+import errno
 import importlib
 import os
 import shutil
@@ -7,8 +8,8 @@ import stat
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -171,10 +172,10 @@ def test_who_waits_for_another_process_finds_its_program(cold, kept, capsys):
     with program_files.turn(path, lambda: None):
         waiting = threading.Thread(target=lambda: found.append(program._make(path, iter, "begun")))
         waiting.start()
-        while WAITING not in (said := capsys.readouterr().err):
+        while WAITING not in (said := capsys.readouterr().err) and waiting.is_alive():
             waits.wait(0.01)
         shutil.copy(kept, path)
-    waiting.join()
+        waiting.join(30)  # it sees the file, whether or not the lock is free
     assert found == [(kept.read_bytes(), "cached", path)] and compiled == []
     assert len(said.splitlines()) == 1 and capsys.readouterr().err == ""
 
@@ -193,33 +194,55 @@ def test_no_process_waits_for_ever_or_without_a_folder(tmp_path, monkeypatch):
         raise KeyError
     with program_files.turn(path, lambda: told.append(5)):
         assert told == [2]
+        path.parent.chmod(0o770)  # of others, too: they could keep the lock
+        with program_files.turn(path, lambda: told.append(6)):
+            assert told == [2]
+        path.parent.chmod(0o700)
+        monkeypatch.setattr(program_files.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOLCK, "")))
+        with program_files.turn(path, lambda: told.append(7)):
+            assert told == [2]
 
 
-def test_a_share_of_another_process_is_the_same(monkeypatch):
-    from cpunmt.simd import jit
+def test_several_processes_make_the_same_program(monkeypatch):
+    """Of eight kernels; whether or not the other processes deliver."""
+    few = "compiler._kernels = lambda foreign=False, all=compiler._kernels: all()[::30]; compiler.write"
+    monkeypatch.setattr(compiler, "_kernels", lambda foreign=False, all=compiler._kernels: all()[::30])
+    shared, compiled = compiler._SHARE, []
+    expected = compiler.build()
+    assert len(expected.signatures) == 8
+    for share, own in ((shared.replace("compiler.write", few), 3), ("raise SystemExit(1)  # {path} {share}", 8)):
+        monkeypatch.setattr(compiler, "_SHARE", "print('of a sitecustomize'); " + share)
+        made = compiler.build(lambda kernels: compiled.extend(kernels) or kernels, processes=3)
+        assert made == expected and len(compiled) == own
+        compiled.clear()
+    for wrong in ({"foreign": True}, {"target": compiler.Target("x86-64", "")}):
+        with pytest.raises(ValueError, match="other processes compile neither"):
+            compiler.build(processes=2, **wrong)
 
-    monkeypatch.setattr(compiler, "_SHARE", compiler._SHARE.replace("{share}", "5, 107"))
-    with default_settings(), compiler._helpers(2) as helpers:
-        modules = compiler._share_of(helpers[0])
-        kernels = compiler._kernels()
-        assert list(modules) == [kernel.name for kernel in kernels[5::107]] and len(modules) > 1
-        for name, module in modules.items():
-            assert str(module) == str(llvm.parse_bitcode(jit.KERNELS[name].compile().as_bitcode()))
+
+def test_a_process_that_compiles_ends_with_the_one_that_started_it():
+    """The output ends when both have ended."""
+    child = "from cpunmt.engine import compiler; compiler._end_with(%d)"
+    code = f"import os, subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r} % os.getpid()]); print(1)"
+    assert output("-c", code) == "1\n"
 
 
 def test_processes_that_fail_cost_nothing_but_their_share(monkeypatch):
     monkeypatch.setattr(compiler, "_SHARE", "raise SystemExit(1)  # {path} {share}")
     with compiler._helpers(3) as helpers:
         assert [compiler._share_of(helper) for helper in helpers] == [{}, {}]
-    monkeypatch.setattr(compiler, "_SHARE", """print('[["top_k", 4]]'); print("BC??")  # {path} {share}""")
+    lines = """print("cpunmt kernels"); print('[["top_k", 4]]'); print("BC??")  # {path} {share}"""
+    monkeypatch.setattr(compiler, "_SHARE", lines)
     with compiler._helpers(2) as helpers:
         assert compiler._share_of(helpers[0]) == {}
     monkeypatch.setattr(compiler, "_SHARE", "import time; time.sleep(60)  # {path} {share}")
     monkeypatch.setattr(compiler, "_PATIENCE", 0.1)
     with pytest.raises(KeyError), compiler._helpers(2) as helpers:
-        assert compiler._share_of(helpers[0]) == {} and helpers[0].poll() is None
+        assert helpers[0].poll() is None
         raise KeyError
     assert helpers[0].returncode < 0  # it has ended
+    with compiler._helpers(2) as helpers:
+        assert compiler._share_of(helpers[0]) == {} and helpers[0].wait() < 0
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with compiler._helpers(2) as helpers:
         assert helpers == []
@@ -228,15 +251,15 @@ def test_processes_that_fail_cost_nothing_but_their_share(monkeypatch):
 @pytest.mark.parametrize(
     ("cores", "quota", "memory", "executable", "expected"),
     [
-        (1, None, None, "/usr/bin/python3", 1),
-        (2, None, None, "/usr/bin/python3.11", 2),
-        (64, None, None, "/usr/bin/python", 4),
-        (64, 2.5, None, "/usr/bin/python", 2),
-        (64, 0.5, None, "/usr/bin/python", 1),
+        (1, None, 1 << 40, "/usr/bin/python3", 1),
+        (2, None, 1 << 40, "/usr/bin/python3.11", 2),
+        (64, None, 1 << 40, "/usr/bin/python", 4),
+        (64, 2.5, 1 << 40, "/usr/bin/python", 2),
+        (64, 0.5, 1 << 40, "/usr/bin/python", 1),
         (64, None, 1_000_000_000, "/usr/bin/python", 2),
         (64, None, 100_000_000, "/usr/bin/python", 1),
-        (64, None, None, "/usr/bin/blender", 1),
-        (64, None, None, None, 1),
+        (64, None, 1 << 40, "/usr/bin/blender", 1),
+        (64, None, 1 << 40, None, 1),
     ],
 )
 def test_as_many_processes_compile_as_the_machine_grants(cores, quota, memory, executable, expected, monkeypatch):
@@ -244,6 +267,11 @@ def test_as_many_processes_compile_as_the_machine_grants(cores, quota, memory, e
         monkeypatch.setattr(granted, name, lambda value=value: value)
     monkeypatch.setattr(sys, "executable", executable)
     assert compiler.processes_here() == expected
+    for flag in ("ignore_environment", "no_site", "no_user_site"):
+        flags = SimpleNamespace(**{"ignore_environment": 0, "no_site": 0, "no_user_site": 0, flag: 1})
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "flags", flags)
+            assert compiler.processes_here() == 1
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert compiler.processes_here() == 1
 

@@ -91,7 +91,7 @@ def the_processor() -> Found:
         )
     if _is_translated():
         odd.append("this Python is for Intel's processors, and macOS translates it: install one for Apple's")
-    quota, limit = granted.quota(), granted.memory()
+    quota, limit = granted.quota(), granted.limit()
     told["cores"] = f"{os.cpu_count()}, of which this process may use {granted.cores()}"
     if quota is not None:
         told["cores"] += f"; it is granted the time of {quota:g}"

@@ -173,13 +173,18 @@ def test_the_median_and_the_slow_calls(monkeypatch):
 
 
 def test_what_a_container_is_granted(group):
-    assert granted.quota() is None
+    assert granted.quota() is None and granted.limit() is None
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert granted.memory() == machine // 2 and granted.cores() >= 1
+    group("memory.max", "max\n")
+    assert granted.memory() == machine // 2
     group("cpu.max", "max 100000\n")
     assert granted.quota() is None
     group("cpu.max", "50000 max\n")
     assert granted.quota() is None
     group("cpu.max", "100000 100000\n")
     group("memory.max", "100000000\n")
+    assert granted.memory() == 100_000_000
     told, odd = surroundings.the_processor()
     assert told["cores"].endswith("; it is granted the time of 1") and not any("this container" in one for one in odd)
     group("cpu.max", "50000 100000\n")
