@@ -40,13 +40,10 @@ _PATIENCE = 120  # seconds for which a share may take longer than this process's
 _PAUSE = 0.5  # seconds after which a process looks whether the one that started it has ended
 _MARK = b"cpunmt kernels\n"  # before a share; other code, such as a sitecustomize, may have printed something
 
-# The program of a process that compiles a share of the kernels: see `write_share`
-_SHARE = "import sys; sys.path[:] = {path!a}; from cpunmt.engine import compiler; compiler.write_share({share})"
-
-# The program of a process that compiles for its path and writes the content of the program file
+# What other processes run: one compiles a share of the kernels, one all of them for its path
+_SHARE = "compiler.write_share({share})"
 _APART = (
-    "import sys; sys.path[:] = {path!a}; from cpunmt.engine import compiler; from cpunmt.simd import isa; "
-    "target = compiler.Target(*isa.target_cpu(isa.current())); "
+    "target = compiler.Target(*compiler.isa.target_cpu(compiler.isa.current())); "
     "sys.stdout.buffer.write(compiler.content(*compiler.build(target=target)))"
 )
 
@@ -112,29 +109,26 @@ def processes_here() -> int:
     return max(1, int(min(cores, granted.memory() / _MEMORY)))
 
 
-def _paths() -> list[str]:
-    """Returns where this process looks for modules."""
-    return [path for path in sys.path if isinstance(path, str)]
+def _begin(code: str, stderr: int = subprocess.DEVNULL) -> "subprocess.Popen[bytes]":
+    """Starts this Python once more, to run `code` with the same modules and on the same path."""
+    paths = [path for path in sys.path if isinstance(path, str)]
+    return subprocess.Popen(
+        [sys.executable, "-c", f"import sys; sys.path[:] = {paths!a}; from cpunmt.engine import compiler; {code}"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env={**os.environ, "CPUNMT_ISA": isa.current().value},
+    )
 
 
 @contextlib.contextmanager
 def _helpers(processes: int) -> "Iterator[list[subprocess.Popen[bytes]]]":
     """Starts all processes but the first; they end with the context."""
     begun: list[subprocess.Popen[bytes]] = []
-    environment = {**os.environ, "CPUNMT_ISA": isa.current().value}
     try:
         with contextlib.suppress(OSError, ValueError):  # without them this process compiles all
             for first in range(1, processes):
-                code = _SHARE.format(path=_paths(), share=f"{first}, {processes}, {os.getpid()}")
-                begun.append(
-                    subprocess.Popen(
-                        [sys.executable, "-c", code],
-                        stdin=subprocess.DEVNULL,
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.DEVNULL,
-                        env=environment,
-                    )
-                )
+                begun.append(_begin(_SHARE.format(share=f"{first}, {processes}, {os.getpid()}")))
         yield begun
     finally:
         for helper in begun:
@@ -182,18 +176,21 @@ def build_content(progress: Progress = iter) -> bytes:
     path = isa.current()
     if not isa.unseen(path):
         return content(*build(progress, processes=processes_here()))
-    command = [sys.executable, "-c", _APART.format(path=_paths())]
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, "CPUNMT_ISA": path.value}
-        )
+        apart = _begin(_APART, stderr=subprocess.PIPE)
     except OSError as error:
         raise CannotCompileError(f"no process for it can be started: {error.strerror}") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").splitlines()
+    with apart:
+        try:
+            written, errors = apart.communicate()
+        except BaseException:
+            apart.kill()
+            raise
+    if apart.returncode:
+        said = errors.decode("utf-8", "replace").splitlines()
         told = [line for line in said if line.startswith("LLVM ERROR")] or said[-1:]
-        raise CannotCompileError(*told or [f"exit status {done.returncode}"])
-    return done.stdout
+        raise CannotCompileError(*told or [f"exit status {apart.returncode}"])
+    return written
 
 
 def emit(linked: llvm.ModuleRef, target: Target | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""What the system grants this process: cores, and a container's share of their time and of the memory."""
+"""The cores and the memory that this process may use, on a machine or in a container."""
 
 import os
 from pathlib import Path
