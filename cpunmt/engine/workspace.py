@@ -63,24 +63,26 @@ class Workspace:
         full, live, stride = not candidates, slots * beam, -(-source // PANEL) * PANEL
         panels = -(-candidates // PANEL)
         everything = -(-config.vocab_size // PANEL)
-        # One output layer for the candidates of all slots is a product of many rows: where those are fast.
+        # An output layer for common candidates of all slots is a product of many rows: where those are fast.
         kinds = {multiplied(member.model.config) for member in members}
         shared_by = slots if not full and not by_row and kinds == {"int8"} else 1
         together = int(shared_by > 1 and beam <= tile_shapes.TOGETHER)
         shared = min(slots * panels, everything) + 1
         logit_rows = LOGIT_ROWS if full or together else 1 if by_row else beam
         columns = PANEL * (everything if full else shared if together else panels)
+        layers = (slots, panels)
+        if together:  # parts of one: mostly it is three times as large as they are
+            layers = (1, shared + min(slots * panels, 2 * everything))
         self._kept: list[np.ndarray] = []
         self.bytes = 0
         self.record = np.zeros(1, WORKSPACE)
         self.address = self.record.ctypes.data
         fields: Any = self.record[0]
         wanted = MemorySize(slots, beam, steps, max(live, tokens, source), stride)
-        layers = (1, shared) if together else (slots, panels)
         self.memories: list[np.ndarray] = []
         searching: Any = np.zeros(len(members), MEMBER)
         for member, part in zip(members, searching, strict=True):
-            self._member(part, member, wanted, None if full or by_row else layers)
+            self._member(part, member, wanted, None if full or by_row else layers, together)
         self._kept.append(searching)
         fields["models"], fields["members"] = len(members), searching.ctypes.data
         fields["slots"], fields["beam"], fields["steps"], fields["tokens"] = slots, beam, steps, tokens
@@ -125,18 +127,25 @@ class Workspace:
         if by_row == 2:
             buffer("row_pieces", np.int32, live, PANEL * panels)
         if not full and by_row != 1:
-            fields["together"] = together
+            fields["together"], fields["room_panels"] = together, layers[1]
             buffer("candidate_ids", np.int32, slots, PANEL * panels)
             if together:
-                buffer("united_ids", np.int32, PANEL * shared)
-                buffer("places", np.int32, config.vocab_size)
+                buffer("common_ids", np.int32, PANEL * shared)
+                buffer("places", np.int32, config.vocab_size)[:] = -1
+                buffer("other_ids", np.int32, PANEL * panels + 1)
                 buffer("columns", np.int32, slots, PANEL * panels)
+                buffer("other_logits", float32, len(members), logit_rows, PANEL * panels)
+                buffer("other_rows", np.int64, live)
+                buffer("both", float32, PANEL * (shared + panels))
                 buffer("picked", float32, 2, PANEL * panels)
-                buffer("own_counts", np.int64, live)
-                buffer("own_logits", float32, live, records.BLOCK)
 
-    def _member(self, fields: Any, member: Member, wanted: MemorySize, layers: tuple[int, int] | None) -> None:
-        """Fills in a MEMBER record. `layers`: (number of its own output layers, panels of each)."""
+    def _member(
+        self, fields: Any, member: Member, wanted: MemorySize, layers: tuple[int, int] | None, parts: bool
+    ) -> None:
+        """Fills in a MEMBER record.
+
+        `layers`: (number of its own output layers, panels of each); `parts`: there is one, behind parts of it.
+        """
         config = member.model.config
         memory = family_of(config.architecture).memory(config.architecture, wanted, self._buffer)
         self.memories.append(memory.record)
@@ -145,7 +154,10 @@ class Workspace:
         fields["quantized"], fields["row_scales"] = memory.quantized.ctypes.data, memory.row_scales.ctypes.data
         fields["room"] = memory.room.ctypes.data
         if layers:
-            outputs = output_layers(config, layers[0], layers[1], self._buffer)
+            outputs = output_layers(config, *layers, self._buffer)
+            if parts:
+                outputs = np.concatenate([np.zeros(wanted.slots + 1, records.LINEAR), outputs])
+                outputs["panels"] = layers[1]
             self._kept.append(outputs)
             fields["outputs"] = outputs.ctypes.data
 

@@ -113,12 +113,49 @@ def mark_pieces(pieces: address, length: count, marks: address):
 
 
 @kernel
-def place_columns(pieces: address, length: count, places: address, beyond: count, columns: address):
-    """Writes int32 columns[i] = places[pieces[i]], i < length, and fills up to a multiple of 16 with `beyond`."""
+def count_pieces(pieces: address, length: count, counts: address):
+    """Adds 1 to int32 counts[piece] for each of int32 pieces [length]."""
     for i in range(length):
-        store_i32(columns, i, load_i32(places, load_i32(pieces, i)))
+        piece = load_i32(pieces, i)
+        store_i32(counts, piece, load_i32(counts, piece) + 1)
+
+
+@kernel
+def choose_common(pieces: address, length: count, least: count, places: address) -> count:
+    """Keeps those of int32 pieces [length] with places[piece] >= least; returns their number.
+
+    places   int32: each piece's count; afterwards its place among those kept, or -1
+    """
+    kept = 0
+    for i in range(length):
+        piece = load_i32(pieces, i)
+        if load_i32(places, piece) < least:
+            store_i32(places, piece, -1)
+        else:
+            store_i32(places, piece, kept)
+            store_i32(pieces, kept, piece)
+            kept += 1
+    return kept
+
+
+@kernel
+def place_columns(
+    pieces: address, length: count, places: address, beyond: count, behind: count, columns: address, others: address
+) -> count:
+    """Writes int32 columns[i] = places[pieces[i]], i < length, and fills up to a multiple of 16 with `beyond`.
+
+    Pieces whose place is -1 are copied to int32 `others`, and have the columns from `behind` on. Returns their number.
+    """
+    found = 0
+    for i in range(length):
+        piece = load_i32(pieces, i)
+        place = np.int64(load_i32(places, piece))
+        store_i32(others, found, piece)
+        store_i32(columns, i, behind + found if place < 0 else place)
+        found += place < 0
     for i in range(length, (length + 15) // 16 * 16):
         store_i32(columns, i, beyond)
+    return found
 
 
 @kernel

@@ -17,7 +17,7 @@ from cpunmt.search.diverse_beams import select_groups
 from cpunmt.search.ensemble import encode_sentences, row_logits, step_rows
 from cpunmt.search.fused_output import choose_fused
 from cpunmt.search.output.candidates import name_candidates
-from cpunmt.search.output.layer import keep_logits, row_columns, score_rows, unite
+from cpunmt.search.output.layer import keep_logits, row_columns, score_rows, share
 from cpunmt.search.records import BATCH, MEMBER, SLOT, WORKSPACE
 from cpunmt.search.sentence import end_sentence, start_sentence
 from cpunmt.search.settings import SEARCH
@@ -40,7 +40,7 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
     fused = w.models == 1 and at(SEARCH, b.search, 0).whole_logits == 0
     grouped, normalized = at(SEARCH, b.search, 0).num_beam_groups > 1, at(SEARCH, b.search, 0).normalized
     if begin:
-        w.waiting, w.active_count, w.row_count, w.filling = 0, 0, 0, 0
+        w.waiting, w.active_count, w.row_count, w.filling, w.sharing = 0, 0, 0, 0, 0
         w.free_count = w.slots
         for slot in range(w.slots):
             store_i64(w.free_slots, slot, w.slots - 1 - slot)
@@ -70,8 +70,8 @@ def translate(batch: address, workspace: address, begin: count, budget: count) -
             if waiting < b.sentences and active < b.slots:
                 filling = 1
                 break
-        if b.full_output == 0 and w.together and (w.united == 0 or 2 * active <= w.united):
-            unite(model, workspace, active)
+        if b.full_output == 0 and w.together and (w.sharing == 0 or 2 * active <= w.sharing):
+            share(model, workspace, active)
         step_rows(workspace, rows)
         spent += rows
         name_candidates(batch, workspace, rows)

@@ -15,7 +15,7 @@ from cpunmt.kernels.records import BLOCK, LINEAR, WANTED
 from cpunmt.layers.linear import row_bytes
 from cpunmt.search.output.blocks import WANTED_BYTES, take_layer
 from cpunmt.search.output.candidates import column_of
-from cpunmt.search.output.layer import LINEAR_BYTES
+from cpunmt.search.output.layer import LINEAR_BYTES, own_logits, row_columns, score_rows
 from cpunmt.search.records import (
     BATCH,
     FUSED_ROWS,
@@ -60,8 +60,6 @@ def begin_choice(batch: address, workspace: address, row: count):
     else:
         wanted.k = wanted_continuations(batch, workspace, row)
     begin_row(address_of(wanted))
-    if w.together:
-        store_i64(w.own_counts, row, 0)
 
 
 @kernel
@@ -157,6 +155,20 @@ def choose_by_row(batch: address, workspace: address, first: count, rows: count)
 
 
 @kernel
+def choose_together(batch: address, workspace: address, first: count, rows: count) -> count:
+    """Does the same if rows have common candidates, whose logits are all computed before others are."""
+    w = at(WORKSPACE, workspace, 0)
+    scored = score_rows(batch, workspace, first, rows)
+    for i in range(scored):
+        row = first + i
+        begin_choice(batch, workspace, row)
+        logits, columns = own_logits(batch, workspace, 0, row, i), row_columns(batch, workspace, row)
+        take_scores(w.wanted + WANTED_BYTES * row, logits, 0, columns)
+        end_choice(batch, workspace, row)
+    return scored
+
+
+@kernel
 def choose_fused(batch: address, workspace: address, first: count, rows: count) -> count:
     """Finds the best continuations of the next of `rows` hypotheses, from row `first` on; returns the number of rows
     handled.
@@ -166,8 +178,10 @@ def choose_fused(batch: address, workspace: address, first: count, rows: count) 
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     if b.clusters != 0:
         return choose_by_row(batch, workspace, first, rows)
+    if b.full_output == 0 and w.together:
+        return choose_together(batch, workspace, first, rows)
     together, number = rows - first, 0
-    if b.full_output == 0 and w.together == 0:
+    if b.full_output == 0:
         number = at(ROW, w.rows, first).slot
         together = at(SLOT, w.sentences, number).live
     together = lesser(FUSED_ROWS, together)
@@ -176,7 +190,7 @@ def choose_fused(batch: address, workspace: address, first: count, rows: count) 
     layer = at(MEMBER, w.members, 0).outputs + LINEAR_BYTES * number
     if b.full_output:
         layer = b.full_output
-    take_rows(layer, workspace, workspace if b.full_output == 0 and w.united > 1 else 0, first, together)
+    take_rows(layer, workspace, 0, first, together)
     for row in range(first, first + together):
         end_choice(batch, workspace, row)
     return together

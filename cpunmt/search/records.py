@@ -59,6 +59,8 @@ SLOT = record(
     ("live", COUNT),  # hypotheses that go on: neighbours among the rows
     ("ended", COUNT),  # hypotheses that do not
     ("candidates", COUNT),  # pieces it chooses from
+    ("first_panel", COUNT),  # the place of its output layer, and
+    ("panels", COUNT),  # how many panels that may have; only with `together`
     ("unk_column", COUNT),  # the place of <unk> among them, or -1
     ("outside", COUNT),  # 1: its prefix has a piece that is not a candidate
     ("clusters", ADDRESS),  # CLUSTERS: its set; only with clusters
@@ -108,7 +110,7 @@ MEMBER = record(
     ("quantized", ADDRESS),  # the same as integers, [rows, layers.linear.row_bytes],
     ("row_scales", ADDRESS),  # and their float32 [rows, 2]
     ("room", ADDRESS),  # see SCRATCH
-    ("outputs", ADDRESS),  # LINEAR [slots]: its output layer over each slot's candidates; [1]: see `together`
+    ("outputs", ADDRESS),  # LINEAR [slots]: its output layer over each slot's candidates; [slots + 2]: see `together`
 )
 
 # Memory of one call; an architecture's is another record.
@@ -138,11 +140,21 @@ WORKSPACE = record(
         "row_pieces",
         ADDRESS,
     ),  # int32 [slots * beam, 16 * candidate_panels]: of rows with more than their sentence's candidates
-    ("together", COUNT),  # 1: output layers are over the candidates of all slots
-    ("united", COUNT),  # sentences whose candidates these are; 0: some are missing
-    ("united_ids", ADDRESS),  # int32 [pieces]: these candidates
-    ("places", ADDRESS),  # int32 [vocab_size]: the place of a piece among them
-    ("columns", ADDRESS),  # int32 [slots, 16 * candidate_panels]: the places of each slot's candidates
+    (
+        "together",
+        COUNT,
+    ),  # 1: slots share an output layer of common candidates, and have one of their others: see output
+    ("room_panels", COUNT),  # panels in the last of `outputs`, of which the others are parts,
+    ("room_taken", COUNT),  # and how many of them are taken
+    ("sharing", COUNT),  # sentences whose lists chose the common candidates; 0: they must be chosen
+    ("common_ids", ADDRESS),  # int32 [pieces]: common candidates, ascending
+    ("common", COUNT),  # their number
+    ("places", ADDRESS),  # int32 [vocab_size]: the place of a piece among them; -1: it is not common
+    ("other_ids", ADDRESS),  # int32 [16 * candidate_panels]: a slot's other candidates
+    ("columns", ADDRESS),  # int32 [slots, 16 * candidate_panels]: places of a slot's candidates in a row of both logits
+    ("other_logits", ADDRESS),  # float32 [models, logit_rows, 16 * candidate_panels]: of other candidates
+    ("other_rows", ADDRESS),  # int64 [slots * beam]: the address of each row among those of the first model
+    ("both", ADDRESS),  # float32: a row of logits of common and other candidates
     ("picked", ADDRESS),  # float32 [2, 16 * candidate_panels]: logits of one slot's candidates
     ("own_counts", ADDRESS),  # int64 [slots * beam]: number of a row's own candidates that were taken,
     ("own_logits", ADDRESS),  # float32 [slots * beam, BLOCK]: and the logits of the last of them

@@ -61,9 +61,11 @@ class _Row(NamedTuple):
     sparse_shares: tuple[float, ...]
     # From this many rows on int8 products use matrix registers (simd/matrix_tile); 0: never.
     matrix_rows: int = 0
-    # Up to this many hypotheses each, parallel sentences share an output layer (search/output/layer), whose product has
-    # three times the columns, but reads far fewer weights.
+    # Up to this many hypotheses each, parallel sentences share an output layer (search/output/layer).
     together: int = 0
+    # It is over the candidates that more than this share of the sentences has. A column costs it the work
+    # of all rows, and elsewhere that of each row that has it, alone, bound by reading.
+    common_share: float = 0.4
     # Whether weights that are there as codes alone are decoded in registers for any number of rows. With AVX512-VNNI
     # that costs 4 to 8 % of a bulk translation, decoding panels first 8 to 12 %; matrix registers need panels.
     codes_in_registers: bool = False
@@ -114,6 +116,7 @@ _ROWS = {
         **_SPARSE_AMX,
         matrix_rows=5,
         together=64,
+        common_share=0,
         int8_slots=32,
         large_slots=32,
     ),
@@ -139,7 +142,8 @@ _ROWS = {
 
 _row = _ROWS[isa.current()]
 INT8, INT16, FLOAT32, (CODED_ROWS, CODED_ROWS_FAR), STREAM_ROWS, HEADS = _row[:6]
-SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS, TOGETHER, CODES_IN_REGISTERS, INT8_SLOTS, LARGE_SLOTS = _row[6:]
+SPARSE_PANELS, SPARSE_SHARES, MATRIX_ROWS, TOGETHER, COMMON_SHARE, CODES_IN_REGISTERS = _row[6:12]
+INT8_SLOTS, LARGE_SLOTS = _row[12:]
 
 CODED_FAR = 1 << 20  # int8 weights of a product, from which on CODED_ROWS_FAR holds
 CODED_SHAPES = [(rows, 1) for rows in range(1, CODED_ROWS_FAR + 1)]

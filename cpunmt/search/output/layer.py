@@ -1,12 +1,13 @@
 """The output layer of the rows of a step: over the whole vocabulary, or over the candidates of their sentences.
 
 Candidates are few, but each sentence has its own. If many sentences are decoded side by side, the reading of all their
-weights bounds a step. Their different candidates are far fewer than the sum (2,700 of 10,000 in 13 sentences of news),
-so one product serves all rows, and each row picks its own logits (`united`). A logit is the same to the bit either way,
-because the columns of a product do not depend on each other.
+weights bounds a step. Of those in 13 sentences of news (15,000, of which 4,600 differ) most are in few lists, and half
+are the same 700 pieces. So one product gives all rows the logits of common candidates, another one each sentence those
+of its others, and a row picks its own from both. A logit is the same to the bit either way, because the columns of a
+product do not depend on each other.
 
     gather_slot   gather an output layer for a sentence that begins
-    unite         gather one output layer for all sentences that are being decoded
+    share         choose and gather the common candidates of all sentences that are being decoded
     score_rows    logits of rows that share an output layer
     own_logits    logits of one of these rows, of its own candidates only
     keep_logits   write logits to the call's output
@@ -14,16 +15,29 @@ because the columns of a product do not depend on each other.
 In an ensemble each model has its own layers, over the same candidates.
 """
 
+import numpy as np
+
 from cpunmt.architectures.records import MODEL, ROW
-from cpunmt.kernels.candidates import gather_output, mark_pieces, pick_columns, place_columns, take_marked
+from cpunmt.kernels.candidates import (
+    choose_common,
+    count_pieces,
+    gather_output,
+    mark_pieces,
+    pick_columns,
+    place_columns,
+    take_marked,
+)
+from cpunmt.kernels.copying import copy_floats
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
+from cpunmt.kernels.matmul.parts import cut_panels
 from cpunmt.kernels.matmul.row_products import score_pieces
 from cpunmt.kernels.records import LINEAR
 from cpunmt.layers.linear import linear, row_bytes
 from cpunmt.search.output.candidates import column_piece
 from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SLOT, WORKSPACE
-from cpunmt.simd.intrinsics import address_of, at, lesser, load_f32, load_i32, load_i64, store_f32, store_i32
+from cpunmt.simd.intrinsics import address_of, at, lesser, load_f32, load_i32, load_i64, store_f32, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
+from cpunmt.simd.tile_shapes import COMMON_SHARE
 
 LINEAR_BYTES = LINEAR.itemsize
 
@@ -43,33 +57,82 @@ def gather_layers(workspace: address, number: count, pieces: address, candidates
 
 @kernel
 def gather_slot(workspace: address, slot: count, candidates: count):
-    """Gathers the candidates of the sentence that begins in a slot, unless all slots' candidates are united later."""
+    """Gathers the candidates of the sentence that begins in a slot, unless common candidates must be chosen first."""
     w = at(WORKSPACE, workspace, 0)
-    if w.together:
-        w.united = 0  # no longer the candidates of all sentences
-    else:
+    if COMMON_SHARE == 0:
+        w.sharing = 0  # all candidates of all sentences are common
+    if w.together == 0:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         gather_layers(workspace, slot, pieces, candidates, (candidates + 15) // 16)
+    elif w.sharing > 0:
+        gather_others(workspace, slot, candidates)
 
 
 @kernel
-def unite(model: address, workspace: address, active: count):
-    """Gathers the candidates of the sentences in the slots int64 `w.active` [active] as one output layer."""
+def gather_others(workspace: address, slot: count, candidates: count):
+    """Gathers those candidates of a slot's sentence that are not common, and finds the columns of all of them."""
+    w = at(WORKSPACE, workspace, 0)
+    s, stride = at(SLOT, w.sentences, slot), 64 * w.candidate_panels
+    behind = (w.common // 16 + 1) * 16  # the common columns, of which at least one belongs to no piece
+    pieces, columns = w.candidate_ids + stride * slot, w.columns + stride * slot
+    others = place_columns(pieces, candidates, w.places, w.common, behind, columns, w.other_ids)
+    panels = (others + 15) // 16
+    if panels > s.panels:
+        if panels > w.room_panels - w.room_taken:
+            w.sharing = 0  # all are gathered again, one behind another
+            return
+        s.first_panel, s.panels = w.room_taken, panels
+        w.room_taken += panels
+    place_layers(workspace, slot, s.first_panel, panels)
+    gather_layers(workspace, slot, w.other_ids, others, panels)
+
+
+@kernel
+def place_layers(workspace: address, number: count, first: count, panels: count):
+    """Makes the output layers `number` of all models the part of their room from panel `first` on."""
+    w = at(WORKSPACE, workspace, 0)
+    for k in range(w.models):
+        outputs = at(MEMBER, w.members, k).outputs
+        cut_panels(outputs + LINEAR_BYTES * (w.slots + 1), first, panels, outputs + LINEAR_BYTES * number)
+
+
+@kernel
+def share(model: address, workspace: address, active: count):
+    """Gathers an output layer of candidates that are common to the sentences in the slots int64 `w.active` [active],
+    and for each of them one of its others.
+
+    Common is what more than COMMON_SHARE of their lists have, or all if there is no room for so many others.
+    """
+    share_above(model, workspace, active, np.int64(COMMON_SHARE * active))
+    if at(WORKSPACE, workspace, 0).sharing == 0:
+        share_above(model, workspace, active, 0)
+
+
+@kernel
+def share_above(model: address, workspace: address, active: count, lists: count):
+    """Does the same; common is what more than `lists` of the lists have."""
     m, w = at(MODEL, model, 0), at(WORKSPACE, workspace, 0)
     stride = 64 * w.candidate_panels
+    for i in range(w.common):
+        store_i32(w.places, load_i32(w.common_ids, i), -1)
     for i in range(active):
         slot = load_i64(w.active, i)
         mark_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.marks)
-    found = take_marked(w.marks, m.vocab_size, w.united_ids)
-    # at least one column belongs to no candidate, and pads a sentence's own
-    gather_layers(workspace, 0, w.united_ids, found, found // 16 + 1)
-    for column in range(found):
-        store_i32(w.places, load_i32(w.united_ids, column), column)
+    found = take_marked(w.marks, m.vocab_size, w.common_ids)
+    for i in range(found):
+        store_i32(w.places, load_i32(w.common_ids, i), 0)
     for i in range(active):
         slot = load_i64(w.active, i)
-        candidates, place = at(SLOT, w.sentences, slot).candidates, stride * slot
-        place_columns(w.candidate_ids + place, candidates, w.places, found, w.columns + place)
-    w.united = active
+        count_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.places)
+    w.common = choose_common(w.common_ids, found, lists + 1, w.places)
+    w.sharing, w.room_taken = active, w.common // 16 + 1
+    place_layers(workspace, w.slots, 0, w.room_taken)
+    gather_layers(workspace, w.slots, w.common_ids, w.common, w.room_taken)
+    for slot in range(w.slots):
+        at(SLOT, w.sentences, slot).panels = 0
+    for i in range(active):
+        slot = load_i64(w.active, i)
+        gather_others(workspace, slot, at(SLOT, w.sentences, slot).candidates)
 
 
 @kernel
@@ -89,12 +152,12 @@ def score_row(workspace: address, row: count) -> count:
 def score_rows(batch: address, workspace: address, first: count, rows: count) -> count:
     """Computes the logits of the next of `rows` rows, from `first` on, that share output layers; returns their number.
 
-    Without a shortlist, and with united candidates, all rows share them, else those of one sentence.
+    Without a shortlist, and with common candidates, all rows share them, else those of one sentence.
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     if b.clusters != 0:
         return score_row(workspace, first)
-    number, together = 0, lesser(w.logit_rows, rows - first)
+    number, together = w.slots, lesser(w.logit_rows, rows - first)
     if b.full_output == 0 and w.together == 0:
         number = at(ROW, w.rows, first).slot
         together = at(SLOT, w.sentences, number).live
@@ -109,14 +172,41 @@ def score_rows(batch: address, workspace: address, first: count, rows: count) ->
         quantized = member.quantized + first * row_bytes(layer.scheme, depth)
         logits = w.logits + 4 * k * w.logit_rows * w.logit_columns
         linear(output, x, quantized, member.row_scales + 8 * first, together, logits, AFFINE, member.room)
+    if b.full_output == 0 and w.together:
+        score_others(workspace, first, together)
     return together
+
+
+@kernel
+def score_others(workspace: address, first: count, rows: count):
+    """Computes the logits of candidates that are not common, of at most `logit_rows` rows from `first` on."""
+    w = at(WORKSPACE, workspace, 0)
+    stride = 64 * w.candidate_panels
+    row = first
+    while row < first + rows:
+        slot, end = at(ROW, w.rows, row).slot, row + 1
+        while end < first + rows and at(ROW, w.rows, end).slot == slot:
+            end += 1
+        out = w.other_logits + stride * (row - first)
+        for k in range(w.models):
+            member = at(MEMBER, w.members, k)
+            output, depth = member.outputs + LINEAR_BYTES * slot, at(MODEL, member.model, 0).model_dim
+            layer, logits = at(LINEAR, output, 0), out + stride * w.logit_rows * k
+            x = member.hidden + 4 * row * depth
+            quantized = member.quantized + row * row_bytes(layer.scheme, depth)
+            if layer.panels > 0:
+                linear(output, x, quantized, member.row_scales + 8 * row, end - row, logits, AFFINE, member.room)
+            if k == 0:
+                for i in range(row, end):
+                    store_i64(w.other_rows, i, out + 64 * layer.panels * (i - row))
+        row = end
 
 
 @kernel
 def row_columns(batch: address, workspace: address, row: count) -> count:
     """Returns the number of logits of a row, a multiple of 16."""
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
-    if b.full_output == 0 and w.united > 1:
+    if b.full_output == 0 and w.together:
         return (at(SLOT, w.sentences, at(ROW, w.rows, row).slot).candidates + 15) // 16 * 16
     return w.logit_columns
 
@@ -130,11 +220,16 @@ def own_logits(batch: address, workspace: address, k: count, row: count, number:
     """
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     logits = w.logits + 4 * (k * w.logit_rows + number) * w.logit_columns
-    if b.full_output == 0 and w.united > 1:
-        slot = at(ROW, w.rows, row).slot
-        picked = w.picked if k == 0 else w.picked + 64 * w.candidate_panels
-        columns = row_columns(batch, workspace, row)
-        pick_columns(logits, w.columns + 64 * slot * w.candidate_panels, columns, picked)
+    if b.full_output == 0 and w.together:
+        slot, stride = at(ROW, w.rows, row).slot, 64 * w.candidate_panels
+        picked = w.picked if k == 0 else w.picked + stride
+        others = 16 * at(LINEAR, at(MEMBER, w.members, k).outputs, slot).panels
+        if others > 0:
+            copy_floats(logits, w.logit_columns, w.both)
+            other = load_i64(w.other_rows, row) + stride * w.logit_rows * k
+            copy_floats(other, others, w.both + 4 * w.logit_columns)
+            logits = w.both
+        pick_columns(logits, w.columns + stride * slot, row_columns(batch, workspace, row), picked)
         return picked
     return logits
 
