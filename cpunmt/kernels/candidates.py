@@ -17,6 +17,7 @@ from cpunmt.simd.intrinsics import (
     load_i32,
     load_i64,
     prefetch_line,
+    prefetch_early,
     store_f32,
     store_i32,
     store_i64,
@@ -170,13 +171,13 @@ def _prefetch(table, piece, row_bytes):
     """Prefetches the part of a piece that `gather_output` reads."""
     if table.rows != 0:
         for offset in range(0, row_bytes, 64):
-            prefetch_line(table.rows + piece * row_bytes + offset)
-    prefetch_line(table.bias + 4 * piece)
+            prefetch_early(table.rows + piece * row_bytes + offset)
+    prefetch_early(table.bias + 4 * piece)
     if table.scheme != FLOAT32:
-        prefetch_line(table.scales + 4 * piece)
+        prefetch_early(table.scales + 4 * piece)
     if table.scheme == INT8:
-        prefetch_line(table.start + 4 * piece)
-        prefetch_line(table.totals + 4 * piece)
+        prefetch_early(table.start + 4 * piece)
+        prefetch_early(table.totals + 4 * piece)
 
 
 @kernel
