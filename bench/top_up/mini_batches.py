@@ -26,7 +26,7 @@ from cpunmt.layers.residual import after_block, before_block
 from cpunmt.search.ensemble import encode_sentences, row_logits, step_rows
 from cpunmt.search.fused_output import choose_fused
 from cpunmt.search.output.candidates import name_candidates
-from cpunmt.search.output.layer import row_columns, score_rows, unite
+from cpunmt.search.output.layer import row_columns, score_rows, share
 from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SLOT, WORKSPACE
 from cpunmt.search.sentence import end_sentence, start_sentence
 from cpunmt.search.settings import SEARCH
@@ -130,7 +130,7 @@ def translate_mini_batches(batch: address, workspace: address, begin: count, bud
     model = at(MEMBER, w.members, 0).model
     fused = w.models == 1 and at(SEARCH, b.search, 0).whole_logits == 0
     if begin:
-        w.waiting, w.active_count, w.row_count, w.filling = 0, 0, 0, 0
+        w.waiting, w.active_count, w.row_count, w.filling, w.sharing = 0, 0, 0, 0, 0
         w.free_count = w.slots
         for slot in range(w.slots):
             store_i64(w.free_slots, slot, w.slots - 1 - slot)
@@ -163,8 +163,8 @@ def translate_mini_batches(batch: address, workspace: address, begin: count, bud
             if waiting < b.sentences and active < b.slots:
                 filling = 1
                 break
-        if b.full_output == 0 and w.together and w.united == 0:
-            unite(model, workspace, active)
+        if b.full_output == 0 and w.together and w.sharing == 0:
+            share(model, workspace, active)
         step_rows(workspace, rows)
         spent += rows
         name_candidates(batch, workspace, rows)

@@ -128,16 +128,19 @@ class Workspace:
             buffer("row_pieces", np.int32, live, PANEL * panels)
         if not full and by_row != 1:
             fields["together"], fields["room_panels"] = together, layers[1]
+            fields["common_share"] = tile_shapes.COMMON_SHARE
             buffer("candidate_ids", np.int32, slots, PANEL * panels)
             if together:
                 buffer("common_ids", np.int32, PANEL * shared)
                 buffer("places", np.int32, config.vocab_size)[:] = -1
-                buffer("other_ids", np.int32, PANEL * panels + 1)
+                buffer("other_ids", np.int32, PANEL * panels)
                 buffer("columns", np.int32, slots, PANEL * panels)
                 buffer("other_logits", float32, len(members), logit_rows, PANEL * panels)
                 buffer("other_rows", np.int64, live)
                 buffer("both", float32, PANEL * (shared + panels))
                 buffer("picked", float32, 2, PANEL * panels)
+                buffer("own_counts", np.int64, live)
+                buffer("own_logits", float32, live, records.BLOCK)
 
     def _member(
         self, fields: Any, member: Member, wanted: MemorySize, layers: tuple[int, int] | None, parts: bool

@@ -60,6 +60,8 @@ def begin_choice(batch: address, workspace: address, row: count):
     else:
         wanted.k = wanted_continuations(batch, workspace, row)
     begin_row(address_of(wanted))
+    if w.together:
+        store_i64(w.own_counts, row, 0)
 
 
 @kernel
@@ -156,7 +158,7 @@ def choose_by_row(batch: address, workspace: address, first: count, rows: count)
 
 @kernel
 def choose_together(batch: address, workspace: address, first: count, rows: count) -> count:
-    """Does the same if rows have common candidates, whose logits are all computed before others are."""
+    """Does the same for rows with candidates that not all of them have."""
     w = at(WORKSPACE, workspace, 0)
     scored = score_rows(batch, workspace, first, rows)
     for i in range(scored):
@@ -178,10 +180,10 @@ def choose_fused(batch: address, workspace: address, first: count, rows: count) 
     b, w = at(BATCH, batch, 0), at(WORKSPACE, workspace, 0)
     if b.clusters != 0:
         return choose_by_row(batch, workspace, first, rows)
-    if b.full_output == 0 and w.together:
+    if b.full_output == 0 and w.together and w.common_share > 0:
         return choose_together(batch, workspace, first, rows)
-    together, number = rows - first, 0
-    if b.full_output == 0:
+    together, number = rows - first, w.slots
+    if b.full_output == 0 and w.together == 0:
         number = at(ROW, w.rows, first).slot
         together = at(SLOT, w.sentences, number).live
     together = lesser(FUSED_ROWS, together)
@@ -190,7 +192,7 @@ def choose_fused(batch: address, workspace: address, first: count, rows: count) 
     layer = at(MEMBER, w.members, 0).outputs + LINEAR_BYTES * number
     if b.full_output:
         layer = b.full_output
-    take_rows(layer, workspace, 0, first, together)
+    take_rows(layer, workspace, workspace if b.full_output == 0 and w.sharing > 1 else 0, first, together)
     for row in range(first, first + together):
         end_choice(batch, workspace, row)
     return together

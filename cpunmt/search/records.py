@@ -144,6 +144,7 @@ WORKSPACE = record(
         "together",
         COUNT,
     ),  # 1: slots share an output layer of common candidates, and have one of their others: see output
+    ("common_share", np.float32),  # see simd.tile_shapes
     ("room_panels", COUNT),  # panels in the last of `outputs`, of which the others are parts,
     ("room_taken", COUNT),  # and how many of them are taken
     ("sharing", COUNT),  # sentences whose lists chose the common candidates; 0: they must be chosen

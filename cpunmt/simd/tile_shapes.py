@@ -61,10 +61,11 @@ class _Row(NamedTuple):
     sparse_shares: tuple[float, ...]
     # From this many rows on int8 products use matrix registers (simd/matrix_tile); 0: never.
     matrix_rows: int = 0
-    # Up to this many hypotheses each, parallel sentences share an output layer (search/output/layer).
+    # Up to this many hypotheses each, parallel sentences share an output layer (search/output/layer). With more, those
+    # of one sentence are enough rows for its own layer, and picking logits costs more than sharing saves.
     together: int = 0
-    # It is over the candidates that more than this share of the sentences has. A column costs it the work
-    # of all rows, and elsewhere that of each row that has it, alone, bound by reading.
+    # It is over the candidates that more than this share of the sentences has; 0: over all of them. There a column
+    # costs the work of all rows. Alone it costs only that of the rows that have it, but reading bounds that.
     common_share: float = 0.4
     # Whether weights that are there as codes alone are decoded in registers for any number of rows. With AVX512-VNNI
     # that costs 4 to 8 % of a bulk translation, decoding panels first 8 to 12 %; matrix registers need panels.
@@ -116,7 +117,7 @@ _ROWS = {
         **_SPARSE_AMX,
         matrix_rows=5,
         together=64,
-        common_share=0,
+        common_share=0.0,
         int8_slots=32,
         large_slots=32,
     ),

@@ -204,33 +204,44 @@ def test_columns_beyond_the_candidates_score_lowest(program, seed, candidates, d
     assert (out[:, candidates:] < 0.99 * LOWEST).all() and (np.abs(out[:, :candidates]) < 1e7).all()
 
 
-@given(SEEDS, st.integers(1, 300), st.integers(1, 6), st.sampled_from([0, 8, 40]))
+@given(SEEDS, st.integers(1, 300), st.integers(1, 6), st.sampled_from([0, 8, 40]), st.data())
 @settings(deadline=None)
-def test_united_candidates_and_where_each_list_has_them(program, seed, vocab_size, lists, misaligned):
-    """Marked pieces are ascending and distinct; columns, and the values picked by them, equal NumPy's."""
+def test_common_candidates_and_where_each_list_has_its_own(program, seed, vocab_size, lists, misaligned, data):
+    """Marked pieces are ascending and distinct; common pieces, columns, and the values picked by them equal NumPy's."""
     generator, guard = np.random.default_rng(seed), Guards(misaligned)
     pieces = [
         np.sort(generator.choice(vocab_size, generator.integers(1, vocab_size + 1), replace=False)).astype(np.int32)
         for _ in range(lists)
     ]
     marks = guard.copy(np.zeros(vocab_size // 64 + 1, np.int64))  # 0 again: checked by the guard
-    union = np.unique(np.concatenate(pieces))
-    out = guard.empty(len(union), np.int32)
+    union, numbers = np.unique(np.concatenate(pieces), return_counts=True)
+    out, places = guard.empty(len(union), np.int32), np.zeros(vocab_size, np.int32)
     for one in pieces:
         program.mark_pieces(guard.copy(one), len(one), marks)
+        program.count_pieces(guard.copy(one), len(one), places)
     assert program.take_marked(marks, vocab_size, out) == len(union)
-    assert np.array_equal(out, union)
-    places = np.full(vocab_size, -1, np.int32)
-    places[union] = np.arange(len(union))
-    logits = generator.standard_normal(len(union) + 1).astype(np.float32)
+    assert np.array_equal(out, union) and np.array_equal(places[union], numbers)
+    least = data.draw(st.integers(1, lists + 1))
+    common = union[numbers >= least]
+    assert program.choose_common(out, len(union), least, places) == len(common)
+    assert np.array_equal(out[: len(common)], common)
+    expected = np.full(vocab_size, -1)
+    expected[common] = np.arange(len(common))
+    assert np.array_equal(places[union], expected[union])
+    places[:] = expected  # those in no list keep their count
+    logits, behind = generator.standard_normal(len(common) + 1 + vocab_size).astype(np.float32), len(common) + 1
     for one in pieces:
         padded = -(-len(one) // PANEL) * PANEL
         columns, picked = guard.empty(padded, np.int32), guard.empty(padded, np.float32)
-        program.place_columns(guard.copy(one), len(one), guard.copy(places), len(union), columns)
-        expected = np.append(np.searchsorted(union, one), np.full(padded - len(one), len(union)))
-        assert np.array_equal(columns, expected)
+        others, own = guard.empty(len(one), np.int32), np.setdiff1d(one, common)
+        given = guard.copy(one), len(one), guard.copy(places), len(common), behind
+        assert program.place_columns(*given, columns, others) == len(own)
+        assert np.array_equal(others[: len(own)], own)
+        both = {**{piece: behind + i for i, piece in enumerate(own)}, **{piece: i for i, piece in enumerate(common)}}
+        wanted = np.append([both[piece] for piece in one], np.full(padded - len(one), len(common))).astype(int)
+        assert np.array_equal(columns, wanted)
         program.pick_columns(guard.copy(logits), columns, padded, picked)
-        assert np.array_equal(picked, logits[expected])
+        assert np.array_equal(picked, logits[wanted])
     guard.check()
 
 

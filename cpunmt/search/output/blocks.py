@@ -1,12 +1,13 @@
 """Logits read in blocks while an output layer is multiplied: see kernels/fused_top_k."""
 
+from cpunmt.architectures.records import ROW
 from cpunmt.kernels.fused_top_k import take_scores
 from cpunmt.kernels.matmul.int8_matmul import AFFINE
 from cpunmt.kernels.matmul.parts import cut_panels
 from cpunmt.kernels.records import BLOCK, LINEAR, WANTED
 from cpunmt.kernels.softmax import LOWEST
 from cpunmt.layers.linear import linear
-from cpunmt.search.records import HYPOTHESIS, LOGITS, WORKSPACE
+from cpunmt.search.records import HYPOTHESIS, LOGITS, SLOT, WORKSPACE
 from cpunmt.simd.intrinsics import (
     address_of,
     at,
@@ -29,13 +30,19 @@ new_linear = local_record(LINEAR)
 
 @kernel
 def take_own(workspace: address, row: count, logits: address, first: count, end: count):
-    """Takes a row's own candidates from float32 logits of all pieces, of which these are from `first` to `end`.
+    """Takes a row's own candidates from float32 logits of more pieces, whose columns are from `first` to `end`.
 
-    Its blocks hold its own candidates from any columns: a partial block waits for the next call.
+    These are the candidates of all sentences, or with clusters all pieces. Its blocks hold its own candidates from any
+    columns: a partial block waits for the next call.
     """
     w = at(WORKSPACE, workspace, 0)
-    h = at(HYPOTHESIS, w.hypotheses, row)
-    columns, length = h.pieces, h.candidates
+    if w.together:
+        slot = at(ROW, w.rows, row).slot
+        columns = w.columns + 64 * slot * w.candidate_panels
+        length = (at(SLOT, w.sentences, slot).candidates + 15) // 16 * 16
+    else:
+        h = at(HYPOTHESIS, w.hypotheses, row)
+        columns, length = h.pieces, h.candidates
     block, position = w.own_logits + 4 * BLOCK * row, load_i64(w.own_counts, row)
     while position < length and load_i32(columns, position) < end:
         begin = position // BLOCK * BLOCK

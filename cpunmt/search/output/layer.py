@@ -1,8 +1,8 @@
 """The output layer of the rows of a step: over the whole vocabulary, or over the candidates of their sentences.
 
 Candidates are few, but each sentence has its own. If many sentences are decoded side by side, the reading of all their
-weights bounds a step. Of those in 13 sentences of news (15,000, of which 4,600 differ) most are in few lists, and half
-are the same 700 pieces. So one product gives all rows the logits of common candidates, another one each sentence those
+weights bounds a step. Half of the candidates of 13 sentences of news are the same 700 pieces, most others belong to one
+or two of them. So one product gives all rows the logits of common candidates, another one the rows of a sentence those
 of its others, and a row picks its own from both. A logit is the same to the bit either way, because the columns of a
 product do not depend on each other.
 
@@ -37,7 +37,6 @@ from cpunmt.search.output.candidates import column_piece
 from cpunmt.search.records import BATCH, HYPOTHESIS, MEMBER, SLOT, WORKSPACE
 from cpunmt.simd.intrinsics import address_of, at, lesser, load_f32, load_i32, load_i64, store_f32, store_i32, store_i64
 from cpunmt.simd.jit import address, count, kernel
-from cpunmt.simd.tile_shapes import COMMON_SHARE
 
 LINEAR_BYTES = LINEAR.itemsize
 
@@ -59,7 +58,7 @@ def gather_layers(workspace: address, number: count, pieces: address, candidates
 def gather_slot(workspace: address, slot: count, candidates: count):
     """Gathers the candidates of the sentence that begins in a slot, unless common candidates must be chosen first."""
     w = at(WORKSPACE, workspace, 0)
-    if COMMON_SHARE == 0:
+    if w.common_share == 0:
         w.sharing = 0  # all candidates of all sentences are common
     if w.together == 0:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
@@ -101,10 +100,11 @@ def share(model: address, workspace: address, active: count):
     """Gathers an output layer of candidates that are common to the sentences in the slots int64 `w.active` [active],
     and for each of them one of its others.
 
-    Common is what more than COMMON_SHARE of their lists have, or all if there is no room for so many others.
+    Common is what more than `common_share` of their lists have, or all if there is no room for so many others.
     """
-    share_above(model, workspace, active, np.int64(COMMON_SHARE * active))
-    if at(WORKSPACE, workspace, 0).sharing == 0:
+    w = at(WORKSPACE, workspace, 0)
+    share_above(model, workspace, active, np.int64(w.common_share * active))
+    if w.sharing == 0:
         share_above(model, workspace, active, 0)
 
 
