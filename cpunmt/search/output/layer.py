@@ -100,7 +100,7 @@ def share(model: address, workspace: address, active: count):
     """Gathers an output layer of candidates that are common to the sentences in the slots int64 `w.active` [active],
     and for each of them one of its others.
 
-    Common is what more than `common_share` of their lists have, or all if there is no room for so many others.
+    Common is what more than `common_share` of their lists have, or all if nothing is, or if the others have no room.
     """
     w = at(WORKSPACE, workspace, 0)
     share_above(model, workspace, active, np.int64(w.common_share * active))
@@ -121,11 +121,14 @@ def share_above(model: address, workspace: address, active: count, lists: count)
     found = take_marked(w.marks, m.vocab_size, w.common_ids)
     for i in range(found):
         store_i32(w.places, load_i32(w.common_ids, i), 0)
-    for i in range(active):
-        slot = load_i64(w.active, i)
-        count_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.places)
-    w.common = choose_common(w.common_ids, found, lists + 1, w.places)
-    w.sharing, w.room_taken = active, w.common // 16 + 1
+    if lists > 0:
+        for i in range(active):
+            slot = load_i64(w.active, i)
+            count_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.places)
+    w.common = choose_common(w.common_ids, found, lists + 1 if lists > 0 else 0, w.places)
+    w.sharing, w.room_taken = active if w.common > 0 else 0, w.common // 16 + 1
+    if w.common == 0:
+        return
     place_layers(workspace, w.slots, 0, w.room_taken)
     gather_layers(workspace, w.slots, w.common_ids, w.common, w.room_taken)
     for slot in range(w.slots):
