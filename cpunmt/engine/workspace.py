@@ -71,8 +71,9 @@ class Workspace:
         logit_rows = LOGIT_ROWS if full or together else 1 if by_row else beam
         columns = PANEL * (everything if full else shared if together else panels)
         layers = (slots, panels)
-        if together:  # parts of one: mostly it is three times as large as they are
-            layers = (1, shared + min(slots * panels, 2 * everything))
+        if together:  # they are parts of one
+            others = min(slots * panels, everything) if tile_shapes.COMMON_SHARE > 0 else 0
+            layers = (1, shared + others)
         self._kept: list[np.ndarray] = []
         self.bytes = 0
         self.record = np.zeros(1, WORKSPACE)

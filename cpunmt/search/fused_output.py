@@ -158,7 +158,7 @@ def choose_by_row(batch: address, workspace: address, first: count, rows: count)
 
 @kernel
 def choose_together(batch: address, workspace: address, first: count, rows: count) -> count:
-    """Does the same for rows with candidates that not all of them have."""
+    """Does the same as `choose_fused` for rows that share some of their candidates, with whole rows of logits."""
     w = at(WORKSPACE, workspace, 0)
     scored = score_rows(batch, workspace, first, rows)
     for i in range(scored):

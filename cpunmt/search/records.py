@@ -140,14 +140,14 @@ WORKSPACE = record(
         "row_pieces",
         ADDRESS,
     ),  # int32 [slots * beam, 16 * candidate_panels]: of rows with more than their sentence's candidates
-    (
-        "together",
-        COUNT,
-    ),  # 1: slots share an output layer of common candidates, and have one of their others: see output
+    # 1: slots share an output layer of common candidates, outputs[slots], beside those of their other candidates; all
+    # are parts of outputs[slots + 1]: see output/layer
+    ("together", COUNT),
     ("common_share", np.float32),  # see simd.tile_shapes
-    ("room_panels", COUNT),  # panels in the last of `outputs`, of which the others are parts,
+    ("room_panels", COUNT),  # panels of that last layer,
     ("room_taken", COUNT),  # and how many of them are taken
     ("sharing", COUNT),  # sentences whose lists chose the common candidates; 0: they must be chosen
+    ("unheard", COUNT),  # sentences that began after them
     ("common_ids", ADDRESS),  # int32 [pieces]: common candidates, ascending
     ("common", COUNT),  # their number
     ("places", ADDRESS),  # int32 [vocab_size]: the place of a piece among them; -1: it is not common

@@ -65,7 +65,8 @@ class _Row(NamedTuple):
     # of one sentence are enough rows for its own layer, and picking logits costs more than sharing saves.
     together: int = 0
     # It is over the candidates that more than this share of the sentences has; 0: over all of them. There a column
-    # costs the work of all rows. Alone it costs only that of the rows that have it, but reading bounds that.
+    # costs the work of all rows. In a sentence's own layer it costs the work of one, which is bound by reading. Only
+    # measured with AVX512-VNNI.
     common_share: float = 0.4
     # Whether weights that are there as codes alone are decoded in registers for any number of rows. With AVX512-VNNI
     # that costs 4 to 8 % of a bulk translation, decoding panels first 8 to 12 %; matrix registers need panels.

@@ -3,8 +3,8 @@
 Candidates are few, but each sentence has its own. If many sentences are decoded side by side, the reading of all their
 weights bounds a step. Half of the candidates of 13 sentences of news are the same 700 pieces, most others belong to one
 or two of them. So one product gives all rows the logits of common candidates, another one the rows of a sentence those
-of its others, and a row picks its own from both. A logit is the same to the bit either way, because the columns of a
-product do not depend on each other.
+of its other candidates, and a row picks its own from both. A logit is the same to the bit either way, because the
+columns of a product do not depend on each other.
 
     gather_slot   gather an output layer for a sentence that begins
     share         choose and gather the common candidates of all sentences that are being decoded
@@ -39,6 +39,7 @@ from cpunmt.simd.intrinsics import address_of, at, lesser, load_f32, load_i32, l
 from cpunmt.simd.jit import address, count, kernel
 
 LINEAR_BYTES = LINEAR.itemsize
+UNHEARD = 4  # common candidates are chosen again after so many times as many sentences as chose them
 
 
 @kernel
@@ -58,11 +59,12 @@ def gather_layers(workspace: address, number: count, pieces: address, candidates
 def gather_slot(workspace: address, slot: count, candidates: count):
     """Gathers the candidates of the sentence that begins in a slot, unless common candidates must be chosen first."""
     w = at(WORKSPACE, workspace, 0)
-    if w.common_share == 0:
-        w.sharing = 0  # all candidates of all sentences are common
+    w.unheard += 1
     if w.together == 0:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         gather_layers(workspace, slot, pieces, candidates, (candidates + 15) // 16)
+    elif w.common_share == 0 or w.unheard > UNHEARD * w.sharing:
+        w.sharing = 0  # all candidates of all sentences are common, or the common ones may have changed
     elif w.sharing > 0:
         gather_others(workspace, slot, candidates)
 
@@ -98,19 +100,19 @@ def place_layers(workspace: address, number: count, first: count, panels: count)
 @kernel
 def share(model: address, workspace: address, active: count):
     """Gathers an output layer of candidates that are common to the sentences in the slots int64 `w.active` [active],
-    and for each of them one of its others.
+    and for each of them one of its other candidates.
 
     Common is what more than `common_share` of their lists have, or all if nothing is, or if the others have no room.
     """
     w = at(WORKSPACE, workspace, 0)
-    share_above(model, workspace, active, np.int64(w.common_share * active))
+    share_frequent(model, workspace, active, np.int64(w.common_share * active))
     if w.sharing == 0:
-        share_above(model, workspace, active, 0)
+        share_frequent(model, workspace, active, 0)
 
 
 @kernel
-def share_above(model: address, workspace: address, active: count, lists: count):
-    """Does the same; common is what more than `lists` of the lists have."""
+def share_frequent(model: address, workspace: address, active: count, lists: count):
+    """Does the same; common is what more than `lists` of the lists have. `sharing` stays 0 if that cannot be."""
     m, w = at(MODEL, model, 0), at(WORKSPACE, workspace, 0)
     stride = 64 * w.candidate_panels
     for i in range(w.common):
@@ -126,16 +128,18 @@ def share_above(model: address, workspace: address, active: count, lists: count)
             slot = load_i64(w.active, i)
             count_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.places)
     w.common = choose_common(w.common_ids, found, lists + 1 if lists > 0 else 0, w.places)
-    w.sharing, w.room_taken = active if w.common > 0 else 0, w.common // 16 + 1
+    w.sharing, w.unheard, w.room_taken = active if w.common > 0 else 0, 0, w.common // 16 + 1
     if w.common == 0:
         return
     place_layers(workspace, w.slots, 0, w.room_taken)
     gather_layers(workspace, w.slots, w.common_ids, w.common, w.room_taken)
     for slot in range(w.slots):
-        at(SLOT, w.sentences, slot).panels = 0
+        s = at(SLOT, w.sentences, slot)
+        s.first_panel, s.panels = 0, 0
     for i in range(active):
         slot = load_i64(w.active, i)
-        gather_others(workspace, slot, at(SLOT, w.sentences, slot).candidates)
+        if w.sharing > 0:
+            gather_others(workspace, slot, at(SLOT, w.sentences, slot).candidates)
 
 
 @kernel
@@ -175,7 +179,7 @@ def score_rows(batch: address, workspace: address, first: count, rows: count) ->
         quantized = member.quantized + first * row_bytes(layer.scheme, depth)
         logits = w.logits + 4 * k * w.logit_rows * w.logit_columns
         linear(output, x, quantized, member.row_scales + 8 * first, together, logits, AFFINE, member.room)
-    if b.full_output == 0 and w.together:
+    if b.full_output == 0 and w.together and w.common_share > 0:
         score_others(workspace, first, together)
     return together
 
