@@ -14,7 +14,7 @@ from cpunmt.architectures.families import family_of
 from cpunmt.engine import full_output, program
 from cpunmt.engine.run import ONE_STEP, Made, Tell, Unwanted, run
 from cpunmt.engine.state_clusters import StateClusters
-from cpunmt.engine.workspace import Member, Size, Workspace
+from cpunmt.engine.workspace import Member, Size, Workspace, multiplied
 from cpunmt.kernels import records
 from cpunmt.kernels.tables import powers
 from cpunmt.layers.schemes import SCHEMES
@@ -77,8 +77,11 @@ class Engine:
         self._state_clusters: StateClusters | None = None
         self._program = program.load()
         with LOCK:  # it depends on CPUNMT_ISA, which may be wrong: an import must not fail
-            from cpunmt.simd.tile_shapes import CODED_ROWS, INT8_SLOTS, LARGE_SLOTS, SLOTS
+            from cpunmt.simd.tile_shapes import CODED_ROWS, INT8_SLOTS, LARGE_SLOTS, SLOTS, TOGETHER
         self._few_rows = CODED_ROWS  # whose products with 4 bits are as fast as their reading
+        # An output layer for common candidates of all slots is a product of many rows: where those are fast.
+        kinds = {multiplied(member.model.config) for member in self._members}
+        self._together = TOGETHER if kinds == {"int8"} else 0
         self._slots = INT8_SLOTS if SCHEMES[self.model.config.scheme] == "int8" else SLOTS
         self._most_slots = self._slots
         if max(decoder_weights(member.model.config) for member in self._members) >= LARGE:
@@ -328,6 +331,7 @@ class Engine:
             int(keep_attention),
             by_row,
             int(batch["halves"] != 0),
+            int(listed and not clustered and slots > 1 and search.room <= self._together),
         )
         workspace = self._workspace(size)
         record = array("q", batch.values())  # a BATCH record: its fields, in their order
@@ -380,7 +384,7 @@ class Engine:
         """Returns an unused workspace that is at least as large as `wanted`."""
         for workspace in reversed(list(self._workspaces.values())):
             have = workspace.size
-            if (have.candidates == 0, have[-3:]) != (wanted.candidates == 0, wanted[-3:]):
+            if (have.candidates == 0, have[-4:]) != (wanted.candidates == 0, wanted[-4:]):
                 continue  # it stays for calls of its kind: making one takes as long as a short sentence
             if self._workspaces.pop(workspace.address, None) is None:  # another thread was faster
                 continue

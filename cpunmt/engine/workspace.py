@@ -43,6 +43,7 @@ class Size(NamedTuple):
     attention: int  # 1: attention is stored
     by_row: int = 0  # 1: each hypothesis has its own candidates, 2: and its sentence's
     bounded: int = 0  # 1: for search.bounded_output
+    together: int = 0  # 1: slots share an output layer of common candidates
 
 
 class Workspace:
@@ -59,14 +60,10 @@ class Workspace:
 
         self.size = size
         config = members[0].model.config  # all have its pieces
-        slots, beam, steps, tokens, source, candidates, attention, by_row, bounded = size
+        slots, beam, steps, tokens, source, candidates, attention, by_row, bounded, together = size
         full, live, stride = not candidates, slots * beam, -(-source // PANEL) * PANEL
         panels = -(-candidates // PANEL)
         everything = -(-config.vocab_size // PANEL)
-        # An output layer for common candidates of all slots is a product of many rows: where those are fast.
-        kinds = {multiplied(member.model.config) for member in members}
-        shared_by = slots if not full and not by_row and kinds == {"int8"} else 1
-        together = int(shared_by > 1 and beam <= tile_shapes.TOGETHER)
         shared = min(slots * panels, everything) + 1
         logit_rows = LOGIT_ROWS if full or together else 1 if by_row else beam
         columns = PANEL * (everything if full else shared if together else panels)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pytest import MonkeyPatch
 
 import cpunmt.engine.run
 from cpunmt.model.config import MOST_BEAM
@@ -25,16 +26,15 @@ def models():
 def engine(models, scheme, share):
     """Makes an engine whose workspaces have this `common_share`, for any instruction set and beam."""
     config, tensors, shortlist = models
-    made = engine_of(config, tensors, scheme, shortlist=shortlist)
+    with MonkeyPatch.context() as patched:
+        patched.setattr(tile_shapes, "TOGETHER", MOST_BEAM * (share < NONE))
+        made = engine_of(config, tensors, scheme, shortlist=shortlist)
     inner = made._workspace
 
     def workspace(size):
-        before = tile_shapes.TOGETHER, tile_shapes.COMMON_SHARE
-        tile_shapes.TOGETHER, tile_shapes.COMMON_SHARE = MOST_BEAM * (share < NONE), share
-        try:
+        with MonkeyPatch.context() as patched:
+            patched.setattr(tile_shapes, "COMMON_SHARE", share)
             return inner(size)
-        finally:
-            tile_shapes.TOGETHER, tile_shapes.COMMON_SHARE = before
 
     made._workspace = workspace
     return made
