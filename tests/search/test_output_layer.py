@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from pytest import MonkeyPatch
 
 import cpunmt.engine.run
+from cpunmt.engine.engine import Engine
+from cpunmt.engine.workspace import Member
 from cpunmt.model.config import MOST_BEAM
 from cpunmt.simd import tile_shapes
 from tests.sample_models.random_models import engine_of, random_checkpoint, random_shortlist, random_sources
@@ -14,21 +16,28 @@ from tests.support.searches import bits, searches, work
 
 VOCAB = 331  # a mixture has several panels, and the last is not full
 NONE = 1.0  # common candidates
+SIZES = {"d": 64, "f": 64, "heads": 2, "enc": 1, "dec": 2, "vocab": VOCAB}
 
 
 @pytest.fixture(scope="module")
 def models():
     """Returns {scheme: (config, tensors, shortlist)}; the shortlists have few candidates, so that sentences differ."""
-    config, tensors = random_checkpoint(11, d=64, f=64, heads=2, enc=1, dec=2, vocab=VOCAB)
+    config, tensors = random_checkpoint(11, **SIZES)
     return config, tensors, random_shortlist(5, VOCAB)
 
 
-def engine(models, scheme, share):
-    """Makes an engine whose workspaces have this `common_share`, for any instruction set and beam."""
+def engine(models, scheme, share, second=None):
+    """Makes an engine whose workspaces have this `common_share`, for any instruction set and beam.
+
+    With the tensors of a second model both search together.
+    """
     config, tensors, shortlist = models
     with MonkeyPatch.context() as patched:
         patched.setattr(tile_shapes, "TOGETHER", MOST_BEAM * (share < NONE))
         made = engine_of(config, tensors, scheme, shortlist=shortlist)
+        if second:
+            other = engine_of(config, second, scheme)
+            made = Engine([Member(made.model, 0.75), Member(other.model, 0.25)], shortlist)
     inner = made._workspace
 
     def workspace(size):
@@ -59,7 +68,17 @@ def test_sharing_changes_no_bit(models, seed, search, count, slots, with_prefix,
     assert [w.record["together"][0] for w in apart._workspaces.values()] == [0]
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4])
+@given(st.integers(0, 2**32 - 1), searches(), st.integers(2, 20), st.sampled_from([0.0, 0.1, 0.4]))
+@settings(deadline=None, max_examples=20)
+def test_models_that_search_together(models, seed, search, count, share):
+    sources, limits, prefixes = work(seed, VOCAB, count, False)
+    _, second = random_checkpoint(12, **SIZES)
+    shared, apart = (engine(models, "int8", choice, second) for choice in (share, NONE))
+    made = shared.translate(sources, limits, search, prefixes)
+    assert bits(made) == bits(apart.translate(sources, limits, search, prefixes))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.4])
 @pytest.mark.parametrize("budget", [1, 7])
 def test_a_call_may_stop_while_slots_are_filled(monkeypatch, models, budget, share):
     """Sentences that begin between two compiled calls have their candidates in the next step's layer."""
