@@ -102,8 +102,7 @@ def consistent_options(draw, clusters=False):
     found, _ = draw(option_sets(most=len(FIELDS), largest=6))
     if found.pop("xml", False):  # most texts are not well-formed
         found["html"] = True
-    if not found.get("html"):
-        found.pop("tags", None)
+    found.pop("num_hypotheses" if found.get("html") else "tags", None)
     if not clusters and found.get("vocabulary") in ("clusters", "both"):
         found["vocabulary"] = "full"
     if "num_hypotheses" in found:
