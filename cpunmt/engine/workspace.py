@@ -80,7 +80,7 @@ class Workspace:
         self.memories: list[np.ndarray] = []
         searching: Any = np.zeros(len(members), MEMBER)
         for member, part in zip(members, searching, strict=True):
-            self._member(part, member, wanted, None if full or by_row else layers, together)
+            self._member(part, member, wanted, None if full or by_row else layers, bool(together))
         self._kept.append(searching)
         fields["models"], fields["members"] = len(members), searching.ctypes.data
         fields["slots"], fields["beam"], fields["steps"], fields["tokens"] = slots, beam, steps, tokens
