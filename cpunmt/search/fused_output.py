@@ -4,6 +4,8 @@ Fused output (Hoang et al. 2018): the output layer is multiplied in blocks of co
 while it is in the nearest cache (kernels/fused_top_k). So all rows of a step share one pass over the weights, and
 greedy search without scores only looks for the largest logit.
 
+Rows that share only some candidates (output/layer) have few logits, and these are stored.
+
 It serves searches of one model that do not use logits otherwise. Others (Search.whole_logits) and ensembles take the
 stepwise way, `row_logits` and `step.choose`, which is the definition: the bits are the same.
 """
