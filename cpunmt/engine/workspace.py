@@ -119,7 +119,7 @@ class Workspace:
             buffer("attention", float32, slots, steps, beam, stride)
         if attention and len(members) > 1:
             buffer("own_attention", float32, live, stride)
-        if by_row:
+        if by_row or together:
             buffer("own_counts", np.int64, live)
             buffer("own_logits", float32, live, records.BLOCK)
         if by_row == 2:
@@ -137,8 +137,6 @@ class Workspace:
                 buffer("other_rows", np.int64, live)
                 buffer("both", float32, PANEL * (shared + panels))
                 buffer("picked", float32, 2, PANEL * panels)
-                buffer("own_counts", np.int64, live)
-                buffer("own_logits", float32, live, records.BLOCK)
 
     def _member(
         self, fields: Any, member: Member, wanted: MemorySize, layers: tuple[int, int] | None, parts: bool

@@ -114,10 +114,11 @@ def mark_pieces(pieces: address, length: count, marks: address):
 
 
 @kernel
-def count_pieces(pieces: address, length: count, counts: address):
-    """Adds 1 to int32 counts[piece] for each of int32 pieces [length]."""
+def count_pieces(pieces: address, length: count, marks: address, counts: address):
+    """Marks int32 pieces [length], and adds 1 to int32 counts[piece] of each."""
     for i in range(length):
         piece = load_i32(pieces, i)
+        _mark(marks, piece)
         store_i32(counts, piece, load_i32(counts, piece) + 1)
 
 
@@ -125,7 +126,8 @@ def count_pieces(pieces: address, length: count, counts: address):
 def choose_common(pieces: address, length: count, least: count, places: address) -> count:
     """Keeps those of int32 pieces [length] with places[piece] >= least; returns their number.
 
-    places   int32: each piece's count; afterwards its place among those kept, or -1
+    places   int32: afterwards each piece's place among those kept, or -1. Counting (`count_pieces`) may begin there
+             again, so a piece of more than `least` lists is kept
     """
     kept = 0
     for i in range(length):

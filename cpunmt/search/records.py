@@ -147,7 +147,7 @@ WORKSPACE = record(
     ("room_panels", COUNT),  # panels of that last layer,
     ("room_taken", COUNT),  # and how many of them are taken
     ("sharing", COUNT),  # sentences whose lists chose the common candidates; 0: they must be chosen
-    ("unheard", COUNT),  # sentences that began after them
+    ("later", COUNT),  # sentences that began after them
     ("common_ids", ADDRESS),  # int32 [pieces]: common candidates, ascending
     ("common", COUNT),  # their number
     ("places", ADDRESS),  # int32 [vocab_size]: the place of a piece among them; -1: it is not common

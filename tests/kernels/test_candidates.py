@@ -215,20 +215,19 @@ def test_common_candidates_and_where_each_list_has_its_own(program, seed, vocab_
     ]
     marks = guard.copy(np.zeros(vocab_size // 64 + 1, np.int64))  # 0 again: checked by the guard
     union, numbers = np.unique(np.concatenate(pieces), return_counts=True)
-    out, places = guard.empty(len(union), np.int32), np.zeros(vocab_size, np.int32)
+    out, places = guard.empty(len(union), np.int32), guard.empty(vocab_size, np.int32)
+    places[:] = -1
     for one in pieces:
-        program.mark_pieces(guard.copy(one), len(one), marks)
-        program.count_pieces(guard.copy(one), len(one), places)
+        program.count_pieces(guard.copy(one), len(one), marks, places)
     assert program.take_marked(marks, vocab_size, out) == len(union)
-    assert np.array_equal(out, union) and np.array_equal(places[union], numbers)
-    least = data.draw(st.integers(1, lists + 1))
-    common = union[numbers >= least]
+    assert np.array_equal(out, union) and np.array_equal(places[union], numbers - 1)
+    least = data.draw(st.integers(0, lists))
+    common = union[numbers > least]
     assert program.choose_common(out, len(union), least, places) == len(common)
     assert np.array_equal(out[: len(common)], common)
     expected = np.full(vocab_size, -1)
     expected[common] = np.arange(len(common))
-    assert np.array_equal(places[union], expected[union])
-    places[:] = expected  # those in no list keep their count
+    assert np.array_equal(places, expected)
     logits, behind = generator.standard_normal(len(common) + 1 + vocab_size).astype(np.float32), len(common) + 1
     for one in pieces:
         padded = -(-len(one) // PANEL) * PANEL

@@ -22,7 +22,6 @@ from cpunmt.kernels.candidates import (
     choose_common,
     count_pieces,
     gather_output,
-    mark_pieces,
     pick_columns,
     place_columns,
     take_marked,
@@ -39,7 +38,7 @@ from cpunmt.simd.intrinsics import address_of, at, lesser, load_f32, load_i32, l
 from cpunmt.simd.jit import address, count, kernel
 
 LINEAR_BYTES = LINEAR.itemsize
-UNHEARD = 4  # common candidates are chosen again after so many times as many sentences as chose them
+MOST_LATER = 4  # for each sentence whose list chose the common candidates; then they are chosen again
 
 
 @kernel
@@ -59,13 +58,13 @@ def gather_layers(workspace: address, number: count, pieces: address, candidates
 def gather_slot(workspace: address, slot: count, candidates: count):
     """Gathers the candidates of the sentence that begins in a slot, unless common candidates must be chosen first."""
     w = at(WORKSPACE, workspace, 0)
-    w.unheard += 1
+    w.later += 1
     if w.together == 0:
         pieces = w.candidate_ids + 64 * slot * w.candidate_panels
         gather_layers(workspace, slot, pieces, candidates, (candidates + 15) // 16)
-    elif w.common_share == 0 or w.unheard > UNHEARD * w.sharing:
+    elif w.common_share == 0 or w.later > MOST_LATER * w.sharing:
         w.sharing = 0  # all candidates of all sentences are common, or the common ones may have changed
-    elif w.sharing > 0:
+    else:
         gather_others(workspace, slot, candidates)
 
 
@@ -119,16 +118,9 @@ def share_frequent(model: address, workspace: address, active: count, lists: cou
         store_i32(w.places, load_i32(w.common_ids, i), -1)
     for i in range(active):
         slot = load_i64(w.active, i)
-        mark_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.marks)
-    found = take_marked(w.marks, m.vocab_size, w.common_ids)
-    for i in range(found):
-        store_i32(w.places, load_i32(w.common_ids, i), 0)
-    if lists > 0:
-        for i in range(active):
-            slot = load_i64(w.active, i)
-            count_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.places)
-    w.common = choose_common(w.common_ids, found, lists + 1 if lists > 0 else 0, w.places)
-    w.sharing, w.unheard, w.room_taken = active if w.common > 0 else 0, 0, w.common // 16 + 1
+        count_pieces(w.candidate_ids + stride * slot, at(SLOT, w.sentences, slot).candidates, w.marks, w.places)
+    w.common = choose_common(w.common_ids, take_marked(w.marks, m.vocab_size, w.common_ids), lists, w.places)
+    w.sharing, w.later, w.room_taken = active if w.common > 0 else 0, 0, w.common // 16 + 1
     if w.common == 0:
         return
     place_layers(workspace, w.slots, 0, w.room_taken)
@@ -156,6 +148,15 @@ def score_row(workspace: address, row: count) -> count:
 
 
 @kernel
+def score_layer(member: address, output: address, first: count, rows: count, logits: address):
+    """Computes the logits of `rows` rows of a MEMBER, from `first` on, over an output layer of its own."""
+    m = at(MEMBER, member, 0)
+    depth = at(MODEL, m.model, 0).model_dim
+    x, quantized = m.hidden + 4 * first * depth, m.quantized + first * row_bytes(at(LINEAR, output, 0).scheme, depth)
+    linear(output, x, quantized, m.row_scales + 8 * first, rows, logits, AFFINE, m.room)
+
+
+@kernel
 def score_rows(batch: address, workspace: address, first: count, rows: count) -> count:
     """Computes the logits of the next of `rows` rows, from `first` on, that share output layers; returns their number.
 
@@ -170,15 +171,12 @@ def score_rows(batch: address, workspace: address, first: count, rows: count) ->
         together = at(SLOT, w.sentences, number).live
     for k in range(w.models):
         member = at(MEMBER, w.members, k)
-        output, depth = member.outputs + LINEAR_BYTES * number, at(MODEL, member.model, 0).model_dim
+        output = member.outputs + LINEAR_BYTES * number
         if b.full_output:
             output = b.full_output + LINEAR_BYTES * k
-        layer = at(LINEAR, output, 0)
-        w.logit_columns = 16 * layer.panels
-        x = member.hidden + 4 * first * depth
-        quantized = member.quantized + first * row_bytes(layer.scheme, depth)
+        w.logit_columns = 16 * at(LINEAR, output, 0).panels
         logits = w.logits + 4 * k * w.logit_rows * w.logit_columns
-        linear(output, x, quantized, member.row_scales + 8 * first, together, logits, AFFINE, member.room)
+        score_layer(address_of(member), output, first, together, logits)
     if b.full_output == 0 and w.together and w.common_share > 0:
         score_others(workspace, first, together)
     return together
@@ -189,7 +187,7 @@ def score_others(workspace: address, first: count, rows: count):
     """Computes the logits of candidates that are not common, of at most `logit_rows` rows from `first` on."""
     w = at(WORKSPACE, workspace, 0)
     stride = 64 * w.candidate_panels
-    row = first
+    row, panels = first, 0
     while row < first + rows:
         slot, end = at(ROW, w.rows, row).slot, row + 1
         while end < first + rows and at(ROW, w.rows, end).slot == slot:
@@ -197,15 +195,12 @@ def score_others(workspace: address, first: count, rows: count):
         out = w.other_logits + stride * (row - first)
         for k in range(w.models):
             member = at(MEMBER, w.members, k)
-            output, depth = member.outputs + LINEAR_BYTES * slot, at(MODEL, member.model, 0).model_dim
-            layer, logits = at(LINEAR, output, 0), out + stride * w.logit_rows * k
-            x = member.hidden + 4 * row * depth
-            quantized = member.quantized + row * row_bytes(layer.scheme, depth)
-            if layer.panels > 0:
-                linear(output, x, quantized, member.row_scales + 8 * row, end - row, logits, AFFINE, member.room)
-            if k == 0:
-                for i in range(row, end):
-                    store_i64(w.other_rows, i, out + 64 * layer.panels * (i - row))
+            output = member.outputs + LINEAR_BYTES * slot
+            panels = at(LINEAR, output, 0).panels  # as many in all models
+            if panels > 0:
+                score_layer(address_of(member), output, row, end - row, out + stride * w.logit_rows * k)
+        for i in range(row, end):
+            store_i64(w.other_rows, i, out + 64 * panels * (i - row))
         row = end
 
 
