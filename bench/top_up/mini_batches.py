@@ -109,7 +109,7 @@ def masked_cross_attention_row(
     head_dim = model_dim // heads
     panels = (padded + 15) // 16
     head_bytes, score_bytes = 4 * head_dim, 64 * panels
-    score_keys(settings, q, keys, panels, score_bytes, w.scores, ahead)
+    score_keys(settings, q, keys, panels, 64 * head_dim * panels, score_bytes, w.scores, ahead)
     for head in range(heads):
         _fill(w.scores + head * score_bytes, real, padded, LOWEST)
     softmax_rows(w.scores, heads, 16 * panels, padded, s.attention_scale, w.sums)
@@ -118,7 +118,7 @@ def masked_cross_attention_row(
     product = new_float_product()
     product.rows, product.depth, product.panels = heads, padded, head_dim // 16
     product.a_row_bytes, product.a_depth_bytes, product.out_row_bytes = score_bytes, 4, head_bytes
-    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64, 4 * model_dim, head_bytes
+    product.w_panel_bytes, product.w_depth_bytes, product.w_row_bytes = 64, head_bytes, head_bytes * padded
     product.w_places, product.w_ahead = 0, ahead
     float_heads(address_of(product), w.scores, values, out)
 
